@@ -1,0 +1,84 @@
+"""polysema: words as density matrices, mixtures of their senses.
+
+The public names, in the order of the flow. Each is loaded when it is first used, so that ``import polysema`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysema.composition.compose import Composition as Composition
+    from polysema.composition.compose import fold as fold
+    from polysema.composition.methods import METHODS as METHODS
+    from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.trees import Leaf as Leaf
+    from polysema.composition.trees import Node as Node
+    from polysema.composition.trees import from_pattern as from_pattern
+    from polysema.composition.trees import parse_brackets as parse_brackets
+    from polysema.density import DensityMatrix as DensityMatrix
+    from polysema.errors import PolysemaError as PolysemaError
+    from polysema.lexicon import Lexicon as Lexicon
+    from polysema.measures import effective_senses as effective_senses
+    from polysema.measures import entropy as entropy
+    from polysema.measures import fidelity as fidelity
+    from polysema.measures import k_ba as k_ba
+    from polysema.measures import k_e as k_e
+    from polysema.measures import k_hyp as k_hyp
+    from polysema.measures import overlap as overlap
+    from polysema.measures import purity as purity
+    from polysema.measures import relative_entropy as relative_entropy
+    from polysema.measures import similarity as similarity
+    from polysema.measures import trace_distance as trace_distance
+    from polysema.storage import load as load
+    from polysema.vectors import Vector as Vector
+    from polysema.vocabulary import Vocabulary as Vocabulary
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    # words and their counts
+    "Vocabulary": "polysema.vocabulary",
+    # one density matrix, and what can be asked of it
+    "DensityMatrix": "polysema.density",
+    "Vector": "polysema.vectors",
+    "similarity": "polysema.measures",
+    "overlap": "polysema.measures",
+    "entropy": "polysema.measures",
+    "purity": "polysema.measures",
+    "effective_senses": "polysema.measures",
+    "fidelity": "polysema.measures",
+    "trace_distance": "polysema.measures",
+    "relative_entropy": "polysema.measures",
+    "k_hyp": "polysema.measures",
+    "k_ba": "polysema.measures",
+    "k_e": "polysema.measures",
+    # a vocabulary with its density matrices
+    "Lexicon": "polysema.lexicon",
+    "load": "polysema.storage",
+    # composition
+    "METHODS": "polysema.composition.methods",
+    "VECTOR_METHODS": "polysema.composition.methods",
+    "Leaf": "polysema.composition.trees",
+    "Node": "polysema.composition.trees",
+    "parse_brackets": "polysema.composition.trees",
+    "from_pattern": "polysema.composition.trees",
+    "fold": "polysema.composition.compose",
+    "Composition": "polysema.composition.compose",
+    # what can go wrong
+    "PolysemaError": "polysema.errors",
+}
+__all__ = ["__version__", *_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'polysema' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""``python -m polysema``."""
+
+from polysema.cli import run
+
+run()

@@ -1,0 +1,90 @@
+"""The command line: ``polysema COMMAND …``.
+
+Each command is a few lines over the library. Errors become one line here, and only here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from polysema import __version__
+from polysema.cli import lexicons
+from polysema.errors import PolysemaError
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class _InOrder(click.Group):
+    """Lists commands in the order of the work, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="polysema")
+def polysema() -> None:
+    """Words as density matrices: mixtures of their senses.
+
+    How ambiguous is a word, what are its senses, which one is meant here?
+
+    \b
+      polysema senses bank -l MODEL
+      polysema compose "(family (run hotel))" -l MODEL
+      polysema ambiguity --top 20 -l MODEL
+
+    MODEL is a lexicon: a folder that polysema wrote, or a file of matrices or vectors (npz, text, word2vec, GloVe). Set
+    POLYSEMA_LEXICON to leave out -l. Every command takes --json, and teaches with --help.
+    """
+
+
+for command in lexicons.COMMANDS:
+    polysema.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C, 1 for a fault of polysema."""
+    try:
+        result = polysema.main(args=arguments, prog_name="polysema", standalone_mode=False)
+        return result if isinstance(result, int) else OK
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "polysema"
+        return _complain(f"{_one_line(error.format_message())} (see {where} --help)", BAD_INPUT)
+    except click.ClickException as error:
+        return _complain(_one_line(error.format_message()), BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("stopped", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
+        return OK
+    except PolysemaError as error:
+        return _complain(_one_line(str(error)), BAD_INPUT)
+    except MemoryError:
+        return _complain("not enough memory", BAD_INPUT)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{name}{error.strerror or error}", BAD_INPUT)
+    except Exception as error:
+        if os.environ.get("POLYSEMA_TRACEBACK"):
+            raise
+        what = _one_line(f"{type(error).__name__}: {error}")
+        return _complain(f"this is a fault of polysema: {what} (POLYSEMA_TRACEBACK=1 shows where)", FAILED)
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    sys.exit(main())
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"{click.style('polysema: error:', fg='red')} {message}", err=True)
+    return code
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

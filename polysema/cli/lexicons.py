@@ -1,0 +1,343 @@
+"""Commands that ask about a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, astuple
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polysema import measures
+from polysema.cli.output import heading, number, print_json, print_table
+from polysema.composition.methods import METHODS
+from polysema.density import DensityMatrix
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.lexicon import Lexicon, Neighbour
+from polysema.storage import load, write
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+lexicon_option = click.option(
+    "-l",
+    "--lexicon",
+    "path",
+    required=True,
+    envvar="POLYSEMA_LEXICON",
+    metavar="LEXICON",
+    help="The lexicon to ask: a folder, or a file in any format of `polysema convert`.",
+)
+kind_option = click.option(
+    "--kind",
+    default="auto",
+    metavar="KIND",
+    help="In plain text and binary files: matrices, vectors, or auto (matrices, if the numbers make symmetric ones).",
+)
+
+
+NATURAL = click.IntRange(min=0)
+
+
+def top_option(default: int, what: str) -> Decorator:
+    """How many of something to give."""
+    return click.option("-n", "--top", default=default, show_default=True, type=NATURAL, help=f"How many {what}.")
+
+
+@click.command()
+@click.argument("lexicon")
+@kind_option
+@json_option
+def info(lexicon: str, kind: str, as_json: bool) -> None:
+    """What a lexicon holds: words, sizes, how it was made.
+
+    \b
+      polysema info my-model
+      polysema info glove.6B.50d.txt --json
+    """
+    model = load(lexicon, kind)
+    facts: dict[str, Any] = {
+        "words": len(model),
+        "kind": model.kind,
+        "n": model.n,
+        "m": model.m,
+        "columns": model.columns,
+        "dtype": str(model.factors.dtype),
+        "tokens": int(model.vocabulary.counts.sum()),
+        "arrays": {name: list(array.shape) for name, array in model.arrays.items()},
+        "metadata": model.metadata,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    heading(f"{lexicon}: {len(model):,} words, {_described(model)}")
+    print_table([(key, _shown(facts[key])) for key in ("kind", "n", "m", "columns", "dtype", "tokens") if facts[key]])
+    for title, content in model.metadata.items():
+        heading(str(title).replace("_", " "))
+        print_table([(f"  {key}", _shown(value)) for key, value in _items(content)])
+
+
+@click.command()
+@click.argument("lexicon")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--to", "format", default="", metavar="FORMAT", help="The format, if OUT's name does not tell.")
+@click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
+@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
+@kind_option
+def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind: str) -> None:
+    """Write a lexicon in another format.
+
+    The format follows from OUT's name:
+
+    \b
+      out.npz         NumPy arrays: words, factors (V, n, m), counts
+      out.txt         a word and its numbers a line (the paper's format, GloVe's)
+      out.vec  .w2v   word2vec text
+      out.bin         word2vec binary
+      out             a folder: polysema's own format
+
+    Matrices are written to plain-number formats at unit trace, row by row, so that gensim and others can read them as
+    vectors of n² numbers whose cosine is the trace similarity.
+    """
+    if dtype not in ("float32", "float16"):
+        raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
+    model = load(lexicon, kind)
+    write(model, out, dtype=dtype, overwrite=force, format=format)
+    click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
+
+
+@click.command()
+@click.argument("queries", nargs=-1, required=True, metavar="WORD WORD …")
+@lexicon_option
+@click.option(
+    "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
+)
+@json_option
+def similarity(queries: tuple[str, ...], path: str, measure: str, as_json: bool) -> None:
+    """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
+
+    Two give one number, more give the table of all pairs. A phrase is written in brackets.
+
+    \b
+      polysema similarity bank river -l MODEL
+      polysema similarity bank "(river bank)" "(central bank)" -l MODEL
+      polysema similarity bank river --measure fidelity -l MODEL
+    """
+    if len(queries) < 2:
+        raise InputError("similarity compares two words or phrases, or more")
+    if measure not in measures.MEASURES:
+        raise UnknownChoiceError("measure", measure, measures.MEASURES)
+    model = load(path)
+    if measure == "similarity":
+        table = model.similarities(queries).tolist()
+        if len(queries) == 2:
+            table[0][1] = table[1][0] = model.similarity(*queries)
+    else:
+        states = [_matrix(model, query, measure) for query in queries]
+        table = [[measures.MEASURES[measure](a, b) for b in states] for a in states]
+    if as_json:
+        value = {"value": table[0][1]} if len(queries) == 2 else {}
+        print_json({"measure": measure, "queries": queries, **value, "table": table})
+    elif len(queries) == 2:
+        click.echo(number(table[0][1], 6))
+    else:
+        print_table([[query, *row] for query, row in zip(queries, table, strict=True)], ["", *queries])
+
+
+@click.command()
+@click.argument("queries", nargs=-1, required=True, metavar="WORD …")
+@lexicon_option
+@top_option(10, "neighbours to give")
+@json_option
+def neighbours(queries: tuple[str, ...], path: str, top: int, as_json: bool) -> None:
+    """The words most similar to a word, or to a phrase in brackets.
+
+    \b
+      polysema neighbours bank -l MODEL
+      polysema neighbours "(river bank)" "(central bank)" --top 5 -l MODEL
+    """
+    found = load(path).neighbours_of(queries, top)
+    if as_json:
+        print_json([{"query": query, "neighbours": _pairs(near)} for query, near in zip(queries, found, strict=True)])
+        return
+    for query, near in zip(queries, found, strict=True):
+        heading(query)
+        print_table([(f"  {item.word}", item.similarity) for item in near])
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORD …")
+@lexicon_option
+@top_option(8, "neighbours to name each sense by")
+@click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
+@json_option
+def senses(words: tuple[str, ...], path: str, top: int, min_weight: float, as_json: bool) -> None:
+    """The senses of a word: the weight of each, and the words nearest to it.
+
+    \b
+      polysema senses bank run -l MODEL
+    """
+    model = load(path)
+    found = [(word, model.entropy(word), model.senses(word, top, min_weight)) for word in words]
+    if as_json:
+        print_json(
+            [
+                {
+                    "word": word,
+                    "entropy": entropy,
+                    "senses": [{"weight": s.weight, "neighbours": _pairs(s.neighbours)} for s in listed],
+                }
+                for word, entropy, listed in found
+            ]
+        )
+        return
+    for word, entropy, listed in found:
+        heading(f"{word}  (entropy {number(entropy)})")
+        print_table([(f"  {sense.weight:.2f}", " ".join(item.word for item in sense.neighbours)) for sense in listed])
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[WORD …]")
+@lexicon_option
+@top_option(20, "words to give, when none is named")
+@click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
+@json_option
+def ambiguity(words: tuple[str, ...], path: str, top: int, min_count: int, as_json: bool) -> None:
+    """How ambiguous words are: their von Neumann entropy, and the number of senses that it amounts to.
+
+    Without words, the most ambiguous of the whole vocabulary.
+
+    \b
+      polysema ambiguity bank piano -l MODEL
+      polysema ambiguity --top 30 --min-count 1000 -l MODEL
+    """
+    model = load(path)
+    ranking = model.ambiguity(words) if words else model.ambiguity(top=top, min_count=min_count)
+    if as_json:
+        print_json([asdict(item) for item in ranking])
+    else:
+        print_table([astuple(item) for item in ranking], ["word", "entropy", "senses", "count"])
+
+
+@click.command()
+@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE …")
+@lexicon_option
+@click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
+@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@top_option(5, "neighbours of the phrase to give")
+@json_option
+def compose(phrases: tuple[str, ...], path: str, method: str, pattern: str | None, top: int, as_json: bool) -> None:
+    """Compose a phrase and watch its ambiguity resolve.
+
+    Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase.
+
+    \b
+      polysema compose "(family (run hotel))" -l MODEL
+      polysema compose "(bob (likes (old cars)))" --method fuzz -l MODEL
+      polysema compose "local family run small hotel" --pattern "adj subj verb adj obj" -l MODEL
+
+    Brackets of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the subject,
+    an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies): "(dogs (bark loudly~))".
+
+    Methods:
+    """
+    model = load(path)
+    composed = [model.compose(phrase, method, pattern) for phrase in phrases]
+    results = []
+    for item in composed:
+        nearest = model.neighbours(item.meaning, top) if len(item.meaning.parts) == 1 else []
+        results.append((item, nearest))
+    if as_json:
+        print_json(
+            [
+                {
+                    "phrase": item.phrase,
+                    "tree": str(item.tree),
+                    "method": item.method,
+                    "entropy": item.entropy,
+                    "nodes": [{"phrase": s.phrase, "entropy": s.entropy, "depth": len(s.path)} for s in item.steps],
+                    "neighbours": _pairs(nearest),
+                }
+                for item, nearest in results
+            ]
+        )
+        return
+    for item, nearest in results:
+        print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
+        if nearest:
+            click.echo(f"near: {' '.join(word for word, _ in nearest)}")
+
+
+compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
+    f"  {m.name:<12} {m.formula}" for m in METHODS.values()
+)
+
+
+@click.command()
+@click.argument("narrow", metavar="A")
+@click.argument("broad", metavar="B")
+@lexicon_option
+@json_option
+def entail(narrow: str, broad: str, path: str, as_json: bool) -> None:
+    """How strongly A entails B (A is a kind of B), by the graded measures of the hyponymy literature.
+
+    \b
+      polysema entail dog animal -l MODEL
+      polysema entail "(small dog)" dog -l MODEL
+
+    \b
+      k_hyp  the largest k with B − kA ≥ 0, in [0, 1] (unit trace)
+      k_BA   Σλ / Σ|λ| over the eigenvalues of B − A, in [−1, 1] (largest eigenvalue 1)
+      k_E    1 − ‖E‖ / ‖A‖, E the least that makes B − A + E positive, in [0, 1] (largest eigenvalue 1)
+    """
+    model = load(path)
+    a, b = _matrix(model, narrow, "entailment"), _matrix(model, broad, "entailment")
+    named = {
+        "k_hyp": measures.k_hyp,
+        "k_ba": measures.k_ba,
+        "k_e": measures.k_e,
+        "relative_entropy": measures.relative_entropy,
+    }
+    forward = {name: measure(a, b) for name, measure in named.items()}
+    backward = {name: measure(b, a) for name, measure in named.items()}
+    if as_json:
+        print_json({"a": narrow, "b": broad, **forward, "reversed": backward})
+        return
+    rows = [(name, forward[name], backward[name]) for name in named]
+    print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
+
+
+COMMANDS = [info, convert, similarity, neighbours, senses, ambiguity, compose, entail]
+
+
+def _matrix(model: Lexicon, query: str, what: str) -> DensityMatrix:
+    meaning = model.meaning(query)
+    if not isinstance(meaning, DensityMatrix):
+        raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
+    return meaning
+
+
+def _pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
+    return [item._asdict() for item in near]
+
+
+def _described(model: Lexicon) -> str:
+    return f"{model.n}×{model.m} density matrices" if model.kind == "matrices" else f"vectors of {model.n}"
+
+
+def _items(content: Any) -> list[tuple[str, Any]]:
+    if isinstance(content, dict):
+        return [(str(key), value) for key, value in content.items()]
+    if isinstance(content, list):
+        return [(str(index + 1), value) for index, value in enumerate(content)]
+    return [("", content)]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

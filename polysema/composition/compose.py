@@ -1,0 +1,174 @@
+"""Composition: a fold of a method over a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.composition.methods import METHODS, Method, State
+from polysema.composition.trees import Leaf, Tree, leaves, postorder
+from polysema.density import EPS, DensityMatrix
+from polysema.errors import MatrixError
+from polysema.measures import entropy
+from polysema.vectors import Vector
+
+Array = NDArray[np.float64]
+Meaning = DensityMatrix | Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a fold came to at one node.
+
+    Attributes:
+        tree: the node.
+        meaning: its density matrix or vector, or the stack of them.
+        valid: False where composition came to nothing (zero trace); the meaning there is a placeholder.
+    """
+
+    tree: Tree
+    meaning: Meaning
+    valid: NDArray[np.bool_]
+
+
+def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace: bool = False) -> list[Folded]:
+    """Fold a method over a tree, normalised to unit trace at every node.
+
+    Args:
+        meaning_of: the unit factor (..., n, m) of a leaf, or its vector (..., n) for a vector method. With leading
+            axes, all phrases of a stack are composed at once along the one tree.
+        trace: whether to return every node in post-order, or only the root.
+
+    Returns:
+        the root's result last.
+    """
+    matrices = METHODS.get(method.name) is method
+    states: list[tuple[State, NDArray[np.bool_]]] = []
+    results: list[Folded] = []
+    for node in postorder(tree):
+        if isinstance(node, Leaf):
+            state, valid = State(meaning_of(node)), np.asarray(True)
+        else:
+            (right, right_valid), (left, left_valid) = states.pop(), states.pop()
+            functor, argument = (left, right) if node.functor_first else (right, left)
+            state = method.combine(node, functor, argument)
+            core, valid = _normalised(state.core, matrices)
+            state = State(core, state.words, state.filled)
+            valid = valid & left_valid & right_valid
+        states.append((state, valid))
+        if trace or node is tree:
+            parts = []
+            for part in method.parts(state):
+                part, nonzero = _normalised(part, matrices)
+                valid = valid & nonzero
+                parts.append(part)
+            meaning = DensityMatrix.product(parts) if matrices else Vector.product(parts)
+            results.append(Folded(node, meaning, valid))
+    return results
+
+
+def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_]]:
+    """Unit factors, and which of them were not zero up to rounding; the others are filled with a placeholder.
+
+    The operands have unit norm, so what rounding leaves of an exact zero is below n·ε. Vectors keep their length.
+    """
+    axes = (-2, -1) if matrices else (-1,)
+    norm = np.linalg.norm(array, axis=axes, keepdims=True)
+    floor = 4 * array.shape[-2] * EPS if matrices else 0.0
+    valid = np.asarray(norm > floor)
+    if matrices:
+        array = array / np.where(valid, norm, 1.0)
+    if not valid.all():
+        array = np.where(valid, array, 1.0 / np.sqrt(np.prod(array.shape[axes[0] :])))
+    return array, valid.reshape(valid.shape[: -len(axes)])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node of a composition: a word or a phrase, with what it means.
+
+    Attributes:
+        tree: the node.
+        phrase: its words.
+        meaning: its density matrix, or vector.
+        path: the way to it from the root, ``l`` for left and ``r`` for right.
+    """
+
+    tree: Tree
+    phrase: str
+    meaning: Meaning
+    path: str
+
+    @property
+    def entropy(self) -> float | None:
+        """The von Neumann entropy of its density matrix; None for a vector."""
+        return float(entropy(self.meaning)) if isinstance(self.meaning, DensityMatrix) else None
+
+    @property
+    def branch(self) -> str:
+        """Its phrase behind the lines of a drawn tree."""
+        stem = "".join("│   " if turn == "l" else "    " for turn in self.path[:-1])
+        return stem + {"": "", "l": "├── ", "r": "└── "}[self.path[-1:]] + self.phrase
+
+
+class Composition:
+    """A phrase and how its meaning came about.
+
+    Attributes:
+        tree: the phrase as a tree.
+        method: the name of the composition method.
+        meaning: the phrase's density matrix, or vector.
+
+    Printed, it is the tree with the entropy at every node.
+    """
+
+    def __init__(self, tree: Tree, method: Method, meaning_of: Callable[[Leaf], Array]) -> None:
+        self.tree = tree
+        self.method = method.name
+        self._meanings: dict[int, Meaning] = {}
+        for item in fold(tree, meaning_of, method, trace=True):
+            if not item.valid:
+                raise MatrixError(
+                    f"{_words(item.tree)!r}: composed with {method.name} it has zero trace: "
+                    "its sides have no sense in common"
+                )
+            self._meanings[id(item.tree)] = item.meaning
+        self.meaning = self._meanings[id(tree)]
+        self.meaning.name = self.phrase
+
+    @property
+    def phrase(self) -> str:
+        """The words, left to right."""
+        return _words(self.tree)
+
+    @property
+    def entropy(self) -> float | None:
+        """The von Neumann entropy of the phrase; None for vectors."""
+        return float(entropy(self.meaning)) if isinstance(self.meaning, DensityMatrix) else None
+
+    @property
+    def steps(self) -> list[Step]:
+        """Every node of the tree from the root down, left before right."""
+        found: list[Step] = []
+        stack: list[tuple[Tree, str]] = [(self.tree, "")]
+        while stack:
+            top, path = stack.pop()
+            found.append(Step(top, _words(top), self._meanings[id(top)], path))
+            if not isinstance(top, Leaf):
+                stack += [(top.right, path + "r"), (top.left, path + "l")]
+        return found
+
+    def __str__(self) -> str:
+        rows = [(step.branch, step.entropy) for step in self.steps]
+        width = max(len(branch) for branch, _ in rows)
+        return "\n".join(branch if s is None else f"{branch:<{width}}  {s:.3f}" for branch, s in rows)
+
+    def __repr__(self) -> str:
+        return f"Composition({self.phrase!r}, method={self.method!r}, entropy={self.entropy})"
+
+
+def _words(tree: Tree) -> str:
+    return " ".join(leaf.word for leaf in leaves(tree))

@@ -1,0 +1,76 @@
+"""How two meanings make one: pure functions of factors.
+
+Each takes factors of shape (..., n, m) with ‖B‖_F = 1 and returns the factor of the composed matrix, not yet
+normalised; stacks broadcast. With ρ = B Bᵀ the operator's matrix and σ = C Cᵀ the argument's (paper, §3.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Factors = NDArray[np.float64]
+
+_TIE = 1e-9  # eigenvalues of a density matrix nearer than this share of the largest are one eigenspace
+
+
+def add(b: Factors, c: Factors, p: float = 0.5) -> Factors:
+    """p ρ + (1 − p) σ: the mixture. Its factor is [√p B, √(1−p) C]."""
+    stack = np.broadcast_shapes(b.shape[:-2], c.shape[:-2])
+    columns = [np.sqrt(p) * np.broadcast_to(b, stack + b.shape[-2:])]
+    columns += [np.sqrt(1 - p) * np.broadcast_to(c, stack + c.shape[-2:])]
+    return compress(np.concatenate(columns, axis=-1))
+
+
+def mult(b: Factors, c: Factors) -> Factors:
+    """ρ ⊙ σ, entry by entry. Its factor is the row-wise Kronecker product of B and C (Schur's product theorem)."""
+    product = b[..., :, :, None] * c[..., :, None, :]
+    return compress(product.reshape(*product.shape[:-2], -1))
+
+
+def phaser(b: Factors, c: Factors) -> Factors:
+    """ρ^½ σ ρ^½: ρ acts on σ. Its factor is ρ^½ C, with ρ^½ = U S Uᵀ from the thin decomposition B = U S Vᵀ."""
+    u, s, _ = np.linalg.svd(b, full_matrices=False)
+    return np.asarray((u * s[..., None, :]) @ (u.mT @ c))
+
+
+def fuzz(b: Factors, c: Factors) -> Factors:
+    """Σᵢ λᵢ Pᵢ σ Pᵢ over the eigenspaces of ρ, with λᵢ its eigenvalues and Pᵢ the projections.
+
+    In the eigenbasis of ρ this keeps the blocks of σ that belong to one eigenspace and weighs them by λ. Eigenspaces,
+    not eigenvectors: where eigenvalues repeat, single eigenvectors are arbitrary and would make the result so.
+    """
+    u, s, _ = np.linalg.svd(b, full_matrices=False)
+    values = s**2
+    gap = values[..., :-1] - values[..., 1:] > _TIE * values[..., :1]
+    first = np.zeros((*values.shape[:-1], 1), dtype=np.int64)
+    space = np.concatenate([first, np.cumsum(gap, axis=-1)], axis=-1)  # which eigenspace each eigenvector is in
+    inside = u.mT @ c
+    blocks = (inside @ inside.mT) * (space[..., :, None] == space[..., None, :])
+    weight = np.sqrt(values)
+    w, v = np.linalg.eigh(blocks * weight[..., :, None] * weight[..., None, :])
+    return np.asarray(u @ (v * np.sqrt(np.maximum(w, 0.0))[..., None, :]))
+
+
+def compress(b: Factors) -> Factors:
+    """A factor of the same matrix with at most n columns: Rᵀ of the decomposition Bᵀ = Q R."""
+    if b.shape[-1] <= b.shape[-2]:
+        return b
+    return np.asarray(np.linalg.qr(b.mT, mode="r")).mT
+
+
+def add_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a + b."""
+    return np.asarray(a + b)
+
+
+def mult_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a ⊙ b, entry by entry."""
+    return np.asarray(a * b)
+
+
+def project_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a aᵀ b: the functor's vector as the matrix a aᵀ, acting on b (paper, §4.1.1, Tensor)."""
+    return np.asarray(a * (a * b).sum(axis=-1, keepdims=True))

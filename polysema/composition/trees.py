@@ -1,0 +1,347 @@
+"""Composition trees: which word acts on which.
+
+A tree is a :class:`Leaf` (a word) or a :class:`Node`: a functor applied to an argument. In *old cars* the adjective is
+the functor, in *likes cars* the verb, and in *Bob likes cars* the verb phrase (paper, §3.2). Trees come from
+
+- brackets: ``parse_brackets("(bob (likes (old cars)))")``,
+- a pattern: ``from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"])``.
+
+Nothing here recurses, so a tree may be as deep as memory allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from polysema.errors import TreeError, UnknownChoiceError
+
+Kind = Literal["argument", "modifier"]
+"""How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
+modifies, and what it modifies stays what it was (``modifier``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A word of the phrase.
+
+    Attributes:
+        word: the word.
+        position: its place in the phrase, from 0.
+    """
+
+    word: str
+    position: int = 0
+
+    def __str__(self) -> str:
+        return self.word
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Node:
+    """A functor applied to its argument.
+
+    Attributes:
+        functor: the side that acts.
+        argument: the side that is acted on.
+        kind: how; see :data:`Kind`.
+        functor_first: whether the functor stands to the left of its argument.
+    """
+
+    functor: Tree
+    argument: Tree
+    kind: Kind
+    functor_first: bool = True
+
+    @property
+    def left(self) -> Tree:
+        """The side that stands first."""
+        return self.functor if self.functor_first else self.argument
+
+    @property
+    def right(self) -> Tree:
+        """The side that stands second."""
+        return self.argument if self.functor_first else self.functor
+
+    def __str__(self) -> str:
+        """The tree in brackets, with a star where the functor is not the one that unmarked brackets would give."""
+        return _to_brackets(self)
+
+    def __repr__(self) -> str:
+        return f"Node({self})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and _signature(self) == _signature(other)
+
+    def __hash__(self) -> int:
+        return hash(_signature(self))
+
+
+Tree = Leaf | Node
+
+
+def leaves(tree: Tree) -> list[Leaf]:
+    """The words of a tree, left to right."""
+    found: list[Leaf] = []
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Leaf):
+            found.append(top)
+        else:
+            stack += [top.right, top.left]
+    return found
+
+
+def head(tree: Tree) -> Leaf:
+    """The word a phrase is about: the verb of a sentence, the noun of a noun phrase.
+
+    Down from the root: of a verb with its argument the verb, of a modifier with its noun the noun.
+    """
+    while isinstance(tree, Node):
+        tree = tree.functor if tree.kind == "argument" else tree.argument
+    return tree
+
+
+def postorder(tree: Tree) -> Iterator[Tree]:
+    """Every node after both of its sides; the root last."""
+    stack: list[tuple[Tree, bool]] = [(tree, False)]
+    while stack:
+        top, opened = stack.pop()
+        if opened or isinstance(top, Leaf):
+            yield top
+        else:
+            stack += [(top, True), (top.right, False), (top.left, False)]
+
+
+# ---------------------------------------------------------------------------------------------------------- brackets
+
+
+def parse_brackets(text: str) -> Tree:
+    """The tree that brackets write down.
+
+    ``(a b)`` is a pair; ``(a b c)`` and an unbracketed phrase branch to the right, ``(a (b c))``. Which side acts:
+
+    - a root of more than two words is read as a sentence, subject and verb phrase: the right side acts on the left, and
+      in it the verb on its object;
+    - everywhere else the left side acts on the right, as an adjective on its noun;
+    - marks say otherwise: ``*`` after the side that takes the other as its argument, ``~`` after the side that modifies
+      the other. ``(likes* (old cars))`` is a verb with its object and no subject, ``(dogs bark*)`` a subject with its
+      verb, ``(dogs (bark loudly~))`` has an adverb.
+
+    >>> str(parse_brackets("(bob (likes (old cars)))"))
+    '(bob (likes (old cars)))'
+    >>> head(parse_brackets("(bob (likes (old cars)))")).word
+    'likes'
+    """
+    return _with_functors(_read(text))
+
+
+@dataclass(slots=True)
+class _Raw:
+    """Brackets as read: a word or a pair, and the mark after it."""
+
+    content: str | tuple[_Raw, _Raw]
+    mark: str = ""
+
+
+def _read(text: str) -> _Raw:
+    """Nested pairs from text; longer lists branch to the right."""
+    open_lists: list[list[_Raw]] = [[]]
+    opened_at: list[int] = []
+    position = 0
+    while position < len(text):
+        character = text[position]
+        if character.isspace():
+            position += 1
+        elif character == "(":
+            open_lists.append([])
+            opened_at.append(position)
+            position += 1
+        elif character == ")":
+            if not opened_at:
+                raise TreeError(
+                    f"unbalanced brackets in {_shown(text)}: ')' at character {position + 1} closes nothing"
+                )
+            items, start = open_lists.pop(), opened_at.pop()
+            if not items:
+                raise TreeError(f"empty brackets in {_shown(text)} at character {start + 1}")
+            pair = _branch_right(items, text, start)
+            position += 1
+            if text[position : position + 1] in ("*", "~"):
+                pair = _Raw(pair.content, text[position])
+                position += 1
+            open_lists[-1].append(pair)
+        else:
+            end = position
+            while end < len(text) and not text[end].isspace() and text[end] not in "()":
+                end += 1
+            word, mark = text[position:end], ""
+            if word[-1] in "*~":
+                word, mark = word[:-1], word[-1]
+            if not word or word[-1] in "*~":
+                raise TreeError(f"a {mark!r} that marks no word in {_shown(text)} at character {end}")
+            open_lists[-1].append(_Raw(word, mark))
+            position = end
+    if opened_at:
+        raise TreeError(f"unbalanced brackets in {_shown(text)}: '(' at character {opened_at[-1] + 1} is never closed")
+    if not open_lists[0]:
+        raise TreeError("an empty phrase: write words, or brackets such as (bob (likes (old cars)))")
+    return _branch_right(open_lists[0], text, 0)
+
+
+def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
+    if len(items) > 2 and any(item.mark for item in items):
+        raise TreeError(f"a mark needs a pair: bracket two by two in {_shown(text)} from character {start + 1}")
+    if len(items) == 2 and all(item.mark for item in items):
+        raise TreeError(f"both sides are marked in {_shown(text)} from character {start + 1}: only one of them acts")
+    tree = items[-1]
+    for item in reversed(items[:-1]):
+        tree = _Raw((item, tree))
+    return tree
+
+
+def _unmarked(is_root: bool, on_spine: bool, two_words: bool) -> tuple[bool, Kind]:
+    """Who acts in a pair without marks, and how: whether the left side does, and the kind.
+
+    The spine runs from the root of a sentence through its verb phrases to the verb.
+    """
+    if is_root:
+        return (True, "modifier") if two_words else (False, "argument")
+    return True, "argument" if on_spine else "modifier"
+
+
+def _spines(functor_first: bool, kind: Kind, on_spine: bool) -> tuple[bool, bool]:
+    """Whether the left and the right side of a pair are on the spine: the verb's side is."""
+    if kind == "argument":
+        return functor_first, not functor_first
+    return on_spine and not functor_first, on_spine and functor_first
+
+
+def _with_functors(raw: _Raw) -> Tree:
+    """Decide for every pair which side acts, and number the words from the left."""
+    results: list[Tree] = []
+    stack: list[tuple[_Raw, bool, bool]] = [(raw, False, False)]  # what, on the spine, sides done
+    position = 0
+    while stack:
+        top, on_spine, done = stack.pop()
+        if isinstance(top.content, str):
+            results.append(Leaf(top.content, position))
+            position += 1
+            continue
+        left, right = top.content
+        two_words = isinstance(left.content, str) and isinstance(right.content, str)
+        functor_first, kind = _unmarked(top is raw, on_spine, two_words)
+        if left.mark or right.mark:
+            functor_first = bool(left.mark)
+            kind = "argument" if "*" in (left.mark, right.mark) else "modifier"
+        if done:
+            second, first = results.pop(), results.pop()
+            functor, argument = (first, second) if functor_first else (second, first)
+            results.append(Node(functor, argument, kind, functor_first))
+        else:
+            left_spine, right_spine = _spines(functor_first, kind, on_spine)
+            stack += [(top, on_spine, True), (right, right_spine, False), (left, left_spine, False)]
+    return results[0]
+
+
+def _to_brackets(tree: Tree) -> str:
+    """Brackets that :func:`parse_brackets` reads back as the same tree, with as few marks as that takes."""
+    pieces: list[str] = []
+    stack: list[tuple[Tree | str, bool]] = [(tree, False)]  # what, on the spine
+    while stack:
+        top, on_spine = stack.pop()
+        if isinstance(top, str):
+            pieces.append(top)
+        elif isinstance(top, Leaf):
+            pieces.append(top.word)
+        else:
+            mark = "*" if top.kind == "argument" else "~"
+            two_words = isinstance(top.left, Leaf) and isinstance(top.right, Leaf)
+            if (top.functor_first, top.kind) == _unmarked(top is tree, on_spine, two_words):
+                mark = ""
+            left_spine, right_spine = _spines(top.functor_first, top.kind, on_spine)
+            stack += [
+                (")" if top.functor_first else f"{mark})", False),
+                (top.right, right_spine),
+                (f"{mark} " if top.functor_first else " ", False),
+                (top.left, left_spine),
+                ("(", False),
+            ]
+    return "".join(pieces)
+
+
+def _signature(tree: Tree) -> tuple[object, ...]:
+    """What two equal trees share: words and, for every node, who acts and how."""
+    return tuple(item.word if isinstance(item, Leaf) else (item.kind, item.functor_first) for item in postorder(tree))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+# ---------------------------------------------------------------------------------------------------------- patterns
+
+ROLES = {
+    "adj": "an adjective: modifies the noun after it",
+    "adv": "an adverb: modifies the verb",
+    "noun": "a noun: the subject before a verb, the object after one",
+    "subj": "the subject: a noun before the verb",
+    "verb": "the verb: takes its object, then its subject",
+    "obj": "the object: a noun after the verb",
+}
+"""The roles a pattern is made of."""
+
+_NOUNS = ("noun", "subj", "obj")
+
+
+def from_pattern(pattern: str, words: Sequence[str]) -> Tree:
+    """The tree of a phrase whose words have the roles of a pattern.
+
+    Each adjective acts on its noun, the verb (with its adverbs) on the object, and the verb phrase on the subject.
+
+    >>> str(from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"]))
+    '((local family) (run (small hotel)))'
+    """
+    roles = pattern.split()
+    for role in roles:
+        if role not in ROLES:
+            raise UnknownChoiceError("role", role, ROLES)
+    if len(roles) != len(words):
+        raise TreeError(f"the pattern {pattern!r} has {len(roles)} roles for {len(words)} words: {' '.join(words)!r}")
+    if not roles:
+        raise TreeError("an empty pattern: write roles such as 'adj subj verb adj obj'")
+    if roles.count("verb") > 1:
+        raise TreeError(f"the pattern {pattern!r} has {roles.count('verb')} verbs: use brackets for more than one")
+    if "verb" not in roles:
+        return _noun_phrase(pattern, roles, words, 0, len(roles))
+    at = roles.index("verb")
+    first = at
+    while first and roles[first - 1] == "adv":
+        first -= 1
+    last = at + 1
+    while last < len(roles) and roles[last] == "adv":
+        last += 1
+    verb: Tree = Leaf(words[at], at)
+    for place in range(at - 1, first - 1, -1):
+        verb = Node(Leaf(words[place], place), verb, "modifier")
+    for place in range(at + 1, last):
+        verb = Node(Leaf(words[place], place), verb, "modifier", functor_first=False)
+    if last < len(roles):
+        verb = Node(verb, _noun_phrase(pattern, roles, words, last, len(roles)), "argument")
+    if first:
+        verb = Node(verb, _noun_phrase(pattern, roles, words, 0, first), "argument", functor_first=False)
+    return verb
+
+
+def _noun_phrase(pattern: str, roles: Sequence[str], words: Sequence[str], start: int, end: int) -> Tree:
+    if roles[end - 1] not in _NOUNS or any(role != "adj" for role in roles[start : end - 1]):
+        raise TreeError(
+            f"the pattern {pattern!r} is not adjectives and a noun at {' '.join(roles[start:end])!r}: "
+            "write (adj …) noun, with a verb between two of them"
+        )
+    tree: Tree = Leaf(words[end - 1], end - 1)
+    for place in range(end - 2, start - 1, -1):
+        tree = Node(Leaf(words[place], place), tree, "modifier")
+    return tree

@@ -1,0 +1,89 @@
+"""Everything that polysema raises on purpose.
+
+::
+
+    PolysemaError
+    ├── InputError                a value handed in is wrong
+    │   ├── MatrixError           not a density matrix: shape, NaN, zero trace, negative eigenvalue
+    │   ├── UnknownWordError      the lexicon does not hold the word (also a KeyError)
+    │   ├── UnknownChoiceError    a name that is in no table: method, format, measure …
+    │   └── TreeError             brackets or a pattern that cannot be read
+    ├── FormatError               a file is not what it should be: foreign, truncated, too new
+    └── MissingExtraError         an optional part is not installed
+
+Each message is one line: what was wrong, with the values, and what to do.
+The command line prints it after ``polysema: error:`` and exits with 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PolysemaError(Exception):
+    """The family's head: catch this to catch them all."""
+
+
+class InputError(PolysemaError, ValueError):
+    """A value handed in is wrong."""
+
+
+class MatrixError(InputError):
+    """The numbers do not make a density matrix."""
+
+
+class UnknownWordError(PolysemaError, KeyError):
+    """The lexicon does not hold the word."""
+
+    def __init__(self, word: str, known: Iterable[str] = ()) -> None:
+        self.word = word
+        self.close = closest(word, known)
+        hint = f"; did you mean {_listed(self.close, 'or')}?" if self.close else ""
+        super().__init__(f"{word!r} is not in the lexicon{hint}")
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class UnknownChoiceError(InputError):
+    """A name that is in no table."""
+
+    def __init__(self, what: str, name: str, choices: Iterable[str]) -> None:
+        self.choices = tuple(choices)
+        super().__init__(f"unknown {what} {name!r}: choose {_listed(self.choices, 'or')}")
+
+
+class TreeError(InputError):
+    """Brackets or a pattern that cannot be read as a tree."""
+
+
+class FormatError(PolysemaError):
+    """A file is not what it should be."""
+
+
+class MissingExtraError(PolysemaError, ImportError):
+    """An optional part of polysema is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an optional part: pip install 'polysema[{extra}]'")
+
+
+def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known spellings nearest to ``word``, nearest first.
+
+    Only words that share a first letter and are of similar length are compared, so that a look-up in a
+    large vocabulary stays quick.
+    """
+    if not word:
+        return []
+    near = [other for other in known if abs(len(other) - len(word)) <= 2 and other[:1].lower() == word[0].lower()]
+    return get_close_matches(word, near, n=most, cutoff=0.7)
+
+
+def _listed(names: Iterable[str], conjunction: str) -> str:
+    names = [str(name) for name in names]
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"

@@ -1,0 +1,51 @@
+"""The k largest of many scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def keep_largest(scores: Any, first: int, best: Any, where: Any) -> None:  # pragma: no cover - compiled
+    """Merge a block of scores into the running k best of each row, largest first; the earlier of equals wins.
+
+    Args:
+        scores: (q, w), of items ``first`` … ``first + w``.
+        best: (q, k), the largest so far, falling; starts at −∞.
+        where: (q, k), their items.
+    """
+    group = 16
+    rows, columns = scores.shape
+    k = best.shape[1]
+    for i in range(rows):
+        row = scores[i]
+        least = best[i, k - 1]
+        start = 0
+        while start < columns:
+            stop = min(start + group, columns)
+            largest = row[start]
+            for j in range(start + 1, stop):  # a reduction without branches, which vectorises
+                largest = max(largest, row[j])
+            if largest > least:
+                for j in range(start, stop):
+                    score = row[j]
+                    if score > least:
+                        place = k - 1
+                        while place > 0 and best[i, place - 1] < score:
+                            best[i, place] = best[i, place - 1]
+                            where[i, place] = where[i, place - 1]
+                            place -= 1
+                        best[i, place] = score
+                        where[i, place] = first + j
+                        least = best[i, k - 1]
+            start = stop
+
+
+def reference_keep_largest(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The definition: sort every row, largest first, the earlier of equals first."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(scores, order, axis=1)

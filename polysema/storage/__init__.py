@@ -1,0 +1,120 @@
+"""Lexicons on disk, one file per format.
+
+``FORMATS`` is the table: library, command line and messages take their names from it. A format is chosen by the suffix
+when writing, and by the content when reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.lexicon import Lexicon
+from polysema.storage import folder, npz, text, word2vec
+
+__all__ = ["FORMATS", "Format", "load", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to keep a lexicon in files.
+
+    Attributes:
+        name: as it is written everywhere.
+        suffixes: endings of file names that choose it.
+        summary: what it is.
+        read: path and kind ("auto", "matrices" or "vectors") to lexicon.
+        write: lexicon, path, dtype, overwrite.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    summary: str
+    read: Callable[[Path, str], Lexicon]
+    write: Callable[[Lexicon, Path, str, bool], None]
+
+
+FORMATS: dict[str, Format] = {
+    item.name: item
+    for item in (
+        Format("folder", ("",), "polysema's own: safetensors, config, vocabulary, card", folder.read, folder.write),
+        Format("npz", (".npz",), "NumPy arrays: words, factors or matrices or vectors, counts", npz.read, npz.write),
+        Format("text", (".txt",), "a word and its numbers a line: the paper's matrices, GloVe", text.read, text.write),
+        Format(
+            "word2vec",
+            (".vec", ".w2v"),
+            "word2vec text: as text, below a line with the sizes",
+            word2vec.read_text,
+            word2vec.write_text,
+        ),
+        Format("word2vec-binary", (".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
+    )
+}
+
+
+def load(path: str | Path, kind: str = "auto") -> Lexicon:
+    """Read a lexicon, in whatever format it is.
+
+    Args:
+        path: a folder, or a file (text formats may be compressed with gzip).
+        kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
+            them for matrices when they are n² numbers a word that make symmetric matrices.
+    """
+    if kind not in ("auto", "matrices", "vectors"):
+        raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
+    path = Path(path)
+    try:
+        return FORMATS[_recognised(path)].read(path, kind)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from error
+
+
+def write(lexicon: Lexicon, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = "") -> None:
+    """Write a lexicon in a named format, or in the one its name chooses."""
+    name = format or _chosen(path)
+    if name not in FORMATS:
+        raise UnknownChoiceError("format", name, FORMATS)
+    try:
+        FORMATS[name].write(lexicon, path, dtype, overwrite)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _chosen(path: Path) -> str:
+    """The format that a name chooses."""
+    suffix = path.suffix.lower()
+    for item in FORMATS.values():
+        if suffix in item.suffixes:
+            return item.name
+    known = ", ".join(s for item in FORMATS.values() for s in item.suffixes if s)
+    raise InputError(f"{path}: no format ends in {suffix!r}: use {known}, or no suffix for a folder")
+
+
+def _recognised(path: Path) -> str:
+    """The format of what is on disk, by its content."""
+    if path.is_dir():
+        return "folder"
+    if not path.exists():
+        raise FormatError(f"{path}: no such file or folder")
+    with text.opened(path) as stream:
+        start = stream.read(4096)
+    if not start:
+        raise FormatError(f"{path}: the file is empty")
+    if start.startswith(b"PK"):
+        return "npz"
+    if start[0] == 0x80 and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        raise FormatError(
+            f"{path}: a pickle, which polysema never reads (it can run any code): "
+            "save it again as npz or, from gensim, with save_word2vec_format"
+        )
+    if start.startswith(b"\x93NUMPY"):
+        raise FormatError(f"{path}: a bare NumPy array has no words: save an npz with 'words' and 'factors'")
+    if word2vec.has_header(start):
+        return "word2vec" if word2vec.is_text(start) else "word2vec-binary"
+    if b"\0" in start:
+        raise FormatError(f"{path}: a binary file that is no lexicon (known: {', '.join(FORMATS)})")
+    return "text"

@@ -1,0 +1,73 @@
+"""Lexicons as rows of plain numbers: a vector a word, or a matrix row by row."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import FormatError, MissingExtraError
+from polysema.lexicon import Lexicon
+from polysema.vocabulary import Vocabulary
+
+TEXT_TOLERANCE = 1e-4
+"""How far matrices written as text may be from symmetric and positive: their decimals are few."""
+
+
+def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> Lexicon:
+    """A lexicon from (V, d) numbers: vectors, or flattened n×n matrices where d = n².
+
+    Args:
+        kind: "vectors", "matrices", or "auto": matrices when all of a sample are symmetric with no negative diagonal.
+        where: what to call the source in messages.
+    """
+    width = rows.shape[1]
+    n = isqrt(width)
+    if kind == "auto":
+        kind = "matrices" if n > 1 and n * n == width and _looks_symmetric(rows[:200].reshape(-1, n, n)) else "vectors"
+    if kind == "vectors":
+        bad = ~np.isfinite(rows).all(axis=1)
+        if bad.any():
+            word = vocabulary.words[int(np.argmax(bad))]
+            raise FormatError(f"{where}{word!r}: its vector is not finite (NaN or infinity)")
+        return Lexicon(vocabulary, rows)
+    if n * n != width:
+        raise FormatError(
+            f"{where}{width} numbers a word are no n×n matrix: {width} is not a square "
+            f"(the nearest are {n}² = {n * n} and {n + 1}² = {(n + 1) ** 2})"
+        )
+    return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
+
+
+def to_rows(lexicon: Lexicon, start: int, stop: int) -> NDArray[np.float32]:
+    """Words ``start`` … ``stop`` as rows: vectors as they are, matrices of unit trace row by row."""
+    if lexicon.kind == "vectors":
+        return np.asarray(lexicon.factors[start:stop], dtype=np.float32)
+    if start == stop:
+        return np.empty((0, lexicon.n**2), dtype=np.float32)
+    return lexicon.stack(lexicon.vocabulary.words[start:stop]).dense().reshape(stop - start, -1).astype(np.float32)
+
+
+def to_gensim(lexicon: Lexicon) -> Any:
+    """gensim ``KeyedVectors`` with the rows of a lexicon."""
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        raise MissingExtraError("converting to gensim", "gensim") from None
+    rows = to_rows(lexicon, 0, len(lexicon))
+    vectors = KeyedVectors(rows.shape[1])
+    vectors.add_vectors(lexicon.vocabulary.words, rows)
+    for word, count in zip(lexicon.vocabulary.words, lexicon.vocabulary.counts, strict=True):
+        vectors.set_vecattr(word, "count", int(count))
+    return vectors
+
+
+def _looks_symmetric(matrices: NDArray[Any]) -> bool:
+    if not len(matrices) or not np.isfinite(matrices).all():
+        return False
+    scale = np.abs(matrices).max(axis=(-2, -1))
+    skew = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(-2, -1))
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2).min(axis=-1)
+    return bool((skew <= TEXT_TOLERANCE * scale).all() and (diagonal >= -TEXT_TOLERANCE * scale).all())

@@ -1,0 +1,150 @@
+"""polysema's own format: a folder.
+
+======================  ====================================================================================
+``config.json``         format, version, sizes, and the model's metadata: how it was trained, on what
+``vocabulary.txt``      a word a line, in the order of the rows
+``lexicon.safetensors``  ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
+``README.md``           the model card: the same for people
+======================  ====================================================================================
+
+The arrays are mapped into memory, not read, so that a large model opens at once.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.atomic import atomic_folder
+from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.lexicon import Lexicon
+from polysema.storage.card import card
+from polysema.vocabulary import Vocabulary
+
+FORMAT = "polysema-lexicon"
+VERSION = 1
+_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
+
+
+def read(path: Path, kind: str = "auto") -> Lexicon:
+    """Open a folder. What it holds is checked for sizes and kinds now, and number by number when it is used."""
+    config = read_config(path, FORMAT, VERSION)
+    words = (path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    if words and not words[-1]:
+        words.pop()
+    arrays = map_safetensors(path / "lexicon.safetensors")
+    counts = arrays.pop("counts", None)
+    name = "vectors" if config.get("kind") == "vectors" else "factors"
+    if name not in arrays:
+        raise FormatError(f"{path}: lexicon.safetensors holds no {name!r}: the folder is damaged")
+    factors = arrays.pop(name)
+    if {config.get("words"), len(factors), len(words if counts is None else counts)} != {len(words)}:
+        raise FormatError(
+            f"{path}: damaged: config.json announces {config.get('words')} words, vocabulary.txt has {len(words)}, "
+            f"lexicon.safetensors {len(factors)}"
+        )
+    columns = config.get("columns", "senses")
+    if columns not in ("senses", "eigen"):
+        raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
+    metadata = config.get("metadata", {})
+    try:
+        return Lexicon(Vocabulary(words, counts), factors, columns=columns, metadata=metadata, arrays=arrays)
+    except (InputError, TypeError, ValueError) as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+    """Write a folder, whole or not at all. A folder that is no lexicon is never overwritten."""
+    from safetensors.numpy import save_file
+
+    if dtype not in ("float16", "float32"):
+        raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
+    if overwrite and path.is_dir() and any(path.iterdir()):
+        read_config(path, FORMAT, VERSION)
+    for word in lexicon.vocabulary.words:
+        if not word or "\n" in word or "\r" in word:
+            raise InputError(f"{word!r}: a word must not be empty or hold a line break")
+    numbers: NDArray[Any] = lexicon.factors
+    if lexicon.kind == "matrices" and len(lexicon):
+        numbers = np.concatenate(
+            [
+                lexicon.stack(lexicon.vocabulary.words[start : start + 8192]).parts[0].astype(dtype)
+                for start in range(0, len(lexicon), 8192)
+            ]
+        )
+    elif float(np.abs(numbers).max(initial=0)) > float(np.finfo(dtype).max):
+        raise InputError(f"vectors with numbers beyond {np.finfo(dtype).max} do not fit {dtype}")
+    name = "factors" if lexicon.kind == "matrices" else "vectors"
+    arrays = {name: numbers.astype(dtype), "counts": lexicon.vocabulary.counts, **lexicon.arrays}
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": lexicon.kind,
+        "words": len(lexicon),
+        "n": lexicon.n,
+        "m": lexicon.m,
+        "dtype": dtype,
+        "columns": lexicon.columns,
+        "metadata": lexicon.metadata,
+    }
+    with atomic_folder(path, overwrite) as folder:
+        (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
+        (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
+        save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, folder / "lexicon.safetensors")
+
+
+def read_config(path: Path, format: str, version: int) -> dict[str, Any]:
+    """A folder's ``config.json``, checked to be of a format and of a version that this release knows."""
+    file = path / "config.json"
+    if not file.is_file():
+        raise FormatError(f"{path}: a folder without config.json is no {format}")
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FormatError(f"{file}: not JSON: {error}") from None
+    if not isinstance(config, dict) or config.get("format") != format:
+        found = config.get("format") if isinstance(config, dict) else None
+        raise FormatError(f"{file}: the format is {found!r}, not {format!r}")
+    if not isinstance(config.get("version"), int) or config["version"] > version:
+        raise FormatError(
+            f"{file}: version {config.get('version')!r}, this release reads up to {version}: upgrade polysema"
+        )
+    return config
+
+
+def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a safetensors file, mapped into memory read-only."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or not 2 <= length <= min(size - 8, 100_000_000):
+            raise FormatError(f"{path}: truncated, or no safetensors file")
+        try:
+            header = json.loads(file.read(length))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            raise FormatError(f"{path}: damaged: its header is not JSON") from None
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    arrays: dict[str, NDArray[Any]] = {}
+    if not isinstance(header, dict):
+        raise FormatError(f"{path}: damaged: its header is not a table of arrays")
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        try:
+            dtype, shape, (start, stop) = np.dtype(_TYPES[entry["dtype"]]), tuple(entry["shape"]), entry["data_offsets"]
+            count = int(np.prod(shape, dtype=np.int64))
+            if min(shape, default=0) < 0 or start < 0 or stop - start != count * dtype.itemsize:
+                raise ValueError(f"{shape} of {entry['dtype']} in {stop - start} bytes")
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"{path}: damaged: array {name!r}: {error}") from None
+        if 8 + length + stop > size:
+            raise FormatError(f"{path}: truncated: array {name!r} ends at byte {8 + length + stop}, the file at {size}")
+        arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=8 + length + start).reshape(shape)
+    return arrays

@@ -1,0 +1,89 @@
+"""The words a model knows, how often each was seen, and the distributions that follow from that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polysema.errors import InputError, UnknownWordError
+
+
+class Vocabulary:
+    """Distinct words in a fixed order, with their counts.
+
+    Args:
+        words: the words; a word's index is its place here.
+        counts: how often each was seen; 0 where that is not known.
+
+    >>> vocabulary = Vocabulary(["the", "cat"], [10, 2])
+    >>> vocabulary.index("cat"), vocabulary.count("cat"), "dog" in vocabulary
+    (1, 2, False)
+    """
+
+    def __init__(self, words: Iterable[str], counts: ArrayLike | None = None) -> None:
+        self.words: list[str] = list(words)
+        if counts is None:
+            counts = np.zeros(len(self.words), dtype=np.int64)
+        self.counts: NDArray[np.int64] = np.asarray(counts, dtype=np.int64)
+        if self.counts.shape != (len(self.words),):
+            raise InputError(f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count a word")
+
+    @cached_property
+    def indices(self) -> dict[str, int]:
+        """The index of every word. A word that stands twice is an error."""
+        indices = {word: index for index, word in enumerate(self.words)}
+        if len(indices) < len(self.words):
+            seen: set[str] = set()
+            twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+            raise InputError(f"{twice!r} stands more than once in the vocabulary")
+        return indices
+
+    def checked(self) -> Vocabulary:
+        """Itself, once it is sure that no word stands twice."""
+        if len(self.indices) != len(self.words):
+            raise InputError("a word stands more than once in the vocabulary")
+        return self
+
+    def index(self, word: str) -> int:
+        """The word's index; an unknown word is an error that names the closest spellings."""
+        try:
+            return self.indices[word]
+        except KeyError:
+            raise UnknownWordError(word, self.words) from None
+
+    def count(self, word: str) -> int:
+        """How often the word was seen; 0 where that is not known."""
+        return int(self.counts[self.index(word)])
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.indices
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens)"
+
+    def keep_probabilities(self, threshold: float) -> NDArray[np.float64]:
+        """The chance that an occurrence of each word survives subsampling.
+
+        With f the word's share of all tokens and t the threshold, (√(f/t) + 1) · t/f, at most 1 (word2vec). A threshold
+        of 0 keeps everything.
+        """
+        share = self.counts / max(int(self.counts.sum()), 1)
+        if threshold <= 0:
+            return np.ones(len(self))
+        ratio = threshold / np.maximum(share, 1e-300)
+        return np.minimum(np.sqrt(ratio) + ratio, 1.0)
+
+    def noise_distribution(self, power: float = 0.75) -> NDArray[np.float64]:
+        """The distribution negative samples are drawn from: counts to a power, scaled to sum to one."""
+        weight = self.counts.astype(np.float64) ** power
+        total = weight.sum()
+        return weight / total if total > 0 else np.full(len(self), 1.0 / max(len(self), 1))

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polysema import DensityMatrix, Lexicon, measures
+from polysema.composition.compose import Composition, fold
+from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
+from polysema.composition.trees import Leaf, from_pattern, parse_brackets
+from polysema.errors import MatrixError, UnknownChoiceError
+from polysema.vectors import Vector, cosine
+from tests import dense
+from tests.strategies import make_factor
+
+SENTENCES = ["(a b*)", "(a (b c))", "((a b) (c (d e)))"]
+
+
+def words(n: int, m: int = 3) -> dict[str, np.ndarray]:
+    return {word: make_factor(i, n, m, "random") for i, word in enumerate("abcde")}
+
+
+def composed(brackets: str, method: str, table: dict[str, np.ndarray]) -> Composition:
+    return Composition(parse_brackets(brackets), METHODS[method], lambda leaf: table[leaf.word])
+
+
+def test_phaser_and_fuzz_step_by_step():
+    """Each column of the protocol's table, by hand and dense."""
+    table = words(5)
+    a, b, c, d, e = (dense.matrix(table[w]) for w in "abcde")
+    for name, f in (("phaser", dense.phaser), ("fuzz", dense.fuzz)):
+
+        def g(operator, argument, f=f):
+            return dense.unit(f(operator, argument))
+
+        expected = {
+            (name, "(a b*)"): g(b, a),
+            (name, "(a (b c))"): g(g(b, c), a),
+            (name, "((a b) (c (d e)))"): g(g(c, g(d, e)), g(a, b)),
+            (f"{name}-noun", "(a b*)"): g(a, b),
+            (f"{name}-noun", "(a (b c))"): g(a, g(c, b)),
+            (f"{name}-noun", "((a b) (c (d e)))"): g(g(a, b), g(g(d, e), c)),
+            (f"{name}-left", "(a b*)"): g(a, b),
+            (f"{name}-left", "(a (b c))"): g(a, g(b, c)),
+            (f"{name}-left", "((a b) (c (d e)))"): g(g(a, b), g(c, g(d, e))),
+        }
+        for (method, brackets), matrix in expected.items():
+            assert np.allclose(composed(brackets, method, table).meaning.dense(), matrix, atol=1e-9), (method, brackets)
+
+
+def test_add_mult_verb_take_all_words_alike():
+    table = words(5)
+    matrices = [dense.matrix(table[w]) for w in "abcde"]
+    sentence = "((a b) (c (d e)))"
+    assert np.allclose(composed(sentence, "add", table).meaning.dense(), sum(matrices) / 5)
+    assert np.allclose(composed(sentence, "mult", table).meaning.dense(), dense.unit(np.prod(matrices, axis=0)))
+    assert np.allclose(composed(sentence, "verb", table).meaning.dense(), matrices[2])
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_tensor_is_the_literal_kronecker_construction(n):
+    table, others = words(n), {word: make_factor(i + 50, n, 2, "random") for i, word in enumerate("abcde")}
+
+    def literal(t):
+        a, b, c, d, e = (dense.matrix(t[w]) for w in "abcde")
+        return {
+            "(a b*)": dense.unit(a * b),
+            "(a (b c))": dense.unit(np.kron(a, c) * np.kron(b, b)),
+            "((a b) (c (d e)))": dense.unit(np.kron(a * b, d * e) * np.kron(c, c)),
+        }
+
+    for brackets in SENTENCES:
+        rho, sigma = composed(brackets, "tensor", table).meaning, composed(brackets, "tensor", others).meaning
+        dense_rho, dense_sigma = literal(table)[brackets], literal(others)[brackets]
+        assert np.allclose(rho.dense(), dense_rho)
+        assert measures.entropy(rho) == pytest.approx(dense.entropy(dense_rho), abs=1e-9)
+        assert measures.similarity(rho, sigma) == pytest.approx(dense.similarity(dense_rho, dense_sigma), abs=1e-9)
+
+
+def test_tensor_at_300_needs_no_huge_matrix():
+    table = words(300, 5)
+    phrase = composed("((a b) (c (d e)))", "tensor", table)
+    assert phrase.meaning.n == 90_000
+    assert all(part.shape == (300, 300) or part.shape[1] <= 300 for part in phrase.meaning.parts)
+    assert 0 < phrase.entropy < np.log(90_000)
+
+
+def test_tensor_beyond_the_papers_trees():
+    """An adverb modifies the verb in both slots; a clause as an argument keeps its parts."""
+    table = words(4)
+    a, b, c, d = (dense.matrix(table[w]) for w in "abcd")
+    adverb = composed("(a ((b~ c) d))", "tensor", table).meaning
+    assert np.allclose(adverb.dense(), dense.unit(np.kron(a * b * c, d * b * c)))
+    clause = composed("(a (b (c* d)))", "tensor", table).meaning
+    assert np.allclose(clause.dense(), dense.unit(np.kron(a * b, d * c * b)))
+
+
+@given(
+    st.sampled_from(list(METHODS)),
+    st.sampled_from([*SENTENCES, "(a ((b~ c) d))"]),
+    st.integers(1, 9),
+    st.integers(1, 4),
+)
+def test_every_method_gives_a_density_matrix_at_every_node(method, brackets, n, m):
+    phrase = composed(brackets, method, words(n, m))
+    for step in phrase.steps:
+        rho = step.meaning.dense()
+        assert np.allclose(rho, rho.T)
+        assert np.linalg.eigvalsh(rho).min() > -1e-10
+        assert np.trace(rho) == pytest.approx(1)
+        assert -1e-12 <= step.entropy <= np.log(len(rho)) + 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stacks_compose_as_singles_do(method):
+    tree = from_pattern("adj subj verb adj obj", list("abcde"))
+    tables = [{w: make_factor(10 * k + i, 6, 3, "random") for i, w in enumerate("abcde")} for k in range(3)]
+    many = fold(tree, lambda leaf: np.stack([t[leaf.word] for t in tables]), METHODS[method])[-1]
+    assert many.valid.all()
+    for k, table in enumerate(tables):
+        one = Composition(tree, METHODS[method], lambda leaf, table=table: table[leaf.word])
+        assert np.allclose(many.meaning[k].dense(), one.meaning.dense())
+
+
+def test_nothing_in_common_is_an_error_by_name_and_a_mask_in_a_stack():
+    up, down = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    table = {"up": up, "down": down}
+    tree = parse_brackets("(up down)")
+    for method in ("phaser", "fuzz", "mult", "tensor"):
+        with pytest.raises(MatrixError, match=f"'up down': composed with {method} it has zero trace"):
+            Composition(tree, METHODS[method], lambda leaf: table[leaf.word])
+        stacked = fold(tree, lambda leaf: np.stack([table[leaf.word], up]), METHODS[method])[-1]
+        assert stacked.valid.tolist() == [False, True]
+        assert np.isfinite(stacked.meaning.dense()).all()
+
+
+def test_nearly_orthogonal_supports_are_not_mistaken_for_zero():
+    up, near = np.array([[1.0], [0.0]]), np.array([[1e-6], [1.0]])
+    result = fold(parse_brackets("(a b)"), lambda leaf: {"a": up, "b": near}[leaf.word], METHODS["phaser"])[-1]
+    assert result.valid
+    assert np.allclose(result.meaning.dense(), up @ up.T)
+
+
+def test_vector_methods_by_hand():
+    rng = np.random.default_rng(1)
+    a, b, c, d, e = rng.normal(size=(5, 4))
+    table = dict(zip("abcde", (a, b, c, d, e), strict=True))
+
+    def vector(brackets, method):
+        return Composition(parse_brackets(brackets), VECTOR_METHODS[method], lambda leaf: table[leaf.word]).meaning
+
+    assert np.allclose(vector("((a b) (c (d e)))", "add").dense(), a + b + c + d + e)
+    assert np.allclose(vector("((a b) (c (d e)))", "mult").dense(), a * b * c * d * e)
+    assert np.allclose(vector("((a b) (c (d e)))", "verb").dense(), c)
+    assert np.allclose(vector("(a b*)", "tensor").dense(), np.outer(b, b) @ a)
+    assert np.allclose(vector("(a (b c))", "tensor").dense(), (np.outer(b, b) * np.outer(a, c)).ravel())
+    np1, np2 = np.outer(a, a) @ b, np.outer(d, d) @ e
+    assert np.allclose(vector("((a b) (c (d e)))", "tensor").dense(), (np.outer(c, c) * np.outer(np1, np2)).ravel())
+
+
+def test_cosine_of_products_multiplies():
+    rng = np.random.default_rng(2)
+    a, b, c, d = rng.normal(size=(4, 3))
+    x, y = Vector.product([a, b]), Vector.product([c, d])
+    flat = np.outer(a, b).ravel() @ np.outer(c, d).ravel() / np.linalg.norm(x.dense()) / np.linalg.norm(y.dense())
+    assert cosine(x, y) == pytest.approx(flat)
+    with pytest.raises(MatrixError, match="different spaces"):
+        cosine(Vector(a), x)
+    for bad, message in ((np.zeros(2), "is zero"), (np.array([np.nan]), "not finite"), (np.float64(1), "has shape")):
+        with pytest.raises(MatrixError, match=message):
+            Vector(bad, "w")
+
+
+def test_unknown_methods_list_the_choices(lexicon: Lexicon, vectors: Lexicon):
+    with pytest.raises(
+        UnknownChoiceError, match="unknown composition method 'fazer': choose verb, mult, add, tensor, phaser"
+    ):
+        method_named("fazer")
+    with pytest.raises(UnknownChoiceError, match="for vectors 'phaser': choose verb, mult, add or tensor"):
+        vectors.compose("(bob (likes cars))", "phaser")
+
+
+def test_the_tree_of_a_composition_in_print(lexicon: Lexicon):
+    phrase = lexicon.compose("(bob (likes (old cars)))")
+    assert phrase.phrase == "bob likes old cars"
+    assert phrase.entropy == pytest.approx(measures.entropy(phrase.meaning))
+    lines = str(phrase).splitlines()
+    assert [line.rsplit(None, 1)[0] for line in lines] == [
+        "bob likes old cars",
+        "├── bob",
+        "└── likes old cars",
+        "    ├── likes",
+        "    └── old cars",
+        "        ├── old",
+        "        └── cars",
+    ]
+    assert float(lines[1].split()[-1]) == pytest.approx(lexicon.entropy("bob"), abs=5e-4)
+    assert repr(phrase).startswith("Composition('bob likes old cars', method='phaser'")
+
+
+def test_a_deep_tree_composes():
+    table = words(3)
+    tree = parse_brackets("(a " * 3000 + "b" + ")" * 3000)
+    result = fold(tree, lambda leaf: table[leaf.word], METHODS["phaser"])[-1]
+    assert isinstance(result.meaning, DensityMatrix)
+    assert np.trace(result.meaning.dense()) == pytest.approx(1)
+
+
+def test_a_leaf_is_itself(lexicon: Lexicon):
+    phrase = lexicon.compose("bank")
+    assert phrase.tree == Leaf("bank")
+    assert np.allclose(phrase.meaning.dense(), lexicon["bank"].dense())

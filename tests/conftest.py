@@ -1,0 +1,45 @@
+"""Shared fixtures and settings of the tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from polysema import Lexicon, Vocabulary
+
+settings.register_profile(
+    "polysema", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("polysema")
+
+WORDS = ["bank", "river", "money", "run", "family", "hotel", "old", "cars", "likes", "bob", "Ægir", "λόγος"]
+
+
+@pytest.fixture(scope="session")
+def lexicon() -> Lexicon:
+    """Twelve words with random 6×3 matrices."""
+    rng = np.random.default_rng(7)
+    factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
+    return Lexicon(
+        Vocabulary(WORDS, range(120, 0, -10)), factors, metadata={"training": {"model": "random", "seed": 7}}
+    )
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Lexicon:
+    """The same words with random vectors of seven numbers."""
+    rng = np.random.default_rng(8)
+    return Lexicon(Vocabulary(WORDS, range(120, 0, -10)), rng.normal(size=(len(WORDS), 7)).astype(np.float32))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the evaluation sets and the corpus, where there is one."""
+    path = Path(os.environ.get("POLYSEMA_SHARED", Path(__file__).parents[2] / "shared"))
+    if not path.is_dir():
+        pytest.skip(f"no shared data at {path}: set POLYSEMA_SHARED to the folder that holds data/ and corpus/")
+    return path

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysema import DensityMatrix, Lexicon, Vocabulary, measures
+from polysema.errors import InputError, MatrixError, UnknownWordError
+from polysema.vectors import Vector
+from tests import dense
+
+
+def test_look_up(lexicon: Lexicon):
+    assert len(lexicon) == 12
+    assert "bank" in lexicon
+    assert "banque" not in lexicon
+    assert list(lexicon)[:2] == ["bank", "river"]
+    assert (lexicon.n, lexicon.m, lexicon.kind) == (6, 3, "matrices")
+    assert repr(lexicon) == "Lexicon(12 words, matrices, n=6, m=3)"
+    assert np.allclose(lexicon["bank"].dense(), dense.matrix(lexicon.factors[0].astype(float)))
+
+
+def test_unknown_words_name_the_closest_spellings(lexicon: Lexicon):
+    with pytest.raises(UnknownWordError, match="^'rivver' is not in the lexicon; did you mean river\\?$"):
+        lexicon["rivver"]
+    with pytest.raises(KeyError):
+        lexicon["zzz"]
+    with pytest.raises(UnknownWordError, match="^'' is not in the lexicon$"):
+        lexicon[""]
+
+
+def test_similarity_of_anything(lexicon: Lexicon):
+    phrase = lexicon.compose("(old cars)")
+    expected = dense.similarity(phrase.meaning.dense(), lexicon["bank"].dense())
+    for query in ("(old cars)", phrase, phrase.tree, phrase.meaning):
+        assert lexicon.similarity(query, "bank") == pytest.approx(expected)
+    with pytest.raises(InputError, match="holds matrices, the query is a Vector"):
+        lexicon.similarity(Vector([1.0, 2.0]), "bank")
+
+
+def test_all_pairs_equal_one_by_one(lexicon: Lexicon, vectors: Lexicon):
+    queries = ["bank", "river", "(old cars)"]
+    for model in (lexicon, vectors):
+        table = model.similarities(queries, ["money", "bank"])
+        assert table.shape == (3, 2)
+        for i, a in enumerate(queries):
+            for j, b in enumerate(["money", "bank"]):
+                assert table[i, j] == pytest.approx(model.similarity(a, b), abs=1e-9)
+        assert np.allclose(np.diag(model.similarities(queries)), 1)
+    assert lexicon.similarities([]).shape == (0, 0)
+
+
+def test_all_pairs_of_large_matrices_without_packing():
+    factors = np.random.default_rng(0).normal(size=(5, 120, 3))
+    model = Lexicon(list("abcde"), factors)
+    table = model.similarities(list("abc"), list("de"))
+    assert table[1, 0] == pytest.approx(model.similarity("b", "d"))
+
+
+@pytest.mark.parametrize(("n", "m"), [(6, 3), (100, 2), (7, None)])
+def test_neighbours_are_the_exact_ranking(n, m):
+    rng = np.random.default_rng(3)
+    shape = (300, n, m) if m else (300, n)
+    model = Lexicon([f"w{i}" for i in range(300)], rng.normal(size=shape).astype(np.float32))
+    everything = model.similarities(list(model))
+    queries = [f"w{i}" for i in range(40)]
+    batch = model.neighbours_of(queries, 7)
+    for i, query in enumerate(queries):
+        order = [j for j in np.argsort(-everything[i], kind="stable") if j != i][:7]
+        assert [item.word for item in batch[i]] == [f"w{j}" for j in order]
+        assert [item.similarity for item in batch[i]] == pytest.approx([everything[i, j] for j in order], abs=1e-9)
+        if i < 3:
+            assert model.neighbours(query, 7) == batch[i]
+
+
+def test_neighbours_of_phrases_and_matrices(lexicon: Lexicon):
+    phrase = lexicon.compose("(old cars)")
+    near = lexicon.neighbours(phrase, 3)
+    assert near == lexicon.neighbours("(old cars)", 3) == lexicon.neighbours(phrase.meaning, 3)
+    assert near[0].similarity == max(lexicon.similarity(phrase, word) for word in lexicon)
+    assert lexicon.neighbours("bank", 0) == []
+    assert len(lexicon.neighbours("bank", 1000)) == len(lexicon) - 1
+    assert lexicon.neighbours_of([]) == []
+    with pytest.raises(InputError, match="not -1"):
+        lexicon.neighbours("bank", -1)
+    with pytest.raises(InputError, match="dimension 36 is not comparable with words of dimension 6"):
+        lexicon.neighbours(lexicon.compose("(bob (likes cars))", "tensor"))
+
+
+def test_senses_are_the_columns():
+    bright = [[[0.8, 0.0], [0.0, 0.6], [0.0, 0.0]]]
+    shiny, clever = [[1.0, 0], [0, 0], [0, 0.1]], [[0.0, 0], [1, 0], [0, 0.1]]
+    model = Lexicon(["bright", "shiny", "clever"], np.array([*bright, shiny, clever]))
+    first, second = model.senses("bright", top=1)
+    assert first.weight == pytest.approx(0.64)
+    assert second.weight == pytest.approx(0.36)
+    assert first.neighbours[0].word == "shiny"
+    assert second.neighbours[0].word == "clever"
+    assert np.allclose(first.vector, [1, 0, 0])
+    assert len(model.senses("bright", min_weight=0.5)) == 1
+
+
+def test_senses_of_dense_matrices_are_the_eigenvectors(lexicon: Lexicon):
+    matrices = np.stack([lexicon[word].dense() for word in lexicon])
+    model = Lexicon.from_matrices(lexicon.vocabulary, matrices)
+    assert model.columns == "eigen"
+    values = np.linalg.eigvalsh(matrices[0])[::-1]
+    assert [sense.weight for sense in model.senses("bank", min_weight=0)] == pytest.approx(values[:3])
+
+
+def test_ambiguity_ranks_by_entropy(lexicon: Lexicon):
+    ranking = lexicon.ambiguity()
+    assert [item.entropy for item in ranking] == sorted((lexicon.entropy(word) for word in lexicon), reverse=True)
+    assert ranking[0].effective_senses == pytest.approx(np.exp(ranking[0].entropy))
+    assert len(lexicon.ambiguity(top=3)) == 3
+    assert {item.word for item in lexicon.ambiguity(min_count=110)} == {"bank", "river"}
+    assert {item.word for item in lexicon.ambiguity(["bob", "cars"])} == {"bob", "cars"}
+
+
+def test_vectors_have_no_entropy(vectors: Lexicon):
+    assert vectors.kind == "vectors"
+    assert vectors.similarity("bank", "bank") == pytest.approx(1)
+    for ask in (lambda: vectors.entropy("bank"), lambda: vectors.senses("bank"), lambda: vectors.ambiguity()):
+        with pytest.raises(InputError, match="holds vectors"):
+            ask()
+    phrase = vectors.compose("(bob (likes cars))")
+    assert phrase.method == "add"
+    assert phrase.entropy is None
+    assert str(phrase).splitlines()[1] == "├── bob"
+
+
+def test_bad_numbers_are_refused_with_the_words_name():
+    factors = np.ones((3, 2, 2))
+    factors[1] = 0
+    model = Lexicon(["a", "b", "c"], factors)
+    for ask in (
+        lambda: model["b"],
+        lambda: model.stack(["a", "b"]),
+        lambda: model.neighbours("a"),
+        lambda: model.entropies,
+        lambda: model.compose("(a b)"),
+    ):
+        with pytest.raises(MatrixError, match="'b': its density matrix has zero trace"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("words", "array", "message"),
+    [
+        (["a"], np.ones((2, 2, 2)), "1 words and an array of shape"),
+        (["a"], np.ones((1, 2, 2, 2)), "1 words and an array of shape"),
+        (["a"], np.ones((1, 0)), "1 words and an array of shape"),
+    ],
+)
+def test_wrong_shapes(words, array, message):
+    with pytest.raises(InputError, match=message):
+        Lexicon(words, array)
+    with pytest.raises(InputError, match="matrices of shape"):
+        Lexicon.from_matrices(["a"], np.ones((1, 2)))
+
+
+def test_words_with_a_pattern(lexicon: Lexicon):
+    one = lexicon.compose("bob likes old cars", pattern="subj verb adj obj")
+    other = lexicon.compose(["bob", "likes", "old", "cars"], pattern="subj verb adj obj")
+    assert one.tree == other.tree == lexicon.compose("(bob (likes (old cars)))").tree
+    with pytest.raises(InputError, match="need a pattern"):
+        lexicon.compose(["bob", "likes"])
+
+
+def test_half_precision_is_renormalised(lexicon: Lexicon):
+    model = Lexicon(lexicon.vocabulary, lexicon.factors.astype(np.float16))
+    assert np.trace(model["bank"].dense()) == pytest.approx(1, abs=1e-12)
+    assert measures.entropy(model["bank"]) == pytest.approx(lexicon.entropy("bank"), abs=1e-3)
+
+
+def test_vocabulary():
+    vocabulary = Vocabulary(["the", "cat"], [900, 100])
+    assert repr(vocabulary) == "Vocabulary(2 words, 1000 tokens)"
+    assert vocabulary.count("cat") == 100
+    f, t = 0.9, 1e-3
+    assert vocabulary.keep_probabilities(t)[0] == pytest.approx((np.sqrt(f / t) + 1) * t / f)
+    assert (vocabulary.keep_probabilities(0) == 1).all()
+    noise = vocabulary.noise_distribution()
+    assert noise[0] / noise[1] == pytest.approx(9**0.75)
+    assert noise.sum() == pytest.approx(1)
+    with pytest.raises(InputError, match="'a' stands more than once"):
+        Vocabulary(["a", "b", "a"]).index("a")
+    with pytest.raises(InputError, match="give one count a word"):
+        Vocabulary(["a"], [1, 2])
+
+
+def test_a_density_matrix_is_its_own_meaning(lexicon: Lexicon):
+    rho = DensityMatrix(np.eye(6))
+    assert lexicon.meaning(rho) is rho
