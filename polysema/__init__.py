@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
     from polysema.composition.trees import parse_brackets as parse_brackets
+    from polysema.corpus.build import build_corpus as build_corpus
+    from polysema.corpus.corpus import Corpus as Corpus
+    from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.lexicon import Lexicon as Lexicon
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
+    # text to an encoded corpus
+    "build_corpus": "polysema.corpus.build",
+    "Corpus": "polysema.corpus.corpus",
+    "Normalisation": "polysema.corpus.normalisation",
     # words and their counts
     "Vocabulary": "polysema.vocabulary",
     # one density matrix, and what can be asked of it

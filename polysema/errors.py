@@ -9,6 +9,7 @@
     │   ├── UnknownChoiceError    a name that is in no table: method, format, measure …
     │   └── TreeError             brackets or a pattern that cannot be read
     ├── FormatError               a file is not what it should be: foreign, truncated, too new
+    ├── CorpusError               text that cannot be read: missing, binary, truncated, empty
     └── MissingExtraError         an optional part is not installed
 
 Each message is one line: what was wrong, with the values, and what to do.
@@ -60,6 +61,10 @@ class TreeError(InputError):
 
 class FormatError(PolysemaError):
     """A file is not what it should be."""
+
+
+class CorpusError(PolysemaError):
+    """Text that cannot be read."""
 
 
 class MissingExtraError(PolysemaError, ImportError):

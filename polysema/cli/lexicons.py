@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from polysema import measures
-from polysema.cli.output import heading, number, print_json, print_table
+from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, UnknownChoiceError
@@ -20,7 +20,6 @@ from polysema.storage import load, write
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 lexicon_option = click.option(
     "-l",
     "--lexicon",
@@ -36,9 +35,6 @@ kind_option = click.option(
     metavar="KIND",
     help="In plain text and binary files: matrices, vectors, or auto (matrices, if the numbers make symmetric ones).",
 )
-
-
-NATURAL = click.IntRange(min=0)
 
 
 def top_option(default: int, what: str) -> Decorator:

@@ -10,6 +10,9 @@ from unicodedata import combining, east_asian_width
 
 import click
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+NATURAL = click.IntRange(min=0)
+
 
 def print_json(value: Any) -> None:
     """JSON on standard output; infinities, which JSON does not know, as null."""

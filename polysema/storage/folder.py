@@ -24,6 +24,7 @@ from polysema.atomic import atomic_folder
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
 from polysema.storage.card import card
+from polysema.storage.config import read_config
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
@@ -97,25 +98,6 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
         save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, folder / "lexicon.safetensors")
-
-
-def read_config(path: Path, format: str, version: int) -> dict[str, Any]:
-    """A folder's ``config.json``, checked to be of a format and of a version that this release knows."""
-    file = path / "config.json"
-    if not file.is_file():
-        raise FormatError(f"{path}: a folder without config.json is no {format}")
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise FormatError(f"{file}: not JSON: {error}") from None
-    if not isinstance(config, dict) or config.get("format") != format:
-        found = config.get("format") if isinstance(config, dict) else None
-        raise FormatError(f"{file}: the format is {found!r}, not {format!r}")
-    if not isinstance(config.get("version"), int) or config["version"] > version:
-        raise FormatError(
-            f"{file}: version {config.get('version')!r}, this release reads up to {version}: upgrade polysema"
-        )
-    return config
 
 
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,101 @@
+"""Text to an encoded corpus, against gensim's vocabulary scan and collections.Counter.
+
+    python benchmarks/corpus.py TEXT … [--repeats 3]
+
+The peers only count words separated by white space; polysema splits sentences, tokenises, lower-cases, counts *and*
+encodes. All read the same plain text; packed files are unpacked first, and timed packed as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from measure import in_turns, machine, table
+
+from polysema.corpus.readers import read_blocks
+
+OURS = """
+import resource, shutil, tempfile, time
+from polysema.corpus.build import build_corpus
+with tempfile.TemporaryDirectory() as folder:
+    build_corpus([["warm", "up", "the", "compiled", "kernels"]] * 3, folder + "/warm-lists")
+    open(folder + "/warm", "w").write("Warm up. The kernels.")
+    build_corpus(folder + "/warm", folder + "/warm-text")
+    start = time.perf_counter()
+    corpus = build_corpus(arguments["paths"], folder + "/corpus", workers=WORKERS)
+    took = time.perf_counter() - start
+    print(json.dumps({"seconds": took, "words": len(corpus.tokens), "types": len(corpus.counts),
+                      "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+"""
+GENSIM = """
+import resource, time
+from gensim.models import Word2Vec
+from gensim.models.word2vec import LineSentence
+start = time.perf_counter()
+words, _ = Word2Vec(min_count=1).scan_vocab(corpus_iterable=LineSentence(arguments["plain"]))
+print(json.dumps({"seconds": time.perf_counter() - start, "words": words, "types": 0,
+                  "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+"""
+COUNTER = """
+import resource, time
+from collections import Counter
+start = time.perf_counter()
+counts = Counter()
+with open(arguments["plain"], encoding="utf-8") as file:
+    for line in file:
+        counts.update(line.split())
+took = time.perf_counter() - start
+print(json.dumps({"seconds": took, "words": sum(counts.values()), "types": len(counts),
+                  "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+"""
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("text", nargs="+", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        plain = folder / "plain.txt"
+        with open(plain, "wb") as file:
+            for path in options.text:
+                for block in read_blocks(path):
+                    file.write(block.data)
+        ours = {
+            "polysema, 1 core": (OURS.replace("WORKERS", "1"), 1),
+            "polysema, 2 cores": (OURS.replace("WORKERS", "2"), 2),
+        }
+        peers = {"gensim scan_vocab, 1 core": (GENSIM, 1), "Counter, 1 core": (COUNTER, 1)}
+        timings = in_turns({**ours, **peers}, options.repeats, {"paths": [str(plain)], "plain": str(plain)})
+        packed = in_turns(
+            {"polysema, 2 cores, as given": ours["polysema, 2 cores"]}, 1, {"paths": [str(p) for p in options.text]}
+        )
+        base = timings["gensim scan_vocab, 1 core"]
+        rows = []
+        for name, timing in {**timings, **packed}.items():
+            speed = [run["words"] / run["seconds"] / 1e6 for run in timing.runs]
+            ratios = [s / (b["words"] / b["seconds"] / 1e6) for s, b in zip(speed, base.runs, strict=False)]
+            rows.append(
+                [
+                    name,
+                    f"{timing.median('words') / timing.median('seconds') / 1e6:.1f}",
+                    f"{min(speed):.1f}–{max(speed):.1f}",
+                    f"{plain.stat().st_size / timing.median('seconds') / 1e6:.0f}",
+                    f"{sorted(ratios)[len(ratios) // 2]:.1f} ({min(ratios):.1f}–{max(ratios):.1f})",
+                    f"{timing.median('rss'):.0f}",
+                ]
+            )
+        print(machine("gensim", "numba"))
+        print(f"{plain.stat().st_size / 1e6:.0f} MB of plain text, {options.repeats} repeats in turns")
+        print(table(["", "M words/s", "spread", "MB/s", "× gensim", "peak MB"], rows))
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Commands that turn text into an encoded corpus and look into one."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polysema.cli.output import NATURAL, heading, json_option, print_json, print_table
+from polysema.cli.progress import progress_line
+from polysema.corpus.build import Progress, build_corpus
+from polysema.corpus.columns import TOKENS
+from polysema.corpus.corpus import Corpus
+from polysema.corpus.normalisation import Normalisation
+from polysema.corpus.readers import FORMATS
+from polysema.errors import InputError
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group()
+def corpus() -> None:
+    """Turn text into an encoded corpus, and look into one.
+
+    Training reads text as well; encoding it once saves the reading when you train more than once.
+    """
+
+
+@corpus.command()
+@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder to write."
+)
+@click.option("--min-count", default=1, show_default=True, help="Leave out words seen less often.")
+@click.option("--max-size", default=None, type=int, help="Keep so many of the most frequent words at most.")
+@click.option(
+    "--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to keep whatever their count, a line each."
+)
+@click.option("--keep-case", is_flag=True, help="Do not lower-case.")
+@click.option("--digits", is_flag=True, help="Runs with digits are words too.")
+@click.option("--hyphens", is_flag=True, help="Hyphenated words are one word.")
+@click.option("--raw", is_flag=True, help="Words are what white space separates, as they are; lines are sentences.")
+@click.option(
+    "--sentences", default="split", show_default=True, metavar="HOW", help="split lines into sentences, or take lines."
+)
+@click.option("--format", default="auto", show_default=True, metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
+@click.option(
+    "--token", default="form", show_default=True, metavar="WHAT", help=f"Where the source has it: {', '.join(TOKENS)}."
+)
+@click.option("--columns", default=None, metavar="NAMES", help="Of a vertical file: form,tag,lemma in their order.")
+@click.option("--encoding", default="auto", show_default=True, help="Of the text: utf-8, latin-1, …")
+@click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
+@click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
+@click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
+def build(
+    text: tuple[str, ...], output: Path, columns: str | None, keep: Path | None, force: bool, **options: Any
+) -> None:
+    """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, or - for standard input.
+
+    \b
+      polysema corpus build wiki.txt.xz -o wiki.corpus
+      polysema corpus build UKWAC-*.xml wackypedia*.xml -o ukwacky.corpus --token lemma_pos
+      zcat books.gz | polysema corpus build - -o books.corpus --min-count 5
+
+    Words are lower-cased and alphabetic, sentences have at least two of them, as in the paper. Running text is split
+    into sentences; WaCky vertical files and CoNLL-U are recognised. The result does not depend on the number of
+    workers, and a second run on the same text and options reuses the first.
+    """
+    normalisation = Normalisation(
+        lower=not options.pop("keep_case"),
+        digits=options.pop("digits"),
+        hyphens=options.pop("hyphens"),
+        sentences=options.pop("sentences"),
+        raw=options.pop("raw"),
+    )
+    started = time.perf_counter()
+    with progress_line("words", "speed") as update:
+
+        def show(progress: Progress) -> None:
+            speed = progress.words / (time.perf_counter() - started) / 1e6
+            figures = {"words": f"{progress.words:,} words", "speed": f"{speed:.1f} M words/s"}
+            update(progress.stage, progress.done, progress.total, **figures)
+
+        result = build_corpus(
+            list(text),
+            output,
+            keep=_words(keep),
+            columns=columns.split(",") if columns else None,
+            normalisation=normalisation,
+            overwrite=force,
+            progress=show,
+            **options,
+        )
+    click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
+    for name, count in result.config["read"].items():
+        if count and name in ("invalid_bytes", "overlong_runs", "cut_sentences"):
+            click.echo(f"note: {count:,} {NOTES[name]}", err=True)
+
+
+NOTES = {
+    "invalid_bytes": "bytes that are no text in this encoding were taken for separators (see --encoding)",
+    "overlong_runs": "runs of more than 255 bytes were left out",
+    "cut_sentences": "sentences of more than 10,000 words were cut into pieces",
+}
+
+
+@corpus.command()
+@click.argument("folder", metavar="DIR")
+@click.option("-n", "--top", default=20, show_default=True, type=NATURAL, help="How many of the most frequent words.")
+@click.option(
+    "--words", type=click.Path(path_type=Path), metavar="FILE", help="A list of words, a line each: how many are there?"
+)
+@json_option
+def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
+    """What an encoded corpus holds: sentences, tokens, types, the most frequent words, the coverage of a word list.
+
+    \b
+      polysema corpus info wiki.corpus --words evaluation-words.txt
+    """
+    result = Corpus(folder)
+    frequent = list(zip(result.vocabulary.words[:top], result.counts[:top].tolist(), strict=True))
+    facts: dict[str, Any] = {
+        "sentences": len(result),
+        "tokens": len(result.tokens),
+        "types": len(result.counts),
+        "most_frequent": [{"word": word, "count": count} for word, count in frequent],
+    }
+    if words is not None:
+        listed = _words(words)
+        missing = [word for word in listed if word not in result.vocabulary]
+        facts["coverage"] = {"covered": len(listed) - len(missing), "total": len(listed), "missing": missing}
+    if as_json:
+        print_json({**facts, "read": result.config["read"], "options": result.config["options"]})
+        return
+    heading(f"{folder}: {_size(result)}")
+    print_table([(name.replace("_", " "), count) for name, count in result.config["read"].items()], ["read", ""])
+    print_table(frequent, ["word", "count"])
+    if words is not None:
+        found = facts["coverage"]
+        click.echo(f"{found['covered']} of {found['total']} words of {words} are there")
+        if found["missing"]:
+            click.echo(f"missing: {' '.join(found['missing'])}")
+
+
+@corpus.command()
+@click.argument("folder", metavar="DIR")
+@click.option("-n", "--top", default=10, show_default=True, type=NATURAL, help="How many sentences.")
+def head(folder: str, top: int) -> None:
+    """Read an encoded corpus back as text, a sentence a line.
+
+    \b
+      polysema corpus head wiki.corpus --top 3
+    """
+    for sentence in islice(Corpus(folder), top):
+        click.echo(" ".join(sentence))
+
+
+def _words(path: Path | None) -> list[str]:
+    """The words of a file, a line each."""
+    if path is None:
+        return []
+    try:
+        return [line.split("\t")[0].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a readable list of words: {error}") from None
+
+
+def _size(result: Corpus) -> str:
+    return f"{len(result):,} sentences, {len(result.tokens):,} tokens, {len(result.counts):,} types"
+
+
+COMMANDS = [corpus]

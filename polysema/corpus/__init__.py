@@ -1,0 +1,1 @@
+"""From raw text to an encoded corpus."""

@@ -1,0 +1,582 @@
+"""Raw text to an encoded corpus, in one pass.
+
+Workers turn blocks of text into ids of their own, each with a table of words of its own. The main thread takes the
+blocks in order, gives each word that is new to a worker its global id, and writes; so the result is the same for
+any number of workers. When all is read the vocabulary is cut and sorted, and the ids are renumbered in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import queue
+import shutil
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.atomic import atomic_folder
+from polysema.corpus.columns import WHOLE_LINES
+from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
+from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
+from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
+from polysema.errors import CorpusError, InputError, UnknownChoiceError
+
+Array = NDArray[Any]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a build is.
+
+    Attributes:
+        stage: ``reading`` or ``writing``.
+        done: bytes read (packed as they are), or words written.
+        total: of how many; None when that is not known.
+        words: words so far.
+        sentences: sentences so far.
+    """
+
+    stage: str = "reading"
+    done: int = 0
+    total: int | None = None
+    words: int = 0
+    sentences: int = 0
+
+
+@dataclass(slots=True)
+class _Met:
+    """What was met while reading."""
+
+    bytes: int = 0
+    words: int = 0
+    sentences: int = 0
+    invalid_bytes: int = 0
+    overlong_runs: int = 0
+    cut_sentences: int = 0
+
+
+def build_corpus(
+    sources: Sources,
+    output: str | Path,
+    *,
+    min_count: int = 1,
+    max_size: int | None = None,
+    keep: Iterable[str] = (),
+    normalisation: Normalisation = Normalisation(),  # noqa: B008 - frozen
+    format: str = "auto",
+    token: str = "form",
+    columns: Sequence[str] | None = None,
+    encoding: str = "auto",
+    lemmatise: str | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    block: int = BLOCK,
+    long_line: int = LONG_LINE,
+) -> Corpus:
+    """Count and encode text.
+
+    Args:
+        sources: a path, a glob, a folder, ``-`` for standard input, or a list of those; or any iterable of sentences,
+            each a list of words. Files may be packed with gz, bz2, xz or zst.
+        output: the folder to write. If it already holds a corpus of the same sources and options, that one is returned.
+        min_count: leave out words seen less often.
+        max_size: keep so many of the most frequent words at most.
+        keep: words to keep whatever their count.
+        normalisation: what is a word and a sentence.
+        format: "text", "vertical", "conllu", or "auto".
+        token: where the source has lemmas: "form", "lemma" or "lemma_pos".
+        columns: names of a vertical file's columns: form, lemma, tag, other.
+        encoding: of the text; see :func:`polysema.corpus.readers.read_blocks`.
+        lemmatise: a language, such as "en", to lemmatise words of running text with simplemma.
+        workers: how many threads; by default one per core. The result does not depend on it.
+        overwrite: whether a folder with another corpus may be replaced.
+        progress: called now and then.
+        block: bytes that are read at once. The result does not depend on it.
+        long_line: lines longer than this are cut between two words.
+    """
+    output = Path(output)
+    if min_count < 1:
+        raise InputError(f"min_count is the least number of occurrences, from 1: not {min_count}")
+    if max_size is not None and max_size < 1:
+        raise InputError(f"max_size is how many words to keep at most, from 1: not {max_size}")
+    if normalisation.sentences not in ("split", "lines"):
+        raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
+    workers = workers or len(os.sched_getaffinity(0))
+    keep = sorted(set(keep))
+    options: dict[str, Any] = {
+        "min_count": min_count,
+        "max_size": max_size,
+        "keep": hashlib.sha256("\n".join(keep).encode()).hexdigest() if keep else None,
+        "normalisation": normalisation.as_dict(),
+        "format": format,
+        "token": token,
+        "columns": list(columns) if columns else None,
+        "encoding": encoding,
+        "lemmatise": lemmatise,
+        "unicode": unicode_version(),
+    }
+    files = _files(sources)
+    described = _described(files) if files is not None else None
+    if described is not None and is_corpus(output) and not overwrite:
+        built = Corpus(output)
+        if built.config.get("sources") == described and built.config.get("options") == options:
+            return built
+        raise InputError(
+            f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
+        )
+    reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
+    with atomic_folder(output, overwrite) as folder, _disk_errors(output):
+        _Build(folder, normalisation, workers, progress, reader).run(
+            min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
+        )
+    return Corpus(output)
+
+
+def _files(sources: Sources) -> list[Path] | None:
+    """The files to read; None for an iterable of token lists."""
+    if isinstance(sources, str | Path):
+        return find_sources(sources)
+    if isinstance(sources, Sequence) and all(isinstance(item, str | Path) for item in sources):
+        return find_sources([item for item in sources if isinstance(item, str | Path)])
+    return None
+
+
+def _described(files: list[Path]) -> list[dict[str, Any]] | None:
+    """What tells the files apart from others; None where that cannot be told (standard input)."""
+    described = []
+    for path in files:
+        if str(path) == "-" or not path.is_file():
+            return None
+        status = path.stat()
+        described.append({"path": str(path.resolve()), "bytes": status.st_size, "modified": status.st_mtime_ns})
+    return described
+
+
+class _disk_errors:
+    """Turns a full disk and its like into one line."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, OSError):
+            free = shutil.disk_usage(self.output.parent).free
+            raise CorpusError(
+                f"{self.output}: cannot be written: {error.strerror or error} ({free / 1e9:.1f} GB free there)"
+            ) from error
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The blocks of all sources, one after the other."""
+
+    files: list[Path] | None
+    sources: Any
+    normalisation: Normalisation
+    format: str
+    encoding: str
+    columns: Sequence[str] | None
+    token: str
+    block: int
+    long_line: int
+
+    @property
+    def total(self) -> int | None:
+        """Bytes to read, packed as they are."""
+        if self.files is None or any(not path.is_file() for path in self.files):
+            return None
+        return sum(path.stat().st_size for path in self.files)
+
+    def __iter__(self) -> Iterator[Block]:
+        if self.files is None:
+            yield from self._lists()
+            return
+        before = 0
+        for path in self.files:
+            read = 0
+            for item in read_blocks(
+                path,
+                format=self.format,
+                encoding=self.encoding,
+                columns=self.columns,
+                token=self.token,
+                block=self.block,
+                long_line=self.long_line,
+            ):
+                read = item.read
+                item_read = before + read
+                data = item.data
+                if self.normalisation.raw and item.columns is None:
+                    data = _valid(data)
+                yield Block(data, item.goes_on, item.columns, item.ends_source, item_read, item.replaced)
+            before += read
+
+    def _lists(self) -> Iterator[Block]:
+        """Token lists as lines, an empty line after each sentence."""
+        lines: list[str] = []
+        size = 0
+        for sentence in self.sources:
+            if isinstance(sentence, str):
+                raise InputError(f"a sentence is a list of words, not the string {sentence[:40]!r}")
+            for word in sentence:
+                lines.append(word.replace("\n", " "))
+                size += len(word) + 1
+            lines.append("")
+            if size > self.block:
+                yield Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, False, 0)
+                lines, size = [], 0
+        yield Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, True, 0)
+
+
+def _valid(data: bytes) -> bytes:
+    """UTF-8 with what is not UTF-8 replaced: raw words are not looked into by the kernel."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data
+
+
+class _Ahead:
+    """An iterable that is read ahead in a thread of its own, so that unpacking and tokenising overlap."""
+
+    def __init__(self, items: Iterable[Block], most: int) -> None:
+        self._items = items
+        self._queue: queue.Queue[Block | BaseException | None] = queue.Queue(maxsize=most)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def _read(self) -> None:
+        try:
+            for item in self._items:
+                self._put(item)
+                if self._stopped.is_set():
+                    return
+            self._put(None)
+        except BaseException as error:
+            self._put(error)
+
+    def _put(self, item: Block | BaseException | None) -> None:
+        while not self._stopped.is_set():
+            try:
+                return self._queue.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stopped.set()
+
+    def __iter__(self) -> Iterator[Block]:
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+
+class _Worker:
+    """One worker's table of words, and where they are in the global table."""
+
+    SLOTS = 1 << 20
+
+    def __init__(self, slots: int) -> None:
+        from polysema.kernels import tokens as kernel
+
+        self.table = kernel.new_table(slots, slots, 16 * slots)
+        self.mapping = np.empty(slots, np.uint32)
+
+    def has_room(self, size: int) -> bool:
+        """Whether a block of so many bytes can be taken: at worst every other byte starts a new word."""
+        used = int(self.table.used[0])
+        fits = int(self.table.offsets[used]) + size <= len(self.table.arena)
+        return fits and used + size // 2 + 1 <= len(self.mapping) * 9 // 10
+
+
+@dataclass(slots=True)
+class _Tokenised:
+    """A block as a worker left it."""
+
+    worker: _Worker
+    retired: _Worker | None
+    first: int
+    last: int
+    ids: Array
+    ends: Array
+    tally: Array
+    block: Block
+
+
+class _Build:
+    """One build, from blocks to the files of a corpus."""
+
+    def __init__(
+        self,
+        folder: Path,
+        normalisation: Normalisation,
+        workers: int,
+        progress: Callable[[Progress], None] | None,
+        reader: _Reader,
+    ) -> None:
+        from polysema.corpus.table import WordTable
+        from polysema.kernels import tokens as kernel
+
+        self.kernel = kernel
+        self.folder = folder
+        self.normalisation = normalisation
+        self.rules = normalisation.rules()
+        self.progress = progress
+        self.reader = reader
+        self.words = WordTable()
+        self.met = _Met()
+        self.workers = workers
+        self.slots = _Worker.SLOTS
+        while self.slots > 1 << 16 and self.slots * workers > 1 << 22:
+            self.slots //= 2
+        self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        for _ in range(workers):
+            self.idle.put(_Worker(self.slots))
+        self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that goes on in the next block
+
+    def run(
+        self, min_count: int, max_size: int | None, keep: list[str], lemmatise: str | None, config: dict[str, Any]
+    ) -> None:
+        """Read everything, then write the corpus."""
+        report = Progress(total=self.reader.total)
+        with open(self.folder / "tokens.i32", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
+            for (ids, sentence_ends, dropped), read in self._in_order():
+                tokens.write(ids.data)
+                ends.write((sentence_ends + self.met.words).data)
+                np.subtract.at(self.words.counts, dropped, 1)
+                self.met.words += len(ids)
+                self.met.sentences += len(sentence_ends)
+                if self.progress:
+                    report.done, report.words, report.sentences = read, self.met.words, self.met.sentences
+                    self.progress(report)
+        while not self.idle.empty():
+            worker = self.idle.get()
+            self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
+            del worker
+        if not self.met.words:
+            raise CorpusError(
+                f"no sentence of {self.normalisation.min_sentence} words or more in "
+                f"{self.met.bytes:,} bytes of text: there is nothing to encode"
+            )
+        self._write(min_count, max_size, keep, lemmatise, config)
+
+    # ----------------------------------------------------------------------------------------------------- reading
+
+    def _in_order(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """Settled blocks in the order they were read, each with how many bytes had been read."""
+        blocks = _Ahead(self.reader, 2 * self.workers)
+        tokenised: deque[Future[_Tokenised]] = deque()
+        settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
+        with blocks, ThreadPoolExecutor(self.workers) as pool:
+            for block in blocks:
+                tokenised.append(pool.submit(self._tokenise, block))
+                if len(tokenised) > self.workers:
+                    item = tokenised.popleft().result()
+                    settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+                if len(settled) > self.workers:
+                    future, read = settled.popleft()
+                    yield future.result(), read
+            while tokenised:
+                item = tokenised.popleft().result()
+                settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+            while settled:
+                future, read = settled.popleft()
+                yield future.result(), read
+
+    def _tokenise(self, block: Block) -> _Tokenised:
+        """Runs in a thread."""
+        worker = self.idle.get()
+        try:
+            data = np.frombuffer(block.data + bytes(8), np.uint8)
+            size = len(block.data)
+            retired = None
+            if not worker.has_room(size):
+                retired, worker = worker, _Worker(max(self.slots, 1 << size.bit_length()))
+            ids = np.empty(size // 2 + 1, np.uint32)
+            ends = np.empty(size // 2 + 2, np.int64)
+            scratch = np.empty(1024, np.uint8)
+            tally = np.zeros(2, np.int64)
+            first = int(worker.table.used[0])
+            if block.columns is None:
+                words, sentences = self.kernel.tokenise(
+                    self.rules, data, size, block.goes_on, worker.table, ids, ends, scratch, tally
+                )
+            else:
+                columns = block.columns
+                layout = self.kernel.Layout(
+                    columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
+                )
+                raw = self.normalisation.raw
+                words, sentences = self.kernel.tokenise_lines(
+                    self.rules, layout, raw, data, size, True, worker.table, ids, ends, scratch, tally
+                )
+            last = int(worker.table.used[0])
+            return _Tokenised(worker, retired, first, last, ids[:words].copy(), ends[:sentences].copy(), tally, block)
+        finally:
+            self.idle.put(worker)
+
+    def _place(self, item: _Tokenised) -> tuple[Array, Array, Array]:
+        """Give a block's new words their global ids, and close its sentences; keep the words of one that goes on.
+
+        Returns:
+            the ids and ends of whole sentences, and what the ids are mapped to.
+        """
+        if item.retired is not None:
+            self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
+        table = item.worker.table
+        self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
+        ids, ends, mapping = item.ids, item.ends, item.worker.mapping
+        if len(self.open):
+            ids = np.concatenate([self.open, mapping[ids]])
+            ends = ends + len(self.open)
+            mapping = np.arange(len(self.words), dtype=np.uint32)
+        closed = int(ends[-1]) if len(ends) else 0
+        if item.block.ends_source and closed < len(ids):
+            ends = np.append(ends, len(ids))
+            closed = len(ids)
+        elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence without one
+            closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
+            ends = np.append(ends, closed)
+        self.open = mapping[ids[closed:]]
+        self.met.bytes += len(item.block.data)
+        self.met.invalid_bytes += int(item.tally[0]) + item.block.replaced
+        self.met.overlong_runs += int(item.tally[1])
+        return ids, self._cut_long(ends), mapping
+
+    def _settle(self, ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, Array]:
+        """Sentences with global ids: their words, their ends, and the words of those too short. Runs in a thread."""
+        size = int(ends[-1]) if len(ends) else 0
+        out, dropped, out_ends = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(len(ends), np.int64)
+        shortest = self.normalisation.min_sentence
+        words, sentences, left_out = self.kernel.settle(ids, ends, mapping, shortest, out, out_ends, dropped)
+        return out[:words], out_ends[:sentences], dropped[:left_out]
+
+    def _cut_long(self, ends: Array) -> Array:
+        """Sentence ends with more of them where a sentence is too long."""
+        lengths = np.diff(ends, prepend=0)
+        if not len(lengths) or int(lengths.max()) <= MAX_SENTENCE:
+            return ends
+        more: list[int] = []
+        for end, length in zip(ends.tolist(), lengths.tolist(), strict=True):
+            more += range(end - length + MAX_SENTENCE, end, MAX_SENTENCE)
+            self.met.cut_sentences += length > MAX_SENTENCE
+            more.append(end)
+        return np.array(more, np.int64)
+
+    # ----------------------------------------------------------------------------------------------------- writing
+
+    def _write(
+        self, min_count: int, max_size: int | None, keep: list[str], lemmatise: str | None, config: dict[str, Any]
+    ) -> None:
+        """Cut and sort the vocabulary, and renumber."""
+        types_read = int(np.count_nonzero(self.words.counts[: len(self.words)]))
+        to_lemma = None
+        if lemmatise is not None:
+            from polysema.corpus.lemmas import lemmatised
+
+            self.words, to_lemma = lemmatised(self.words, lemmatise)
+        kept = self.words.find([word.encode() for word in keep])
+        self.words.forget_slots()
+        counts = self.words.counts[: len(self.words)]
+        kept = kept[counts[kept] > 0]
+        chosen = counts >= min_count
+        chosen[kept] = True
+        order = self.words.by_count(np.flatnonzero(chosen))
+        if max_size is not None and len(order) > max_size:
+            order = order[(np.arange(len(order)) < max_size) | np.isin(order, kept)]
+        mapping = np.full(len(self.words), -1, np.int32)
+        mapping[order] = np.arange(len(order), dtype=np.int32)
+        if to_lemma is not None:
+            mapping = mapping[to_lemma]
+        with open(self.folder / "vocabulary.txt", "wb") as file:
+            for start in range(0, len(order), 1 << 16):
+                file.write(self.words.lines(order[start : start + (1 << 16)]))
+        counts[order].astype("<i8").tofile(self.folder / "counts.i64")
+        tokens, sentences = self._renumber(mapping)
+        if not tokens:
+            raise CorpusError(f"none of {types_read:,} words is seen {min_count} times: lower the minimum count")
+        config = {
+            "format": FORMAT,
+            "version": VERSION,
+            "sentences": sentences,
+            "tokens": tokens,
+            "types": len(order),
+            "read": {
+                "bytes": self.met.bytes,
+                "sentences": self.met.sentences,
+                "tokens": self.met.words,
+                "types": types_read,
+                "invalid_bytes": self.met.invalid_bytes,
+                "overlong_runs": self.met.overlong_runs,
+                "cut_sentences": self.met.cut_sentences,
+            },
+            **config,
+        }
+        (self.folder / "config.json").write_text(
+            json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+
+    def _renumber(self, mapping: Array) -> tuple[int, int]:
+        """Give the ids their final numbers, in place: what is written is never ahead of what is read."""
+        path = self.folder / "tokens.i32"
+        report = Progress("writing", total=self.met.words, words=self.met.words, sentences=self.met.sentences)
+        words = sentences = 0
+        with (
+            open(path, "rb") as source,
+            open(path, "r+b") as target,
+            open(self.folder / "ends", "rb") as ends_file,
+            open(self.folder / "sentences.i64", "wb") as marks,
+            ThreadPoolExecutor(self.workers) as pool,
+        ):
+            marks.write(np.zeros(1, "<i8").data)
+            chunks = self._chunks(source, ends_file)
+            pending: deque[Future[tuple[Array, Array, int]]] = deque()
+            while True:
+                for ids, ends, read in islice(chunks, self.workers + 1 - len(pending)):
+                    pending.append(pool.submit(self._renumbered, ids, ends, mapping, read))
+                if not pending:
+                    break
+                out, out_ends, read = pending.popleft().result()
+                target.write(out.data)
+                marks.write((out_ends + words).data)
+                words, sentences = words + len(out), sentences + len(out_ends)
+                if self.progress:
+                    report.done = read
+                    self.progress(report)
+            target.truncate(words * 4)
+        (self.folder / "ends").unlink()
+        return words, sentences
+
+    def _chunks(self, source: Any, ends_file: Any) -> Iterator[tuple[Array, Array, int]]:
+        """Whole sentences as they were first written: ids, ends, and how many words were read with them."""
+        read = 0
+        while len(ends := np.fromfile(ends_file, np.int64, 1 << 15)):
+            ids = np.fromfile(source, np.uint32, int(ends[-1]) - read)
+            ends -= read
+            read += len(ids)
+            yield ids, ends, read
+
+    def _renumbered(self, ids: Array, ends: Array, mapping: Array, read: int) -> tuple[Array, Array, int]:
+        """Runs in a thread."""
+        out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
+        words, sentences = self.kernel.renumber(ids, ends, mapping, out, out_ends)
+        return out[:words], out_ends[:sentences], read

@@ -1,0 +1,344 @@
+"""Where text comes from: files, packed or not, folders, globs, standard input; as blocks of UTF-8 bytes.
+
+A block ends at the end of a line. Only a line longer than ``LONG_LINE`` is cut, between two words of a sentence, so
+that memory is bounded; what follows is told that it goes on in the middle of a sentence.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import glob
+import gzip
+import io
+import lzma
+import re
+import sys
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from polysema.corpus.columns import Columns, recognise_columns
+from polysema.errors import CorpusError, UnknownChoiceError
+
+BLOCK = 1 << 19
+"""Bytes that are read at once."""
+
+LONG_LINE = 1 << 19
+"""A line that goes on for longer is cut between two words; where four times as much holds no such place, anywhere."""
+
+FORMATS = {
+    "auto": "recognised by its content",
+    "text": "running text: a sentence or a paragraph a line",
+    "vertical": "WaCky files: a token a line with its tag and lemma, <s> marks",
+    "conllu": "CoNLL-U",
+}
+"""What text can look like."""
+
+Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a source.
+
+    Attributes:
+        data: UTF-8 bytes.
+        goes_on: whether it starts in the middle of a sentence.
+        columns: where the tokens stand, for formats of one token a line; None for running text.
+        ends_source: whether it is the last of its source.
+        read: bytes taken from the file so far, packed as they are.
+        replaced: how many characters could not be decoded.
+    """
+
+    data: bytes
+    goes_on: bool
+    columns: Columns | None
+    ends_source: bool
+    read: int
+    replaced: int = 0
+
+
+def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files that paths, folders and globs stand for, in order; ``-`` is standard input.
+
+    A folder stands for all files below it, sorted by name, hidden ones left out.
+    """
+    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    found: list[Path] = []
+    for item in given:
+        path = Path(item)
+        if str(item) == "-" or path.is_file() or (path.exists() and not path.is_dir()):
+            found.append(path)
+        elif path.is_dir():
+            below = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
+            if not below:
+                raise CorpusError(f"{path}: the folder holds no files")
+            found += below
+        else:
+            matches = sorted(Path(p) for p in glob.glob(str(item), recursive=True))
+            matches = [p for p in matches if p.is_file()]
+            if not matches:
+                raise CorpusError(f"{item}: no such file or folder")
+            found += matches
+    if not found:
+        raise CorpusError("no text was given")
+    return found
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def read_blocks(
+    path: Path,
+    *,
+    format: str = "auto",
+    encoding: str = "auto",
+    columns: Sequence[str] | None = None,
+    token: str = "form",
+    block: int = BLOCK,
+    long_line: int = LONG_LINE,
+) -> Iterator[Block]:
+    """The blocks of one source.
+
+    Args:
+        path: a file, or ``-``.
+        format: a name in ``FORMATS``.
+        encoding: of the text; ``auto`` is UTF-8 (UTF-16 where a byte-order mark says so), and Latin-1 for those blocks
+            of a vertical file that are not UTF-8.
+        columns: what the columns of a vertical file are, by name; recognised where it is not said.
+        token: what to take where the source has it: ``form``, ``lemma`` or ``lemma_pos``.
+    """
+    if format not in FORMATS:
+        raise UnknownChoiceError("corpus format", format, FORMATS)
+    name = "standard input" if str(path) == "-" else str(path)
+    with _opened(path) as (raw, counter):
+        try:
+            stream = _unpacked(raw)
+            yield from _blocks(stream, counter, name, format, encoding, columns, token, block, long_line)
+        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, _Damaged) as error:
+            raise CorpusError(f"{name}: truncated or damaged archive near byte {counter.read_bytes}: {error}") from None
+        except OSError as error:
+            raise CorpusError(
+                f"{name}: cannot be read at byte {counter.read_bytes}: {error.strerror or error}"
+            ) from None
+
+
+def _blocks(
+    stream: IO[bytes],
+    counter: _Counter,
+    name: str,
+    format: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+    token: str,
+    block: int,
+    long_line: int,
+) -> Iterator[Block]:
+    start = _read_whole(stream, 1 << 16)
+    mark = next((m for m in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if start.startswith(m)), None)
+    if encoding == "auto" and mark is not None:
+        encoding = "utf-16"
+    if encoding not in ("auto", "utf-8"):
+        stream = cast(IO[bytes], _Transcoded(start, stream, encoding))
+        start = _read_whole(stream, 1 << 16)
+    if start.startswith(codecs.BOM_UTF8):
+        start = start[len(codecs.BOM_UTF8) :]
+    if b"\0" in start[:65536]:
+        raise CorpusError(f"{name}: a binary file, not text (a zero byte at {start.index(0)})")
+    layout = recognise_columns(name, start, format, columns, token)
+    fallback = "latin-1" if layout is not None and layout.markup and encoding == "auto" else None
+    rest, goes_on = b"", False
+    while True:
+        chunk, start = start[:block], start[block:]
+        if len(chunk) < block:
+            more = _read_whole(stream, block - len(chunk))
+            chunk = chunk + more if chunk else more
+        at_end = len(chunk) < block
+        replaced = 0
+        if isinstance(stream, _Transcoded):
+            replaced, stream.replaced = stream.replaced, 0
+        if at_end:
+            data = b"".join((rest, chunk, b"\n"))
+            yield Block(_as_utf8(data, fallback), goes_on, layout, True, counter.read_bytes, replaced)
+            return
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            data = b"".join((rest, memoryview(chunk)[:cut]))
+            yield Block(_as_utf8(data, fallback), goes_on, layout, False, counter.read_bytes, replaced)
+            rest, goes_on = chunk[cut:], False
+            continue
+        rest += chunk
+        if len(rest) >= long_line:
+            if layout is not None:
+                raise CorpusError(f"{name}: a line of more than {long_line} bytes: this is no file of one token a line")
+            cut = _between_words(rest, len(rest) >= 4 * long_line)
+            if cut:
+                yield Block(rest[:cut], goes_on, layout, False, counter.read_bytes, replaced)
+                rest, goes_on = rest[cut:], True
+
+
+def _read_whole(stream: IO[bytes], size: int) -> bytes:
+    """So many bytes, fewer only at the end: pipes and unpackers give what they have."""
+    first = stream.read(size)
+    if not first or len(first) == size:
+        return first or b""
+    parts, missing = [first], size - len(first)
+    while missing:
+        part = stream.read(missing)
+        if not part:
+            break
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def _between_words(data: bytes, must: bool) -> int:
+    """The last place to cut a long line: at a space with a letter on either side, so that no sentence can end there.
+
+    Where there is none, 0; or, if it must be, the start of the last character.
+    """
+    end = len(data)
+    while (space := data.rfind(b" ", 1, end)) > 0:
+        before = data[max(0, space - 4) : space].decode("utf-8", "ignore")[-1:]
+        after = data[space + 1 : space + 5].decode("utf-8", "ignore")[:1]
+        if before and after and unicodedata.category(before)[0] == unicodedata.category(after)[0] == "L":
+            return space
+        end = space
+    if not must:
+        return 0
+    cut = len(data) - 1
+    while cut > len(data) - 4 and data[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut
+
+
+def _as_utf8(data: bytes, fallback: str | None) -> bytes:
+    """The bytes themselves; decoded with the fallback where there is one and they are not UTF-8."""
+    if fallback is not None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data.decode(fallback).encode()
+    return data
+
+
+# ------------------------------------------------------------------------------------------------------- unpacking
+
+
+class _Damaged(Exception):
+    """An archive that cannot be unpacked."""
+
+
+class _Counter(io.RawIOBase):
+    """A file that counts what was read of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.read_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self.file.readinto(buffer)  # type: ignore[attr-defined]
+        self.read_bytes += count or 0
+        return int(count or 0)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, _Counter]]:
+    if str(path) == "-":
+        counter = _Counter(sys.stdin.buffer)
+        yield io.BufferedReader(counter, 1 << 20), counter
+        return
+    try:
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
+    with file:
+        counter = _Counter(cast(IO[bytes], file))
+        yield io.BufferedReader(counter, 1 << 20), counter
+
+
+def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
+    """The stream itself or, where its first bytes say that it is packed, what is in it."""
+    start = raw.peek(8)[:8]
+    if start.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+    if re.match(rb"BZh[1-9]", start):
+        return cast(IO[bytes], bz2.BZ2File(raw))
+    if start.startswith(b"\xfd7zXZ\0"):
+        return cast(IO[bytes], lzma.LZMAFile(raw))
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return cast(IO[bytes], _Zstandard(raw))
+    if start.startswith(b"PK\x03\x04"):
+        raise _Damaged("zip archives are not read: unpack it, or use gz, bz2, xz or zst")
+    return raw
+
+
+class _Zstandard:
+    """Reads zst, one frame after the other, and notices where the last is cut off."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        import zstandard
+
+        self._new = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
+        self._error = zstandard.ZstdError
+        self._raw = raw
+        self._object: Any = None
+        self._pending = bytearray()
+        self._input = b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._pending) < size:
+            if not self._input:
+                self._input = self._raw.read(1 << 18)
+                if not self._input:
+                    if self._object is not None:
+                        raise _Damaged("the last frame is cut off")
+                    break
+            if self._object is None:
+                self._object = self._new()
+            try:
+                self._pending += self._object.decompress(self._input)
+            except self._error as error:
+                raise _Damaged(str(error)) from None
+            self._input = b""
+            if self._object.eof:
+                self._input, self._object = self._object.unused_data, None
+        taken = bytes(self._pending[:size])
+        del self._pending[:size]
+        return taken
+
+
+class _Transcoded:
+    """Text of another encoding as UTF-8; counts what could not be decoded."""
+
+    def __init__(self, start: bytes, stream: IO[bytes], encoding: str) -> None:
+        try:
+            self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        except LookupError:
+            known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")
+            raise UnknownChoiceError("encoding", encoding, known) from None
+        self._start, self._stream = start, stream
+        self._pending = bytearray()
+        self._done = False
+        self.replaced = 0
+
+    def read(self, size: int) -> bytes:
+        while len(self._pending) < size and not self._done:
+            raw = self._start or self._stream.read(size)
+            self._start = b""
+            self._done = not raw
+            text = self._decoder.decode(raw, final=self._done)
+            self.replaced += text.count("\ufffd")
+            self._pending += text.encode()
+        taken = bytes(self._pending[:size])
+        del self._pending[:size]
+        return taken

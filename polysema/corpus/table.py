@@ -1,0 +1,97 @@
+"""The distinct words of a corpus: all of them, in as little memory as will do.
+
+A word takes its bytes, 8 for where they start, 8 for its count and at most 11 for its slot. Arrays grow in place, and
+no Python string is made of a word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.kernels import tokens as kernel
+
+
+class WordTable:
+    """Words in the order they were first seen, with their counts."""
+
+    def __init__(self) -> None:
+        self.slots: NDArray[np.uint32] = np.zeros(1 << 16, np.uint32)
+        self.arena: NDArray[np.uint8] = np.empty(1 << 20, np.uint8)
+        self.offsets: NDArray[np.int64] = np.zeros((1 << 15) + 1, np.int64)
+        self.counts: NDArray[np.int64] = np.zeros(1 << 15, np.int64)
+        self._used: NDArray[np.int64] = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return int(self._used[0])
+
+    def add(
+        self, arena: NDArray[np.uint8], offsets: NDArray[Any], first: int, last: int, mapping: NDArray[Any]
+    ) -> None:
+        """Take in the words ``first`` … ``last`` of another arena; ``mapping`` gets their ids here."""
+        self._make_room(last - first, int(offsets[last] - offsets[first]))
+        kernel.assign(self.slots, self.arena, self.offsets, self._used, arena, offsets, first, last, mapping)
+
+    def _make_room(self, words: int, size: int) -> None:
+        needed = len(self) + words
+        if needed > len(self.counts):
+            larger = max(needed, len(self.counts) * 5 // 4)
+            self.offsets.resize(larger + 1, refcheck=False)  # realloc: large arrays move without being copied
+            self.counts.resize(larger, refcheck=False)
+        size += int(self.offsets[len(self)])
+        if size > len(self.arena):
+            self.arena.resize(max(size, len(self.arena) * 5 // 4), refcheck=False)
+        if 4 * needed > 3 * len(self.slots):
+            slots = len(self.slots)
+            while 4 * needed > 3 * slots:
+                slots *= 2
+            self.slots = np.zeros(0, np.uint32)  # gone before the larger one comes
+            self.slots = np.zeros(slots, np.uint32)
+            kernel.fill_slots(self.slots, self.arena, self.offsets, len(self))
+
+    def word(self, index: int) -> bytes:
+        """One word, as UTF-8."""
+        return self.arena[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def lines(self, indices: NDArray[np.int64]) -> bytes:
+        """Words, as UTF-8, a line each."""
+        out = np.empty(int((self.offsets[indices + 1] - self.offsets[indices] + 1).sum()), np.uint8)
+        kernel.spell(self.arena, self.offsets, indices, out)
+        return out.tobytes()
+
+    def find(self, words: list[bytes]) -> NDArray[np.int64]:
+        """The ids of those of some words that are here."""
+        found = np.empty(len(words), np.int64)
+        kernel.find(self.slots, self.arena, self.offsets, *pack(words), found)
+        return found[found >= 0]
+
+    def forget_slots(self) -> None:
+        """Free what look-ups need, once there are no more of them."""
+        self.slots = np.zeros(1, np.uint32)
+
+    def by_count(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Indices sorted by count, the largest first, and words of equal count alphabetically (by code point)."""
+        prefix = np.zeros(len(indices), np.uint64)
+        lengths = self.offsets[indices + 1] - self.offsets[indices]
+        for place in range(8):
+            byte = self.arena[np.minimum(self.offsets[indices] + place, len(self.arena) - 1)].astype(np.uint64)
+            prefix = (prefix << np.uint64(8)) | np.where(place < lengths, byte, np.uint64(0))
+        order = np.argsort(prefix, kind="stable")
+        order = order[np.argsort(-self.counts[indices[order]], kind="stable")]
+        prefix, indices = prefix[order], indices[order]
+        counts = self.counts[indices]
+        tied = (prefix[1:] == prefix[:-1]) & (counts[1:] == counts[:-1])
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            group = indices[start : stop + 1]
+            indices[start : stop + 1] = sorted(group.tolist(), key=self.word)
+        return indices
+
+
+def pack(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Words as an arena and its offsets."""
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum([len(word) for word in words], out=offsets[1:])
+    return np.frombuffer(b"".join(words) or b"\0", np.uint8), offsets

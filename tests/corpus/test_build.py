@@ -1,0 +1,501 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polysema.corpus.build import Progress, build_corpus
+from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation
+from polysema.errors import CorpusError, FormatError, InputError, UnknownChoiceError
+from tests.corpus import reference
+
+TEXT = """The cat sat on the mat. The dog did not! "Why?" asked Mr. Smith (of St. Ives). It cost 3.50 in 1990s money.
+No. 5 is alive, e.g. here. J. R. R. Tolkien wrote this… Then he stopped.
+
+Word
+İstanbul ΟΔΟΣ Σ Ægir þórr naïve co-operate state-of-the-art don't x2 3rd foo_bar
+Ωμέγα και άλφα. Δύο λέξεις; ¿Qué? ¡Sí! 这是一个句子。这是另一个。 שלום עולם. עוד משפט
+cafe\u0301 and cafe\u0301s are decomposed. नमस्ते दुनिया। फिर मिलेंगे
+"""
+
+
+DEFAULT = Normalisation()
+
+
+def same(corpus: Corpus, expected: reference.Encoded) -> None:
+    assert corpus.vocabulary.words == expected.words
+    assert corpus.counts.tolist() == expected.counts
+    bounds = corpus.sentences.tolist()
+    ids = corpus.tokens.tolist()
+    assert [ids[a:b] for a, b in pairwise(bounds)] == expected.sentences
+    assert np.bincount(corpus.tokens, minlength=len(corpus.counts)).tolist() == corpus.counts.tolist()
+
+
+def expected_of(data: bytes, options: Normalisation = DEFAULT, **kwargs) -> reference.Encoded:
+    return reference.encode(reference.sentences(data.decode("utf-8", "replace"), options), **kwargs)
+
+
+OPTIONS = [
+    Normalisation(),
+    Normalisation(lower=False),
+    Normalisation(digits=True),
+    Normalisation(hyphens=True),
+    Normalisation(sentences="lines"),
+    Normalisation(hyphens=True, digits=True, lower=False),
+    Normalisation(raw=True),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("block", [7, 64, 1 << 19])
+def test_text_equals_the_reference(options, workers, block, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode())
+    corpus = build_corpus(path, tmp_path / "corpus", normalisation=options, workers=workers, block=block)
+    same(corpus, expected_of(TEXT.encode(), options))
+
+
+PIECES = st.sampled_from(
+    [*"aAbzZ0_-.!?…'\"()，。«»\n\n\t  ,;:", "é", "É", "Σ", "σ", "İ", "ß", "ẞ", "ǅ", "Ⱥ", "K", "\u0301", "文", "א", "ª", "ʰ", "½", "Ⅷ",
+     "\u00a0", "\u2028", "😀", "𝔸", "Mr", "no", "St", "word", "Word", "internationalisation", "x" * 300, "\x00", "\ufffd", "\r\n", ". The", "! "]
+)  # fmt: skip
+
+
+@settings(max_examples=250)
+@given(
+    text=st.lists(PIECES, max_size=60).map("".join),
+    options=st.sampled_from(OPTIONS),
+    workers=st.integers(1, 3),
+    block=st.sampled_from([1, 5, 33, 1 << 19]),
+    min_count=st.integers(1, 3),
+    max_size=st.one_of(st.none(), st.integers(1, 5)),
+)
+def test_any_text_equals_the_reference(text, options, workers, block, min_count, max_size, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "t").write_bytes(b"a " + text.encode())  # no zero byte at the start, which would be a binary file
+    if b"\0" in (folder / "t").read_bytes():
+        text = text.replace("\x00", "\x01")
+        (folder / "t").write_bytes(b"a " + text.encode())
+    expected = expected_of(b"a " + text.encode(), options, min_count=min_count, max_size=max_size, keep=("word",))
+    arguments = {
+        "normalisation": options,
+        "workers": workers,
+        "block": block,
+        "min_count": min_count,
+        "max_size": max_size,
+    }
+    if not expected.sentences:
+        with pytest.raises(CorpusError):
+            build_corpus(folder / "t", folder / "c", keep=["word"], **arguments)
+    else:
+        same(build_corpus(folder / "t", folder / "c", keep=["word"], **arguments), expected)
+
+
+@given(data=st.binary(max_size=80).map(lambda b: b.replace(b"\0", b"\xff")), block=st.sampled_from([3, 1 << 19]))
+def test_invalid_bytes_are_separators_and_counted(data, block, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bytes")
+    data = b"some valid words\n" + data.replace(b"\xff\xfe", b"\xff").replace(b"\xfe\xff", b"\xff")
+    (folder / "t").write_bytes(data)
+    corpus = build_corpus(folder / "t", folder / "c", block=block)
+    same(corpus, expected_of(data))
+    valid = data.decode("utf-8", "ignore").encode()
+    assert corpus.config["read"]["invalid_bytes"] == len(data) - len(valid)
+
+
+PACKERS = {
+    "txt": lambda b: b,
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda b: zstandard.compress(b[:50]) + zstandard.compress(b[50:]),
+}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_packed_files(suffix, tmp_path):
+    path = tmp_path / f"text.{suffix}"
+    path.write_bytes(PACKERS[suffix](TEXT.encode()))
+    same(build_corpus(path, tmp_path / "corpus"), expected_of(TEXT.encode()))
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+def test_truncated_archives_say_where(suffix, tmp_path):
+    path = tmp_path / f"text.{suffix}"
+    packed = PACKERS[suffix]((TEXT * 50).encode())
+    path.write_bytes(packed[: len(packed) - 20])
+    with pytest.raises(CorpusError, match=rf"text.{suffix}: truncated or damaged archive near byte \d+"):
+        build_corpus(path, tmp_path / "corpus")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_folders_globs_and_lists_are_read_in_order(tmp_path):
+    texts = tmp_path / "texts"
+    (texts / "b").mkdir(parents=True)
+    (texts / "a.txt").write_text("first file")
+    (texts / "b" / "c.txt").write_text("second file here")
+    (texts / ".hidden").write_text("not this")
+    expected = expected_of(b"first file\nsecond file here\n")
+    same(build_corpus(texts, tmp_path / "1"), expected)
+    same(build_corpus(str(texts / "**" / "*.txt"), tmp_path / "2"), expected)
+    same(build_corpus([texts / "a.txt", texts / "b"], tmp_path / "3"), expected)
+
+
+def test_standard_input(tmp_path):
+    code = "from polysema.corpus.build import build_corpus; print(build_corpus('-', 'corpus'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=gzip.compress(TEXT.encode()), cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    same(Corpus(tmp_path / "corpus"), expected_of(TEXT.encode()))
+
+
+def test_token_lists(tmp_path):
+    lists = [["The", "cat"], [], ["one"], ["New York", "is", "a", "CITY", "a"], ["x2", "ok", "then"]]
+    corpus = build_corpus(lists, tmp_path / "1")
+    same(corpus, reference.encode([["the", "cat"], ["is", "a", "city", "a"], ["ok", "then"]]))
+    assert list(corpus) == [["the", "cat"], ["is", "a", "city", "a"], ["ok", "then"]]
+    assert list(corpus) == list(corpus)  # restartable
+    assert corpus.sentence(1) == ["is", "a", "city", "a"]
+    raw = build_corpus((s for s in lists), tmp_path / "2", normalisation=Normalisation(raw=True), block=8)
+    same(raw, reference.encode(lists))
+    with pytest.raises(InputError, match="a list of words, not the string"):
+        build_corpus(iter(["a sentence"]), tmp_path / "3")
+
+
+UKWAC = """<text id="ukwac:http://example.org">
+<s>
+The\tDT\tthe
+Banks\tNNS\tbank
+of\tIN\tof
+Caf\xe9s\tNNS\tcaf\xe9
+.\tSENT\t.
+</s>
+<s>
+Zorblaxes\tNNS\t<unknown>
+ran\tVVD\trun
+</s>
+</text>
+"""
+WACKYPEDIA = "\n".join(
+    "\t".join([r[0], r[2], r[1], "1", "2", "SBJ"]) if len(r := line.split("\t")) == 3 else line
+    for line in UKWAC.split("\n")
+)
+
+
+@pytest.mark.parametrize("text", [UKWAC, WACKYPEDIA], ids=["ukwac", "wackypedia"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+@pytest.mark.parametrize("block", [16, 1 << 19])
+def test_vertical_files(text, encoding, block, tmp_path):
+    path = tmp_path / "wacky.xml"
+    path.write_bytes(text.encode(encoding))
+    taken = {
+        "form": [["the", "banks", "of", "cafés"], ["zorblaxes", "ran"]],
+        "lemma": [["the", "bank", "of", "café"], ["zorblaxes", "run"]],
+        "lemma_pos": [["the_DT", "bank_NNS", "of_IN", "café_NNS"], ["zorblaxes_NNS", "run_VVD"]],
+    }
+    for token, lists in taken.items():
+        same(build_corpus(path, tmp_path / f"{token}", token=token, block=block), reference.encode(lists))
+
+
+def test_vertical_columns_by_name(tmp_path):
+    path = tmp_path / "x.vert"
+    path.write_text("<s>\nDET\tthe\tThe\nN\tdog\tDogs\n</s>\n")
+    corpus = build_corpus(path, tmp_path / "c", columns=["tag", "lemma", "form"], token="lemma_pos")
+    same(corpus, reference.encode([["the_DET", "dog_N"]]))
+    with pytest.raises(UnknownChoiceError, match="unknown column 'pos'"):
+        build_corpus(path, tmp_path / "d", columns=["pos"])
+    with pytest.raises(CorpusError, match="there is no lemma among them"):
+        build_corpus(path, tmp_path / "d", columns=["form", "tag"], token="lemma")
+
+
+CONLLU = """# sent_id = 1
+# text = Don't go.
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVBP\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tgo\t_\tVERB\tVB\t_\t0\troot\t_\t_
+3.1\tghost\tghost\tVERB\t_\t_\t_\t_\t_\t_
+
+# sent_id = 2
+1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_
+2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_conllu(tmp_path):
+    path = tmp_path / "x.conllu"
+    path.write_text(CONLLU)
+    same(build_corpus(path, tmp_path / "1"), reference.encode([["do", "go"], ["dogs", "bark"]]))
+    same(build_corpus(path, tmp_path / "2", token="lemma"), reference.encode([["do", "not", "go"], ["dog", "bark"]]))
+    expected = reference.encode([["do_AUX", "not_PART", "go_VERB"], ["dog_NOUN", "bark_VERB"]])
+    same(build_corpus(path, tmp_path / "3", token="lemma_pos", block=20), expected)
+
+
+def test_other_encodings(tmp_path):
+    for encoding in ("latin-1", "utf-16", "cp1252"):
+        path = tmp_path / encoding
+        path.write_bytes("naïve café\nzwölf Boxkämpfer".encode(encoding))
+        chosen = "auto" if encoding == "utf-16" else encoding
+        same(
+            build_corpus(path, tmp_path / f"c-{encoding}", encoding=chosen, block=5),
+            expected_of("naïve café\nzwölf Boxkämpfer".encode()),
+        )
+    (tmp_path / "bom").write_bytes(b"\xef\xbb\xbfbyte order mark")
+    same(build_corpus(tmp_path / "bom", tmp_path / "c-bom"), expected_of(b"byte order mark"))
+    with pytest.raises(UnknownChoiceError, match="unknown encoding 'klingon'"):
+        build_corpus(tmp_path / "bom", tmp_path / "k", encoding="klingon")
+
+
+@pytest.mark.parametrize("long_line", [40, 200])
+def test_a_line_without_end_is_cut_where_it_does_no_harm(long_line, tmp_path):
+    rng = np.random.default_rng(0)
+    vocabulary = [
+        "the",
+        "cat.",
+        "Sat",
+        "on",
+        "it!",
+        "Why?",
+        "élan",
+        "Mr.",
+        "Smith",
+        "42",
+        "No.",
+        "foo_bar",
+        "Σίσυφος",
+        "and",
+        "so",
+    ]
+    text = " ".join(rng.choice(vocabulary, 4000))
+    path = tmp_path / "line"
+    path.write_text(text)
+    for block in (16, 1 << 19):
+        corpus = build_corpus(path, tmp_path / f"c{block}", block=block, long_line=long_line, workers=2)
+        same(corpus, expected_of(text.encode()))
+
+
+def test_sentences_without_end_are_cut_into_pieces(tmp_path):
+    text = " ".join(["word", "other"] * 12_345)
+    path = tmp_path / "long"
+    path.write_text(text)
+    for long_line in (1000, 1 << 19):
+        corpus = build_corpus(path, tmp_path / f"c{long_line}", long_line=long_line, block=500)
+        same(corpus, expected_of(text.encode()))
+    assert np.diff(corpus.sentences).max() == MAX_SENTENCE
+
+
+def test_runs_without_end_are_no_words(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("before " + "x" * 100_000 + " after it\n")
+    corpus = build_corpus(path, tmp_path / "c", block=1000, long_line=2000)
+    assert {"before", "after", "it"} <= set(corpus.vocabulary.words)
+    assert corpus.config["read"]["overlong_runs"] >= 1
+
+
+def test_long_words_with_equal_keys_stay_apart(tmp_path):
+    """Words of one length that share their first eight bytes, and many of them: nothing merges."""
+    rng = np.random.default_rng(1)
+    words = {"abcdefgh" + "".join(rng.choice(list("ab"), 24)) for _ in range(3000)}
+    path = tmp_path / "t"
+    path.write_text("\n".join(f"{word} {word}" for word in words))
+    corpus = build_corpus(path, tmp_path / "c")
+    assert set(corpus.vocabulary.words) == words
+    assert (corpus.counts == 2).all()
+
+
+def test_the_table_retires_when_it_is_full(tmp_path, monkeypatch):
+    from polysema.corpus import build
+
+    monkeypatch.setattr(build._Worker, "SLOTS", 256)
+    rng = np.random.default_rng(2)
+    text = "\n".join(
+        " ".join(rng.choice([f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)], 7)) for _ in range(500)
+    )
+    path = tmp_path / "t"
+    path.write_text(text)
+    for workers in (1, 3):
+        same(build_corpus(path, tmp_path / f"c{workers}", workers=workers, block=64), expected_of(text.encode()))
+
+
+def test_a_second_run_reuses_the_first(tmp_path):
+    path, output = tmp_path / "t", tmp_path / "c"
+    path.write_text(TEXT)
+    build_corpus(path, output)
+    before = (output / "tokens.i32").stat().st_mtime_ns
+    build_corpus(path, output, workers=3)
+    assert (output / "tokens.i32").stat().st_mtime_ns == before
+    with pytest.raises(InputError, match="other text or options"):
+        build_corpus(path, output, min_count=2)
+    path.write_text(TEXT + "more words")
+    with pytest.raises(InputError, match="other text or options"):
+        build_corpus(path, output)
+    assert "more" in build_corpus(path, output, overwrite=True).vocabulary
+    with pytest.raises(InputError, match="exists already"):
+        build_corpus([["token", "lists"]], output)
+    assert is_corpus(output)
+    assert not is_corpus(path)
+
+
+def test_bad_input(tmp_path):
+    cases = {
+        "binary": (b"\x7fELF\x00\x01", "a binary file, not text"),
+        "empty": (b"", "there is nothing to encode"),
+        "single": (b"word\nword\n", "there is nothing to encode"),
+        "zip": (b"PK\x03\x04", "zip archives are not read"),
+        "badgz": (b"\x1f\x8bnonsense", "truncated or damaged|cannot be read"),
+    }
+    for name, (content, message) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(CorpusError, match=message) as caught:
+            build_corpus(path, tmp_path / "c")
+        assert name in str(caught.value) or "nothing to encode" in str(caught.value)
+        assert not (tmp_path / "c").exists()
+    path = tmp_path / "t"
+    path.write_text("a few words")
+    for arguments, message in [
+        ({"min_count": 5}, "none of 3 words is seen 5 times"),
+        ({"token": "lemma"}, "running text has no lemmas to take"),
+    ]:
+        with pytest.raises(CorpusError, match=message):
+            build_corpus(path, tmp_path / "c", **arguments)
+    for arguments, message in [
+        ({"min_count": 0}, "from 1: not 0"),
+        ({"max_size": 0}, "from 1: not 0"),
+        ({"format": "pdf"}, "unknown corpus format 'pdf': choose auto, text, vertical or conllu"),
+        ({"token": "stem"}, "unknown token 'stem'"),
+        ({"normalisation": Normalisation(sentences="spacy")}, "choose split or lines"),
+        ({"lemmatise": "xx"}, "unknown language to lemmatise 'xx'"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            build_corpus(path, tmp_path / "c", **arguments)
+    for missing in (tmp_path / "nowhere", str(tmp_path / "*.nothing")):
+        with pytest.raises(CorpusError, match="no such file or folder"):
+            build_corpus(missing, tmp_path / "c")
+    (tmp_path / "hollow").mkdir()
+    with pytest.raises(CorpusError, match="holds no files"):
+        build_corpus(tmp_path / "hollow", tmp_path / "c")
+    if os.geteuid() != 0:
+        path.chmod(0)
+        with pytest.raises(CorpusError, match="Permission denied"):
+            build_corpus(path, tmp_path / "c")
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
+    path = tmp_path / "t"
+    path.write_text("two words\n" * 200_000)
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from polysema.corpus.build import build_corpus; from polysema.errors import CorpusError\n"
+        "import polysema.kernels.tokens, polysema.corpus.table\n"
+        "build_corpus([['warm', 'up']], 'warm')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: build_corpus('t', 'c')\n"
+        "except CorpusError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be written" in done.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["t", "warm"]
+
+
+def test_stopping_leaves_nothing_half_written(tmp_path):
+    path = tmp_path / "t"
+    path.write_text("some words here\n" * 50_000)
+
+    def stop(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        build_corpus(path, tmp_path / "c", progress=stop, block=1000)
+    assert [p.name for p in tmp_path.iterdir()] == ["t"]
+    assert threading.active_count() <= before + 1
+
+
+def test_progress_counts_bytes_words_and_sentences(tmp_path):
+    path = tmp_path / "t.gz"
+    path.write_bytes(gzip.compress(b"two words\n" * 3000))
+    seen: list[tuple] = []
+    build_corpus(
+        path,
+        tmp_path / "c",
+        progress=lambda p: seen.append((p.stage, p.done, p.total, p.words, p.sentences)),
+        block=500,
+    )
+    assert seen[-1] == ("writing", 6000, 6000, 6000, 3000)
+    reading = [item for item in seen if item[0] == "reading"]
+    assert reading[-1][1:] == (path.stat().st_size, path.stat().st_size, 6000, 3000)
+    assert [item[3] for item in reading] == sorted(item[3] for item in reading)
+
+
+def test_lemmatising_running_text(tmp_path):
+    pytest.importorskip("simplemma", reason="simplemma is not installed")
+    path = tmp_path / "t"
+    path.write_text("The mice ran. A mouse runs houses.\n")
+    corpus = build_corpus(path, tmp_path / "c", lemmatise="en", keep=["house"], min_count=2)
+    same(
+        corpus,
+        reference.encode([["the", "mouse", "run"], ["a", "mouse", "run", "house"]], min_count=2, keep=("house",)),
+    )
+
+
+def test_damaged_corpora(tmp_path):
+    build_corpus([["a", "b"]] * 9, tmp_path / "c")
+    with open(tmp_path / "c" / "tokens.i32", "ab") as file:
+        file.write(b"x")
+    with pytest.raises(FormatError, match="truncated or damaged: 73 bytes where 72 are announced"):
+        Corpus(tmp_path / "c")
+    config = json.loads((tmp_path / "c" / "config.json").read_text())
+    (tmp_path / "c" / "config.json").write_text(json.dumps({**config, "version": 9}))
+    with pytest.raises(FormatError, match="upgrade polysema"):
+        Corpus(tmp_path / "c")
+
+
+def test_gensim_trains_on_it(tmp_path):
+    models = pytest.importorskip("gensim.models", reason="gensim is not installed")
+    corpus = build_corpus([["red", "wine"], ["white", "wine"]] * 20, tmp_path / "c")
+    assert "wine" in models.Word2Vec(corpus, vector_size=4, min_count=1).wv
+
+
+def test_memory_does_not_grow_with_a_line(tmp_path):
+    """64 MB in one line: the process stays within 500 MB, most of which is the libraries."""
+    path = tmp_path / "line"
+    with open(path, "w") as file:
+        for i in range(640):
+            file.write(f"some words in a line that never ends number{i % 7} and so on " * 1700)
+    code = (
+        "import resource; from polysema.corpus.build import build_corpus; build_corpus('line', 'c', workers=2);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 500
+
+
+def test_real_text_equals_the_reference(shared, tmp_path):
+    with lzma.open(shared / "corpus" / "simplewiki.txt.xz") as file:
+        data = file.read(3_000_000)
+    data = data[: data.rfind(b"\n")]
+    path = tmp_path / "t"
+    path.write_bytes(data)
+    for options in (Normalisation(), Normalisation(hyphens=True, lower=False)):
+        expected = expected_of(data, options, min_count=3)
+        for workers in (1, 2, 5):
+            folder = tmp_path / f"c{workers}{options.lower}"
+            same(build_corpus(path, folder, normalisation=options, workers=workers, min_count=3), expected)
