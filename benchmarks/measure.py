@@ -21,9 +21,11 @@ class Timing:
     runs: list[dict[str, Any]]
 
     def median(self, key: str) -> float:
+        """The median of one figure."""
         return statistics.median(run[key] for run in self.runs)
 
     def spread(self, key: str) -> str:
+        """The least and the largest of one figure."""
         values = [run[key] for run in self.runs]
         return f"{min(values):.3g}–{max(values):.3g}"
 

@@ -38,7 +38,8 @@ def progress_line(*extra: str) -> Iterator[Update]:
 
         def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total, **dict.fromkeys(extra, ""))
+                blank: dict[str, Any] = dict.fromkeys(extra, "")
+                tasks[stage] = bar.add_task(stage, total=total, **blank)
             bar.update(tasks[stage], completed=done, total=total, **figures)
 
         yield update

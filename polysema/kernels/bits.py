@@ -30,3 +30,21 @@ def trailing_zeros(typing: Any, value: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for an element to be brought into the cache; it need not exist."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        function = builder.module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            function = ir.Function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, ir.Constant(flag, 0), ir.Constant(flag, 3), ir.Constant(flag, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate

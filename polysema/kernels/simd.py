@@ -1,0 +1,163 @@
+"""Short vectors in single precision, sixteen numbers at a time.
+
+Left to itself, Numba's compiler unrolls loops for long arrays and runs short ones (n = 17 …) one number at a time.
+These take flat float32 arrays, an offset into each, and a length that is a multiple of four; sums are taken in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.cgutils import alloca_once, create_struct_proxy
+from numba.extending import intrinsic
+
+LANES = 4
+"""Rows are padded with zeros to a multiple of this."""
+
+_FLOAT = ir.FloatType()
+_INT = ir.IntType(64)
+_SIXTEEN = ir.VectorType(_FLOAT, 16)
+_EIGHT = ir.VectorType(_FLOAT, 8)
+_FOUR = ir.VectorType(_FLOAT, 4)
+_FUSE = ("contract",)
+
+
+def padded(n: int) -> int:
+    """A length made a multiple of :data:`LANES`."""
+    return -(-n // LANES) * LANES
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
+    return builder.gep(create_struct_proxy(kind)(context, builder, array).data, [offset])
+
+
+def _load(builder: Any, pointer: Any, at: Any, vector: Any) -> Any:
+    return builder.load(builder.bitcast(builder.gep(pointer, [at]), vector.as_pointer()), align=4)
+
+
+def _store(builder: Any, value: Any, pointer: Any, at: Any) -> None:
+    builder.store(value, builder.bitcast(builder.gep(pointer, [at]), value.type.as_pointer()), align=4)
+
+
+def _blocks(builder: Any, length: Any, step: Callable[[Any, Any], None]) -> None:
+    """Emit ``step(at, vector)`` for every whole block of sixteen, then one of eight and one of four where they fit."""
+    sixteens = builder.and_(length, ir.Constant(_INT, ~15))
+    before = builder.block
+    loop = builder.append_basic_block("sixteens")
+    check = builder.append_basic_block("check")
+    tail = builder.append_basic_block("tail")
+    builder.branch(check)
+    builder.position_at_end(check)
+    at = builder.phi(_INT)
+    at.add_incoming(ir.Constant(_INT, 0), before)
+    builder.cbranch(builder.icmp_unsigned("<", at, sixteens), loop, tail)
+    builder.position_at_end(loop)
+    step(at, _SIXTEEN)
+    following = builder.add(at, ir.Constant(_INT, 16))
+    at.add_incoming(following, builder.block)
+    builder.branch(check)
+    builder.position_at_end(tail)
+    for vector in (_EIGHT, _FOUR):
+        bit = ir.Constant(_INT, vector.count)
+        with builder.if_then(builder.icmp_unsigned("!=", builder.and_(length, bit), ir.Constant(_INT, 0))):
+            step(builder.and_(length, ir.Constant(_INT, -2 * vector.count)), vector)
+
+
+def _spread(builder: Any, number: Any, vector: Any) -> Any:
+    """A number in every lane."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    return builder.shuffle_vector(first, first, mask)
+
+
+def _sum(builder: Any, value: Any) -> Any:
+    """The sum of the lanes: halves onto each other until one is left."""
+    count = value.type.count
+    while count > 1:
+        count //= 2
+        lanes = ir.VectorType(ir.IntType(32), count)
+        low = builder.shuffle_vector(value, value, ir.Constant(lanes, list(range(count))))
+        high = builder.shuffle_vector(value, value, ir.Constant(lanes, list(range(count, 2 * count))))
+        value = builder.fadd(low, high)
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+
+@intrinsic
+def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
+    """Σ a[i + k] · b[j + k]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        y = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+        totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
+        for count, place in totals.items():
+            builder.store(ir.Constant(ir.VectorType(_FLOAT, count), [0.0] * count), place)
+
+        def step(at: Any, vector: Any) -> None:
+            total = totals[vector.count]
+            product = builder.fmul(_load(builder, x, at, vector), _load(builder, y, at, vector), flags=_FUSE)
+            builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
+
+        _blocks(builder, arguments[4], step)
+        sums = [_sum(builder, builder.load(place)) for place in totals.values()]
+        return builder.fadd(builder.fadd(sums[0], sums[1]), sums[2])
+
+    return types.float32(a, types.uint64, b, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
+    """y[j + k] += alpha · x[i + k]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
+        target = _pointer(context, builder, signature.args[3], arguments[3], arguments[4])
+
+        def step(at: Any, vector: Any) -> None:
+            scale = _spread(builder, arguments[0], vector)
+            product = builder.fmul(scale, _load(builder, source, at, vector), flags=_FUSE)
+            _store(builder, builder.fadd(_load(builder, target, at, vector), product, flags=_FUSE), target, at)
+
+        _blocks(builder, arguments[5], step)
+        return context.get_dummy_value()
+
+    return types.void(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def add(typing: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
+    """y[j + k] += x[i + k]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        target = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+
+        def step(at: Any, vector: Any) -> None:
+            total = builder.fadd(_load(builder, target, at, vector), _load(builder, source, at, vector))
+            _store(builder, total, target, at)
+
+        _blocks(builder, arguments[4], step)
+        return context.get_dummy_value()
+
+    return types.void(x, types.uint64, y, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
+    """y[j + k] = alpha · x[i + k]."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
+        target = _pointer(context, builder, signature.args[3], arguments[3], arguments[4])
+
+        def step(at: Any, vector: Any) -> None:
+            scale = _spread(builder, arguments[0], vector)
+            _store(builder, builder.fmul(scale, _load(builder, source, at, vector)), target, at)
+
+        _blocks(builder, arguments[5], step)
+        return context.get_dummy_value()
+
+    return types.void(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
