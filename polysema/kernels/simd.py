@@ -1,7 +1,8 @@
 """Short vectors in single precision, sixteen numbers at a time.
 
 Left to itself, Numba's compiler unrolls loops for long arrays and runs short ones (n = 17 …) one number at a time.
-These take flat float32 arrays, an offset into each, and a length that is a multiple of four; sums are taken in a fixed order.
+These take flat float32 arrays, an offset into each, and a length that is a multiple of four; sums are taken in a fixed
+order.
 """
 
 from __future__ import annotations

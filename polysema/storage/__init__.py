@@ -84,14 +84,26 @@ def write(lexicon: Lexicon, path: Path, *, dtype: str = "float32", overwrite: bo
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+# fmt: off
+FOREIGN = frozenset((
+    ".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".hdf5", ".npy", ".mat", ".kv",
+    ".model", ".json", ".jsonl", ".yaml", ".xml", ".html", ".md", ".csv", ".tsv", ".xls", ".xlsx", ".db", ".sqlite",
+    ".safetensors", ".parquet", ".feather", ".arrow", ".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz", ".7z",
+))
+# fmt: on
+"""Endings that mean a file of another kind, which a folder must not be mistaken for."""
+
+
 def _chosen(path: Path) -> str:
-    """The format that a name chooses."""
+    """The format that a name chooses: a folder where the suffix means nothing, as in ``model_lr0.025``."""
     suffix = path.suffix.lower()
     for item in FORMATS.values():
         if suffix in item.suffixes:
             return item.name
-    known = ", ".join(s for item in FORMATS.values() for s in item.suffixes if s)
-    raise InputError(f"{path}: no format ends in {suffix!r}: use {known}, or no suffix for a folder")
+    if suffix in FOREIGN:
+        known = ", ".join(s for item in FORMATS.values() for s in item.suffixes if s)
+        raise InputError(f"{path}: no format ends in {suffix!r}: use {known}, or no suffix for a folder")
+    return "folder"
 
 
 def _recognised(path: Path) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import polysema
 from polysema import Lexicon, Vocabulary
 from polysema.errors import FormatError, InputError, MatrixError, PolysemaError, UnknownChoiceError
-from polysema.storage import FORMATS, load, write
+from polysema.storage import FOREIGN, FORMATS, load, write
 
 FILES = {
     "folder": "model",
@@ -254,6 +254,22 @@ def test_not_a_square(tmp_path):
     path.write_text("a " + " ".join(["1"] * 300) + "\n")
     with pytest.raises(FormatError, match="300 is not a square .*17² = 289 and 18² = 324"):
         load(path, "matrices")
+
+
+@pytest.mark.parametrize("name", ["model_lr0.025", "v1.2", "wiki.corpus.17x5", "model.final", "dot.", ".hidden"])
+def test_a_name_with_a_dot_is_a_folder(name, tmp_path, lexicon: Lexicon):
+    lexicon.save(tmp_path / name)
+    assert (tmp_path / name / "config.json").is_file()
+    assert list(load(tmp_path / name)) == list(lexicon)
+
+
+@pytest.mark.parametrize("suffix", sorted(FOREIGN))
+def test_names_of_other_kinds_of_files_are_refused(suffix, tmp_path, lexicon: Lexicon):
+    with pytest.raises(
+        InputError, match=f"no format ends in '{suffix}': use .npz, .txt, .vec, .w2v, .bin, or no suffix"
+    ):
+        lexicon.save(tmp_path / f"model{suffix.upper()}")
+    assert not list(tmp_path.iterdir())
 
 
 def test_missing_and_unwritable(tmp_path, lexicon: Lexicon):
