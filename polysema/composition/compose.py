@@ -54,7 +54,7 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace:
         else:
             (right, right_valid), (left, left_valid) = states.pop(), states.pop()
             functor, argument = (left, right) if node.functor_first else (right, left)
-            state = method.combine(node, functor, argument)
+            state = method.at(node, functor, argument)
             core, valid = _normalised(state.core, matrices)
             state = State(core, state.words, state.filled)
             valid = valid & left_valid & right_valid

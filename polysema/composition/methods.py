@@ -4,7 +4,8 @@
 documentation and tests take their names from here.
 
 A method combines, at a node of a tree, the state of the functor with that of its argument. The state of all but Tensor
-is one factor and the number of words in it.
+is one factor and the number of words in it. Where words are coordinated (*dogs and cats*) nothing acts on anything:
+every method takes the mixture.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.trees import Node
-from polysema.errors import UnknownChoiceError
+from polysema.composition.trees import Node, conjuncts
+from polysema.errors import TreeError, UnknownChoiceError
 
 Array = NDArray[np.float64]
 
@@ -47,12 +48,25 @@ class Method:
         formula: what it computes.
         combine: the state of a node from those of its functor and its argument.
         parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
+        mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
     """
 
     name: str
     formula: str
     combine: Callable[[Node, State, State], State]
     parts: Callable[[State], tuple[Array, ...]] = lambda state: (state.core,)
+    mix: Callable[[Any, Any, float], Any] = operators.add
+
+    def at(self, node: Node, functor: State, argument: State) -> State:
+        """The state at a node: combined, or mixed where words are coordinated."""
+        if node.kind != "coordination":
+            return self.combine(node, functor, argument)
+        if functor.filled or argument.filled:
+            raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
+        words = functor.words + argument.words
+        joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
+        share = functor.words / words if self.combine is _mixed else joined
+        return State(self.mix(functor.core, argument.core, share), words)
 
 
 def _verb(node: Node, functor: State, argument: State) -> State:
@@ -125,6 +139,10 @@ _METHOD_PARTS: dict[Operator, Callable[[State], tuple[Array, ...]]] = {
 }
 
 
+def _sum(a: Array, b: Array, p: float) -> Array:
+    return operators.add_vectors(a, b)
+
+
 def _table(*methods: Method) -> dict[str, Method]:
     return {method.name: method for method in methods}
 
@@ -148,14 +166,15 @@ released evaluation script does), the noun on its verb (the script's other setti
 noun), or the left side on the right (as the paper's text writes it: the subject acts on the verb phrase)."""
 
 VECTOR_METHODS: dict[str, Method] = _table(
-    Method("verb", "the verb (the head) alone, no composition", _verb),
-    Method("mult", "a ⊙ b over all words", _applied(operators.mult_vectors)),
-    Method("add", "the sum of all words", _applied(operators.add_vectors)),
+    Method("verb", "the verb (the head) alone, no composition", _verb, mix=_sum),
+    Method("mult", "a ⊙ b over all words", _applied(operators.mult_vectors), mix=_sum),
+    Method("add", "the sum of all words", _applied(operators.add_vectors), mix=_sum),
     Method(
         "tensor",
         "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument",
         _slots(operators.project_vectors),
         _vector_tensor_parts,
+        mix=_sum,
     ),
 )
 """Composition methods for vectors (paper, §4.1.1)."""

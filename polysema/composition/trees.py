@@ -4,7 +4,8 @@ A tree is a :class:`Leaf` (a word) or a :class:`Node`: a functor applied to an a
 the functor, in *likes cars* the verb, and in *Bob likes cars* the verb phrase (paper, §3.2). Trees come from
 
 - brackets: ``parse_brackets("(bob (likes (old cars)))")``,
-- a pattern: ``from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"])``.
+- a pattern: ``from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"])``,
+- sentences, with the extra ``parse``: see :mod:`polysema.parsing`.
 
 Nothing here recurses, so a tree may be as deep as memory allows.
 """
@@ -17,9 +18,13 @@ from typing import Literal
 
 from polysema.errors import TreeError, UnknownChoiceError
 
-Kind = Literal["argument", "modifier"]
+Kind = Literal["argument", "modifier", "coordination"]
 """How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
-modifies, and what it modifies stays what it was (``modifier``)."""
+modifies, and what it modifies stays what it was (``modifier``); in *dogs and cats* neither acts, the first merely
+stands in the functor's place (``coordination``)."""
+
+_MARKS: dict[str, Kind] = {"*": "argument", "~": "modifier", "&": "coordination"}
+_MARK_OF = {kind: mark for mark, kind in _MARKS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +102,24 @@ def leaves(tree: Tree) -> list[Leaf]:
 def head(tree: Tree) -> Leaf:
     """The word a phrase is about: the verb of a sentence, the noun of a noun phrase.
 
-    Down from the root: of a verb with its argument the verb, of a modifier with its noun the noun.
+    Down from the root: of a verb with its argument the verb, of a modifier with its noun the noun, of a coordination
+    the first.
     """
     while isinstance(tree, Node):
-        tree = tree.functor if tree.kind == "argument" else tree.argument
+        tree = tree.argument if tree.kind == "modifier" else tree.functor
     return tree
+
+
+def conjuncts(tree: Tree) -> int:
+    """How many are coordinated at the top of a tree: 3 in *dogs, cats and birds*, 1 without coordination."""
+    count, stack = 0, [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node) and top.kind == "coordination":
+            stack += [top.functor, top.argument]
+        else:
+            count += 1
+    return count
 
 
 def postorder(tree: Tree) -> Iterator[Tree]:
@@ -128,7 +146,8 @@ def parse_brackets(text: str) -> Tree:
     - everywhere else the left side acts on the right, as an adjective on its noun;
     - marks say otherwise: ``*`` after the side that takes the other as its argument, ``~`` after the side that modifies
       the other. ``(likes* (old cars))`` is a verb with its object and no subject, ``(dogs bark*)`` a subject with its
-      verb, ``(dogs (bark loudly~))`` has an adverb.
+      verb, ``(dogs (bark loudly~))`` has an adverb;
+    - ``&`` between two sides joins them: ``((dogs & cats) sleep*)``.
 
     >>> str(parse_brackets("(bob (likes (old cars)))"))
     '(bob (likes (old cars)))'
@@ -180,10 +199,15 @@ def _read(text: str) -> _Raw:
             word, mark = text[position:end], ""
             if word[-1] in "*~":
                 word, mark = word[:-1], word[-1]
+            position = end
+            if word == "&" and not mark:
+                if not open_lists[-1] or open_lists[-1][-1].mark:
+                    raise TreeError(f"an '&' without a side before it in {_shown(text)} at character {end}")
+                open_lists[-1][-1].mark = "&"
+                continue
             if not word or word[-1] in "*~":
                 raise TreeError(f"a {mark!r} that marks no word in {_shown(text)} at character {end}")
             open_lists[-1].append(_Raw(word, mark))
-            position = end
     if opened_at:
         raise TreeError(f"unbalanced brackets in {_shown(text)}: '(' at character {opened_at[-1] + 1} is never closed")
     if not open_lists[0]:
@@ -192,6 +216,8 @@ def _read(text: str) -> _Raw:
 
 
 def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
+    if items[-1].mark == "&":
+        raise TreeError(f"an '&' without a side after it in {_shown(text)} from character {start + 1}")
     if len(items) > 2 and any(item.mark for item in items):
         raise TreeError(f"a mark needs a pair: bracket two by two in {_shown(text)} from character {start + 1}")
     if len(items) == 2 and all(item.mark for item in items):
@@ -213,7 +239,9 @@ def _unmarked(is_root: bool, on_spine: bool, two_words: bool) -> tuple[bool, Kin
 
 
 def _spines(functor_first: bool, kind: Kind, on_spine: bool) -> tuple[bool, bool]:
-    """Whether the left and the right side of a pair are on the spine: the verb's side is."""
+    """Whether the left and the right side of a pair are on the spine: the verb's side is, and both of two verbs."""
+    if kind == "coordination":
+        return on_spine, on_spine
     if kind == "argument":
         return functor_first, not functor_first
     return on_spine and not functor_first, on_spine and functor_first
@@ -235,7 +263,7 @@ def _with_functors(raw: _Raw) -> Tree:
         functor_first, kind = _unmarked(top is raw, on_spine, two_words)
         if left.mark or right.mark:
             functor_first = bool(left.mark)
-            kind = "argument" if "*" in (left.mark, right.mark) else "modifier"
+            kind = _MARKS[left.mark or right.mark]
         if done:
             second, first = results.pop(), results.pop()
             functor, argument = (first, second) if functor_first else (second, first)
@@ -257,7 +285,7 @@ def _to_brackets(tree: Tree) -> str:
         elif isinstance(top, Leaf):
             pieces.append(top.word)
         else:
-            mark = "*" if top.kind == "argument" else "~"
+            mark = " &" if top.kind == "coordination" else _MARK_OF[top.kind]
             two_words = isinstance(top.left, Leaf) and isinstance(top.right, Leaf)
             if (top.functor_first, top.kind) == _unmarked(top is tree, on_spine, two_words):
                 mark = ""

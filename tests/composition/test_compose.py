@@ -9,7 +9,7 @@ from polysema import DensityMatrix, Lexicon, measures
 from polysema.composition.compose import Composition, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.trees import Leaf, from_pattern, parse_brackets
-from polysema.errors import MatrixError, UnknownChoiceError
+from polysema.errors import MatrixError, TreeError, UnknownChoiceError
 from polysema.vectors import Vector, cosine
 from tests import dense
 from tests.strategies import make_factor
@@ -47,6 +47,24 @@ def test_phaser_and_fuzz_step_by_step():
         }
         for (method, brackets), matrix in expected.items():
             assert np.allclose(composed(brackets, method, table).meaning.dense(), matrix, atol=1e-9), (method, brackets)
+
+
+def test_coordination_is_the_even_mixture_of_the_conjuncts():
+    table = words(5)
+    a, b, c, d, _ = (dense.matrix(table[w]) for w in "abcde")
+    both = composed("((a & b) & c)", "phaser", table).meaning.dense()
+    assert np.allclose(both, (a + b + c) / 3)
+    expected = dense.unit(dense.phaser(dense.unit(dense.phaser(c, d)), (a + b) / 2))
+    assert np.allclose(composed("((a & b) (c d))", "phaser", table).meaning.dense(), expected)
+    expected = (dense.unit(dense.phaser(a, b)) + c) / 2
+    assert np.allclose(composed("((a~ b) & c)", "phaser", table).meaning.dense(), expected)
+    assert np.allclose(composed("((a~ b) & c)", "add", table).meaning.dense(), (a + b + c) / 3)
+    vectors = {word: factor[:, 0] for word, factor in table.items()}
+    for method in VECTOR_METHODS.values():
+        (root,) = fold(parse_brackets("(a & b)"), lambda leaf: vectors[leaf.word], method)
+        assert np.allclose(root.meaning.dense(), vectors["a"] + vectors["b"])
+    with pytest.raises(TreeError, match="tensor cannot mix verbs"):
+        composed("(a (b & (c d)))", "tensor", table)
 
 
 def test_add_mult_verb_take_all_words_alike():

@@ -12,7 +12,11 @@ WORDS = st.sampled_from(["bob", "likes", "old", "cars", "ῥεῖ"])
 
 def trees() -> st.SearchStrategy:
     kinds = st.sampled_from(["argument", "modifier"])
-    return st.recursive(st.builds(Leaf, WORDS), lambda t: st.builds(Node, t, t, kinds, st.booleans()), max_leaves=12)
+    return st.recursive(
+        st.builds(Leaf, WORDS),
+        lambda t: st.builds(Node, t, t, kinds, st.booleans()) | st.builds(Node, t, t, st.just("coordination")),
+        max_leaves=12,
+    )
 
 
 def test_the_papers_example():
@@ -37,6 +41,9 @@ def test_the_papers_example():
         ("(likes* (old cars))", "likes", "argument", "likes"),
         ("(bob likes cars)", "(likes* cars)", "argument", "likes"),
         ("((bob) ((likes cars)))", "(likes* cars)", "argument", "likes"),
+        ("(dogs & cats)", "dogs", "coordination", "dogs"),
+        ("(bob & (old cars))", "bob", "coordination", "bob"),
+        ("(bob (likes & (owns cars)))", "(likes & (owns* cars))", "argument", "likes"),
     ],
 )
 def test_who_acts(text, actor, kind, top):
@@ -65,6 +72,9 @@ def test_brackets_round_trip(tree):
         ("(a b* c)", "a mark needs a pair"),
         ("(a* b*)", "both sides are marked"),
         ("(a *)", "a '\\*' that marks no word .* character 4"),
+        ("(& b)", "an '&' without a side before it .* character 2"),
+        ("(a &)", "an '&' without a side after it"),
+        ("(a & b & c)", "a mark needs a pair"),
     ],
 )
 def test_bad_brackets(text, message):
@@ -72,7 +82,7 @@ def test_bad_brackets(text, message):
         parse_brackets(text)
 
 
-@given(st.text(alphabet="() ab*~\n", max_size=30))
+@given(st.text(alphabet="() ab*~&\n", max_size=30))
 def test_any_text_parses_or_says_why(text):
     try:
         tree = parse_brackets(text)
