@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
     from polysema.errors import PolysemaError as PolysemaError
+    from polysema.evaluation.evaluate import Evaluation as Evaluation
+    from polysema.evaluation.evaluate import evaluate as evaluate
     from polysema.lexicon import Lexicon as Lexicon
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
@@ -73,6 +75,9 @@ _WHERE = {
     "from_pattern": "polysema.composition.trees",
     "fold": "polysema.composition.compose",
     "Composition": "polysema.composition.compose",
+    # evaluation
+    "evaluate": "polysema.evaluation.evaluate",
+    "Evaluation": "polysema.evaluation.evaluate",
     # what can go wrong
     "PolysemaError": "polysema.errors",
 }

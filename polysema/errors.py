@@ -10,6 +10,7 @@
     │   └── TreeError             brackets or a pattern that cannot be read
     ├── FormatError               a file is not what it should be: foreign, truncated, too new
     ├── CorpusError               text that cannot be read: missing, binary, truncated, empty
+    ├── DataError                 an evaluation set that is missing, not what was published, or cannot be read
     └── MissingExtraError         an optional part is not installed
 
 Each message is one line: what was wrong, with the values, and what to do.
@@ -65,6 +66,10 @@ class FormatError(PolysemaError):
 
 class CorpusError(PolysemaError):
     """Text that cannot be read."""
+
+
+class DataError(PolysemaError):
+    """An evaluation set is missing, is not what was published, or cannot be read."""
 
 
 class MissingExtraError(PolysemaError, ImportError):

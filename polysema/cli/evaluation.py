@@ -1,0 +1,229 @@
+"""Commands that evaluate models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.cli.progress import progress_line
+from polysema.errors import DataError, PolysemaError
+from polysema.evaluation.records import RECORDS, record_named
+from polysema.evaluation.unknown_words import POLICIES
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    envvar="POLYSEMA_DATA",
+    metavar="DIR",
+    help="The folder with the evaluation sets, searched by file name; also POLYSEMA_DATA. Then the user's cache.",
+)
+
+
+@click.group()
+def data() -> None:
+    """The evaluation sets of the paper: which there are, where they are, whether they are what was published."""
+
+
+@data.command("list")
+@data_option
+@json_option
+def list_sets(data: Path | None, as_json: bool) -> None:
+    """Name the sets, what each holds, and whether it is here.
+
+    \b
+      polysema data list
+      polysema data list --data ~/corpora --json
+    """
+    from polysema.evaluation.datasets import search
+
+    found = search((file for record in RECORDS.values() for file in record.files), data)
+    rows = []
+    for record in RECORDS.values():
+        path = found[record.file.name].path
+        rows.append(
+            {
+                "name": record.name,
+                "task": record.task,
+                "items": record.items,
+                "pattern": record.pattern or None,
+                "files": [file.name for file in record.files],
+                "path": str(path) if path else None,
+                "home": record.home,
+                "urls": [file.url for file in record.files],
+                "sha256": [file.sha256 for file in record.files],
+                "citation": record.citation,
+            }
+        )
+    if as_json:
+        print_json(rows)
+        return
+    shown = [(row["name"], row["items"], row["pattern"], row["path"] or "missing", row["citation"]) for row in rows]
+    print_table(shown, ["set", "items", "pattern", "where", "citation"])
+
+
+@data.command("fetch")
+@click.argument("names", nargs=-1, metavar="[SET …]")
+@data_option
+def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
+    """Download the sets that are missing, by default all of them, into the user's cache.
+
+    \b
+      polysema data fetch
+      polysema data fetch GS2011 GS2012
+    """
+    from polysema.evaluation.datasets import cache_directory
+    from polysema.evaluation.download import fetch
+
+    records = [record_named(name) for name in names or RECORDS]
+    fetched = fetch(records, data, lambda file: click.echo(f"{file.name}: {file.url}", err=True))
+    click.echo(f"{len(fetched)} files downloaded to {cache_directory()}" if fetched else "nothing is missing")
+
+
+@data.command("verify")
+@data_option
+@json_option
+def verify_sets(data: Path | None, as_json: bool) -> None:
+    """Check every file against its SHA-256; exits with 2 where one is missing or differs.
+
+    \b
+      polysema data verify --data ../shared/data
+    """
+    from polysema.evaluation.datasets import explain, search
+
+    found = search((file for record in RECORDS.values() for file in record.files), data)
+    state = {name: "ok" if item.path else explain(item) for name, item in found.items()}
+    if as_json:
+        print_json(state)
+    else:
+        print_table(list(state.items()))
+    bad = [name for name, item in found.items() if item.path is None]
+    if bad:
+        raise DataError(f"{len(bad)} of {len(found)} files are missing or differ, {bad[0]} first")
+
+
+@click.command()
+@click.argument("lexicons", nargs=-1, required=True, metavar="LEXICON …")
+@data_option
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME", help=f"Only this set, again for more: {' '.join(RECORDS)}."
+)
+@click.option(
+    "--method", "methods", multiple=True, metavar="NAME", help="Only this composition method, again for more."
+)
+@click.option(
+    "--unknown-words",
+    default="skip",
+    show_default=True,
+    metavar="POLICY",
+    help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
+)
+@click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
+@click.option("--seed", default=0, show_default=True, help="Of the resamples.")
+@click.option("--pairs", multiple=True, metavar="FILE", help="A set of your own: a TSV of two words and a score.")
+@click.option(
+    "--phrases",
+    multiple=True,
+    nargs=2,
+    metavar="PATTERN FILE",
+    help='A set of your own: a TSV of two phrases and a score, with a pattern such as "subj verb obj".',
+)
+@click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@json_option
+def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
+
+    \b
+      polysema evaluate my-model
+      polysema evaluate my-model --data ../shared/data --bootstraps 1000 --json
+      polysema evaluate my-model glove.6B.300d.txt --set GS2011 --set GS2012
+      polysema evaluate my-model --pairs my-pairs.tsv --phrases "subj verb obj" my-phrases.tsv
+
+    Figures are Spearman's ρ over the items whose words the model knows. A set that is not in the data directory is
+    downloaded if there is a network.
+    """
+    from polysema.evaluation.evaluate import evaluate as score
+    from polysema.storage import load
+
+    sets, missing = _sets(**{key: options.pop(key) for key in ("data", "sets", "pairs", "phrases", "offline")})
+    results = []
+    with progress_line() as update:
+        for index, path in enumerate(lexicons):
+            update("evaluate", index, len(lexicons))
+            model = load(path)
+            chosen = [name for name in options["methods"] if name in model.methods] if options["methods"] else None
+            results.append(
+                score(
+                    model,
+                    sets,
+                    methods=chosen,
+                    unknown_words=options["unknown_words"],
+                    bootstraps=options["bootstraps"],
+                    seed=options["seed"],
+                    name=Path(path).name,
+                )
+            )
+    if as_json:
+        found = [result.to_json() for result in results]
+        print_json(found[0] | {"missing": missing} if len(found) == 1 else {"models": found, "missing": missing})
+        return
+    for result in results:
+        _print(result)
+    for name, reason in missing.items():
+        click.echo(f"{name} is missing: {reason}", err=True)
+
+
+COMMANDS = [evaluate, data]
+
+
+def _sets(
+    data: Path | None,
+    sets: tuple[str, ...],
+    pairs: tuple[str, ...],
+    phrases: tuple[tuple[str, str], ...],
+    offline: bool,
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The sets asked for, and of those that cannot be had the reason."""
+    from polysema.evaluation.datasets import load_sets, read_own_phrases, read_own_words
+    from polysema.evaluation.download import fetch
+    from polysema.evaluation.evaluate import load_all
+
+    own: dict[str, Any] = {Path(file).stem: read_own_words(file) for file in pairs}
+    own |= {Path(file).stem: read_own_phrases(file, pattern) for pattern, file in phrases}
+    if own and not sets:
+        return own, {}
+    names = [record_named(name).name for name in sets] or list(RECORDS)
+    found, missing = load_sets(names, data)
+    if missing and not offline:
+        try:
+            fetch([record_named(name) for name in missing], data)
+            found, missing = load_sets(names, data)
+        except PolysemaError as error:
+            missing = {name: f"{reason}; {error}" for name, reason in missing.items()}
+    if missing and (sets or not found):
+        load_all(data, sets or None)  # says what is missing and what to do
+    return found | own, missing
+
+
+def _print(result: Any) -> None:
+    """A model's figures for people."""
+    heading(f"{result.name}: word similarity")
+    print_table(
+        [(name, _figure(r), f"{r.covered} of {r.total}") for name, r in result.word_similarity.items()],
+        ["set", "Spearman", "covered"],
+    )
+    for name, found in result.disambiguation.items():
+        heading(f"{result.name}: {name}, {found.covered} of {found.total} covered")
+        print_table(
+            [(method, _figure(score), score.entropy) for method, score in found.methods.items()],
+            ["method", "Spearman", "entropy"],
+        )
+
+
+def _figure(result: Any) -> str:
+    shown = number(result.spearman)
+    if result.interval is not None:
+        shown += f"  [{number(result.interval[0])}, {number(result.interval[1])}]"
+    return shown

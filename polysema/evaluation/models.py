@@ -1,0 +1,244 @@
+"""What evaluation asks of a model, and how lexicons, ensembles and sentence encoders answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema import measures
+from polysema.composition.compose import fold
+from polysema.composition.methods import method_named
+from polysema.composition.trees import Leaf, from_pattern
+from polysema.density import DensityMatrix, unit_trace
+from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.unknown_words import Resolver, resolver
+from polysema.lexicon import Lexicon
+from polysema.vectors import Vector, cosine
+
+Array = NDArray[np.float64]
+Kind = Literal["matrices", "vectors", "sentences"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseScores:
+    """What a model says of k pairs of phrases under one method.
+
+    Attributes:
+        similarity: of each pair, (k,); NaN where the model lacks a word or the composition comes to nothing.
+        entropy: of the first phrase of each pair, (k,), NaN likewise; None where there is no density matrix.
+    """
+
+    similarity: Array
+    entropy: Array | None = None
+
+
+class Model(Protocol):
+    """What evaluation asks of a model."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it has density matrices, or is one of the baselines: vectors of words, vectors of sentences."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The composition methods it offers; for a sentence encoder, the ways to take a vector."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """How it was made."""
+
+    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """The similarity of each pair of words, (k,); NaN where it lacks one."""
+
+    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
+        """The similarity of each pair of phrases."""
+
+    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
+        """Whether it knows all words of each pair of phrases, (k,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """The distinct phrases of a set, ready to be composed all at once.
+
+    Attributes:
+        known: which items have no unknown word, (k,).
+        unit: the meanings of the distinct words, (w, n, m) or (w, n).
+        positions: the words of each of the p distinct phrases, rows of ``unit``, (p, words).
+        pairs: of each known item its first and its second phrase, (2, known).
+    """
+
+    known: NDArray[np.bool_]
+    unit: Array
+    positions: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+
+    def meaning_of(self, leaf: Leaf) -> Array:
+        return self.unit[self.positions[:, leaf.position]]
+
+
+@dataclass
+class LexiconModel:
+    """A lexicon of matrices or vectors.
+
+    Attributes:
+        lexicon: the lexicon.
+        name: what to call it.
+        policy: what to do with words it lacks; see :mod:`polysema.evaluation.unknown_words`.
+    """
+
+    lexicon: Lexicon
+    name: str = "model"
+    policy: str = "skip"
+    _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
+    _stack: tuple[PhrasePairs, _Stack] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """Matrices or vectors."""
+        return self.lexicon.kind
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The composition methods of its kind."""
+        return tuple(self.lexicon.methods)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The lexicon's."""
+        return self.lexicon.metadata
+
+    @cached_property
+    def _resolve(self) -> Resolver:
+        return resolver(self.lexicon.vocabulary, self.policy)
+
+    def row(self, word: str, role: str = "") -> int:
+        """The row of a word; -1 where the lexicon lacks it, or its numbers make no density matrix or vector."""
+        key = (word, role)
+        if key not in self._rows:
+            row = self._resolve(word, role)
+            usable = row >= 0 and bool(np.isfinite(self.lexicon.factors[row]).all() and self.lexicon.factors[row].any())
+            self._rows[key] = row if usable else -1
+        return self._rows[key]
+
+    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """The similarity of each pair of words, (k,); NaN where it lacks one."""
+        rows = np.array([[self.row(a), self.row(b)] for a, b in pairs]).reshape(-1, 2)
+        found = np.full(len(pairs), np.nan)
+        known = (rows >= 0).all(axis=1)
+        if known.any():
+            distinct, where = np.unique(rows[known], return_inverse=True)
+            left, right = where.reshape(-1, 2).T
+            unit = self._unit(distinct)
+            found[known] = _similarity(self._meaning(unit[left]), self._meaning(unit[right]))
+        return found
+
+    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
+        """Whether it knows all words of each pair of phrases, (k,)."""
+        return self._prepared(data).known
+
+    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
+        """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
+        chosen = method_named(method, self.lexicon.methods)
+        stack = self._prepared(data)
+        similarity = np.full(len(data), np.nan)
+        entropy = np.full(len(data), np.nan)
+        if stack.known.any():
+            composed = fold(from_pattern(data.pattern, data.roles), stack.meaning_of, chosen)[-1]
+            valid = np.broadcast_to(composed.valid, len(stack.positions))
+            first, second = stack.pairs
+            scores = _similarity(_taken(composed.meaning, first), _taken(composed.meaning, second))
+            similarity[stack.known] = np.where(valid[first] & valid[second], scores, np.nan)
+            if isinstance(composed.meaning, DensityMatrix):
+                entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
+        return PhraseScores(similarity, entropy if self.kind == "matrices" else None)
+
+    def _prepared(self, data: PhrasePairs) -> _Stack:
+        """The phrases of a set as a stack; kept, since every method needs it."""
+        if self._stack is None or self._stack[0] is not data:
+            roles = data.roles
+            rows = np.array(
+                [[self.row(w, r) for w, r in zip(p, roles, strict=True)] for p in (*data.first, *data.second)],
+                dtype=np.int64,
+            ).reshape(2, len(data), len(roles))
+            known = np.asarray((rows >= 0).all(axis=(0, 2)))
+            phrases, pairs = np.unique(rows[:, known].reshape(-1, len(roles)), axis=0, return_inverse=True)
+            words, positions = np.unique(phrases, return_inverse=True)
+            unit = self._unit(words) if len(words) else np.empty((0, 1, 1))
+            self._stack = (data, _Stack(known, unit, positions.reshape(phrases.shape), pairs.reshape(2, -1)))
+        return self._stack[1]
+
+    def _unit(self, rows: NDArray[np.int64]) -> Array:
+        """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
+        array = np.asarray(self.lexicon.factors[rows], dtype=np.float64)
+        return unit_trace(array) if self.kind == "matrices" else array
+
+    def _meaning(self, array: Array) -> DensityMatrix | Vector:
+        return DensityMatrix(array) if self.kind == "matrices" else Vector(array)
+
+
+@dataclass
+class EnsembleModel:
+    """Several models of one kind as one: similarities and entropies are the means of theirs."""
+
+    members: Sequence[Model]
+    name: str = "ensemble"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its members."""
+        return self.members[0].kind
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of its members."""
+        return self.members[0].methods
+
+    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """The mean similarity of each pair of words, (k,); NaN where a member lacks one."""
+        return np.asarray(np.mean([member.words(pairs) for member in self.members], axis=0))
+
+    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
+        """Whether every member knows all words of each pair of phrases, (k,)."""
+        return np.asarray(np.all([member.covers(data) for member in self.members], axis=0))
+
+    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
+        """The mean similarity and entropy of each pair of phrases."""
+        found = [member.phrases(data, method) for member in self.members]
+        entropies = [scores.entropy for scores in found if scores.entropy is not None]
+        entropy = np.asarray(np.mean(entropies, axis=0)) if entropies else None
+        return PhraseScores(np.asarray(np.mean([scores.similarity for scores in found], axis=0)), entropy)
+
+
+class SentenceEncoder(Protocol):
+    """An encoder of sentences: one vector a sentence, pooled in a named way, or one vector for a word of each."""
+
+    def sentences(self, texts: Sequence[str], pooling: str) -> NDArray[Any]:
+        """The vectors of sentences, (k, d)."""
+
+    def words(self, texts: Sequence[str], targets: Sequence[str], layer: int | None = None) -> NDArray[Any]:
+        """The vector of one word inside each sentence, (k, d)."""
+
+
+def _similarity(a: Any, b: Any) -> Array:
+    """Similarities to 40 bits: those that are equal but for rounding must tie when they are ranked."""
+    found = np.asarray(measures.similarity(a, b) if isinstance(a, DensityMatrix) else cosine(a, b))
+    mantissa, exponent = np.frexp(found)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40))
+
+
+def _taken(meaning: DensityMatrix | Vector, rows: NDArray[np.int64]) -> DensityMatrix | Vector:
+    """Some of a stack; a part that is the same for all phrases has no stack to take from."""
+    if isinstance(meaning, DensityMatrix):
+        return meaning[rows]
+    return Vector.product([part[rows] for part in meaning.parts])

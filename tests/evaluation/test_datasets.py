@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from polysema.errors import DataError, TreeError, UnknownChoiceError
+from polysema.evaluation import datasets, download
+from polysema.evaluation.datasets import load_sets, read_own_phrases, read_own_words, search
+from polysema.evaluation.evaluate import load_all
+from polysema.evaluation.records import DISAMBIGUATION, RECORDS, WORD_SIMILARITY, record_named
+from polysema.evaluation.statistics import human_agreement
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch, tmp_path):
+    """Neither the user's cache nor the variable counts in tests."""
+    monkeypatch.setattr(datasets, "cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr(download, "cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.delenv("POLYSEMA_DATA", raising=False)
+
+
+def test_the_table_names_nine_sets():
+    assert WORD_SIMILARITY == ("RG", "WS", "MC", "SL", "MEN")
+    assert DISAMBIGUATION == ("ML2008", "GS2011", "GS2012", "KS2013")
+    for record in RECORDS.values():
+        assert record.citation
+        assert record.home.startswith("http")
+        for file in record.files:
+            assert len(file.sha256) == 64
+            assert file.url.endswith(file.name)
+    with pytest.raises(UnknownChoiceError, match="choose RG, WS"):
+        record_named("GS2013")
+
+
+def test_items_and_traps(sets):
+    assert {name: len(items) for name, items in sets.items()} == {name: r.items for name, r in RECORDS.items()}
+    assert [len(sets[name]) for name in DISAMBIGUATION] == [120, 200, 194, 194]
+    both = [i for i, phrase in enumerate(sets["GS2011"].first) if phrase == ("system", "meet", "criterion")]
+    assert sum(sets["GS2011"].second[i] == ("system", "visit", "criterion") for i in both) == 2  # as HIGH and as LOW
+    assert sets["GS2012"].first[0] == ("statistical", "table", "express", "good", "result")  # landmark stands first
+    assert sets["GS2012"].second[0] == ("statistical", "table", "show", "good", "result")
+    assert sets["ML2008"].first[0] == ("thought", "stray")
+    assert sets["ML2008"].second[0] == ("thought", "roam")
+    assert sets["WS"].gold[2] == 10.0
+    for name in DISAMBIGUATION:
+        items = sets[name]
+        assert all(" ".join(phrase) in items.sentences for phrase in items.first + items.second), name
+    assert sets["GS2011"].sentence(("family", "provide", "home")) == "The family provides the home."
+
+
+def test_human_agreement(sets):
+    found = [human_agreement(sets[name].ratings) for name in DISAMBIGUATION]
+    assert [round(item.pairwise, 3) for item in found] == [0.454, 0.600, 0.480, 0.343]
+    assert [round(item.one_against_rest, 3) for item in found] == [0.660, 0.739, 0.687, 0.575]
+    assert [item.annotators for item in found] == [60, 25, 50, 43]
+
+
+def test_searched_by_name_and_verified(data, tmp_path):
+    deep = tmp_path / "somewhere" / "deep"
+    deep.mkdir(parents=True)
+    shutil.copy(data / "word-similarity" / "EN-RG-65.txt", deep)
+    (deep / "EN-MC-30.txt").write_text("car automobile 4\n")
+    sets, missing = load_sets(None, tmp_path)
+    assert list(sets) == ["RG"]
+    assert "SHA-256 differs" in missing["MC"]
+    assert "not found" in missing["WS"]
+    right = tmp_path / "right"
+    right.mkdir()
+    shutil.copy(data / "word-similarity" / "EN-MC-30.txt", right)  # the right one wins wherever it lies
+    assert search(RECORDS["MC"].files, tmp_path)["EN-MC-30.txt"].path == right / "EN-MC-30.txt"
+
+
+def test_the_variable_names_the_directory(data, monkeypatch):
+    monkeypatch.setenv("POLYSEMA_DATA", str(data))
+    assert len(load_all(None)) == 9
+
+
+def test_missing_sets_say_what_to_do(tmp_path):
+    with pytest.raises(DataError, match=r"RG: EN-RG-65.txt was not found \(9 sets are missing\).*--data"):
+        load_all(tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        load_all(tmp_path / "nowhere")
+
+
+def test_fetch_downloads_what_is_missing(data, tmp_path, monkeypatch):
+    """Over a real local server, so that pooch itself is at work."""
+    pytest.importorskip("pooch")
+    import functools
+    import http.server
+    import threading
+    from dataclasses import replace
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(data / "word-similarity"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        record = RECORDS["RG"]
+        url = f"http://127.0.0.1:{server.server_port}/EN-RG-65.txt"
+        here = replace(record, file=replace(record.file, url=url))
+        assert download.fetch([here]) == [tmp_path / "cache" / "EN-RG-65.txt"]
+        assert download.fetch([here]) == []
+        wrong = replace(record, file=replace(record.file, url=url.replace("RG-65", "MC-30")))
+        (tmp_path / "cache" / "EN-RG-65.txt").unlink()
+        with pytest.raises(DataError, match="not the published file"):
+            download.fetch([wrong])
+        server.shutdown()
+    with pytest.raises(DataError, match="no answer"):
+        download.fetch([here])
+
+
+def test_own_word_pairs(tmp_path):
+    file = tmp_path / "mine.tsv"
+    file.write_text("word1\tword2\tscore\r\nbank\triver\t3\r\nbank\tmoney\t4\r\nold\tcars\t1.5\r\n")
+    own = read_own_words(file)
+    assert own.name == "mine"
+    assert own.pairs[0] == ("bank", "river")
+    assert own.gold.tolist() == [3, 4, 1.5]
+    file.write_text("bank river 3\n")
+    with pytest.raises(DataError, match="line 1: two words and a score, separated by tabs"):
+        read_own_words(file)
+    file.write_text("bank\triver\t3\nbank\tmoney\tnan\n")
+    with pytest.raises(DataError, match="line 2"):
+        read_own_words(file)
+
+
+def test_own_phrase_pairs(tmp_path):
+    file = tmp_path / "mine.tsv"
+    file.write_text("old bank\told cars\t1\nold bank\told cars\t4\nold river\told money\t2\nold bob\told bank\t3\n")
+    own = read_own_phrases(file, "adj  noun")
+    assert own.pattern == "adj noun"
+    assert own.first[0] == ("old", "bank")
+    assert np.array_equal(own.gold, [2.5, 2, 3])
+    with pytest.raises(TreeError, match="3 roles for 2 words"):
+        read_own_phrases(file, "subj verb obj")
