@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
+    from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.evaluate import Evaluation as Evaluation
     from polysema.evaluation.evaluate import evaluate as evaluate
@@ -65,6 +66,7 @@ _WHERE = {
     "k_e": "polysema.measures",
     # a vocabulary with its density matrices
     "Lexicon": "polysema.lexicon",
+    "Ensemble": "polysema.ensemble",
     "load": "polysema.storage",
     # composition
     "METHODS": "polysema.composition.methods",

@@ -14,6 +14,7 @@ from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
+from polysema.ensemble import Ensemble
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon, Neighbour
 from polysema.storage import load, write
@@ -54,6 +55,7 @@ def info(lexicon: str, kind: str, as_json: bool) -> None:
       polysema info glove.6B.50d.txt --json
     """
     model = load(lexicon, kind)
+    members = len(model.members) if isinstance(model, Ensemble) else 0
     facts: dict[str, Any] = {
         "words": len(model),
         "kind": model.kind,
@@ -62,6 +64,7 @@ def info(lexicon: str, kind: str, as_json: bool) -> None:
         "columns": model.columns,
         "dtype": str(model.factors.dtype),
         "tokens": int(model.vocabulary.counts.sum()),
+        **({"members": members} if members else {}),
         "arrays": {name: list(array.shape) for name, array in model.arrays.items()},
         "metadata": model.metadata,
     }
@@ -69,7 +72,8 @@ def info(lexicon: str, kind: str, as_json: bool) -> None:
         print_json(facts)
         return
     heading(f"{lexicon}: {len(model):,} words, {_described(model)}")
-    print_table([(key, _shown(facts[key])) for key in ("kind", "n", "m", "columns", "dtype", "tokens") if facts[key]])
+    shown = ("members", "kind", "n", "m", "columns", "dtype", "tokens")
+    print_table([(key, _shown(facts[key])) for key in shown if facts.get(key)])
     for title, content in model.metadata.items():
         heading(str(title).replace("_", " "))
         print_table([(f"  {key}", _shown(value)) for key, value in _items(content)])
@@ -243,7 +247,7 @@ def compose(phrases: tuple[str, ...], path: str, method: str, pattern: str | Non
     composed = [model.compose(phrase, method, pattern) for phrase in phrases]
     results = []
     for item in composed:
-        nearest = model.neighbours(item.meaning, top) if len(item.meaning.parts) == 1 else []
+        nearest = model.neighbours(item, top) if len(item.meaning.parts) == 1 else []
         results.append((item, nearest))
     if as_json:
         print_json(
@@ -305,7 +309,27 @@ def entail(narrow: str, broad: str, path: str, as_json: bool) -> None:
     print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
 
 
-COMMANDS = [info, convert, similarity, neighbours, senses, ambiguity, compose, entail]
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("lexicons", nargs=-1, required=True, metavar="MEMBER …")
+@click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
+@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
+def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> None:
+    """Make one model of several, such as the seeds of one configuration.
+
+    Similarities and entropies of the ensemble are the means of its members', whose folders are copied into OUT. It is
+    used as any lexicon is: with -l, and in `polysema evaluate`.
+
+    \b
+      polysema ensemble all-seeds seed-1 seed-2 seed-3
+      polysema neighbours bank -l all-seeds
+    """
+    model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
+    write(model, out, dtype=dtype, overwrite=force)
+    click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
+
+
+COMMANDS = [info, convert, ensemble, similarity, neighbours, senses, ambiguity, compose, entail]
 
 
 def _matrix(model: Lexicon, query: str, what: str) -> DensityMatrix:
@@ -320,7 +344,8 @@ def _pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
 
 
 def _described(model: Lexicon) -> str:
-    return f"{model.n}×{model.m} density matrices" if model.kind == "matrices" else f"vectors of {model.n}"
+    what = f"{model.n}×{model.m} density matrices" if model.kind == "matrices" else f"vectors of {model.n}"
+    return f"an ensemble of {len(model.members)}, {what}" if isinstance(model, Ensemble) else what
 
 
 def _items(content: Any) -> list[tuple[str, Any]]:

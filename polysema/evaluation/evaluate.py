@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from polysema.ensemble import Ensemble
 from polysema.errors import DataError
 from polysema.evaluation.datasets import PhrasePairs, WordPairs, load_sets
 from polysema.evaluation.disambiguation import Disambiguation, disambiguation
-from polysema.evaluation.models import LexiconModel, Model
+from polysema.evaluation.models import EnsembleModel, LexiconModel, Model
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.statistics import bootstrap, interval
 from polysema.evaluation.word_similarity import WordSimilarity, word_similarity
@@ -117,6 +118,9 @@ def evaluate(
 
 def as_model(model: Lexicon | Model, name: str = "", unknown_words: str = "skip") -> Model:
     """What evaluation can score."""
+    if isinstance(model, Ensemble):
+        members = [LexiconModel(member, name, unknown_words) for member in model.members]
+        return EnsembleModel(members, name or "ensemble", model.metadata)
     if isinstance(model, Lexicon):
         return LexiconModel(model, name or "model", unknown_words)
     return model

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from polysema.ensemble import Ensemble
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
-from polysema.storage import folder, npz, text, word2vec
+from polysema.storage import ensemble, folder, npz, text, word2vec
 
 __all__ = ["FORMATS", "Format", "load", "write"]
 
@@ -66,6 +67,8 @@ def load(path: str | Path, kind: str = "auto") -> Lexicon:
         raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
     path = Path(path)
     try:
+        if ensemble.is_ensemble(path):
+            return ensemble.read(path, kind)
         return FORMATS[_recognised(path)].read(path, kind)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -78,8 +81,13 @@ def write(lexicon: Lexicon, path: Path, *, dtype: str = "float32", overwrite: bo
     name = format or _chosen(path)
     if name not in FORMATS:
         raise UnknownChoiceError("format", name, FORMATS)
+    if isinstance(lexicon, Ensemble) and name != "folder":
+        raise InputError(f"{path}: an ensemble is written as a folder, not as {name}: convert its members")
     try:
-        FORMATS[name].write(lexicon, path, dtype, overwrite)
+        if isinstance(lexicon, Ensemble):
+            ensemble.write(lexicon, path, dtype, overwrite)
+        else:
+            FORMATS[name].write(lexicon, path, dtype, overwrite)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 

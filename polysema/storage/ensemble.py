@@ -1,0 +1,68 @@
+"""An ensemble on disk: a folder with its members in it.
+
+==================  =======================================================
+``config.json``     format, version, the members' folders, metadata
+``members/1`` …     the members, each a lexicon's folder
+``README.md``       the same for people
+==================  =======================================================
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from polysema.atomic import atomic_folder
+from polysema.ensemble import Ensemble
+from polysema.errors import FormatError, InputError
+from polysema.storage import folder
+from polysema.storage.config import read_config
+
+FORMAT = "polysema-ensemble"
+VERSION = 1
+
+
+def is_ensemble(path: Path) -> bool:
+    """Whether a folder says that it holds an ensemble."""
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT
+
+
+def read(path: Path, kind: str = "auto") -> Ensemble:
+    """Open a folder."""
+    config = read_config(path, FORMAT, VERSION)
+    names = config.get("members")
+    if not isinstance(names, list) or not names:
+        raise FormatError(f"{path}: config.json: members must be a list of folders")
+    for name in names:
+        if not isinstance(name, str) or not (path / name).resolve().is_relative_to(path.resolve()):
+            raise FormatError(f"{path}: config.json: {name!r} is no folder inside the ensemble")
+    try:
+        return Ensemble([folder.read(path / name, kind) for name in names], metadata=config.get("metadata", {}))
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def write(ensemble: Ensemble, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+    """Write a folder, whole or not at all. A folder that is no ensemble is never overwritten."""
+    if overwrite and path.is_dir() and any(path.iterdir()):
+        read_config(path, FORMAT, VERSION)
+    names = [f"members/{number}" for number in range(1, len(ensemble.members) + 1)]
+    config = {"format": FORMAT, "version": VERSION, "members": names, "metadata": ensemble.metadata}
+    with atomic_folder(path, overwrite) as temporary:
+        (temporary / "members").mkdir()
+        for name, member in zip(names, ensemble.members, strict=True):
+            folder.write(member, temporary / name, dtype)
+        (temporary / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (temporary / "README.md").write_text(_card(ensemble, path.name), "utf-8")
+
+
+def _card(ensemble: Ensemble, name: str) -> str:
+    return (
+        f"# {name}\n\nA polysema ensemble of {len(ensemble.members)} lexicons with {len(ensemble):,} words in common: "
+        "similarities and entropies are the means of theirs.\n\n"
+        f'```python\nimport polysema\nensemble = polysema.load("{name}")\n```\n'
+    )
