@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from polysema.measures import relative_entropy as relative_entropy
     from polysema.measures import similarity as similarity
     from polysema.measures import trace_distance as trace_distance
+    from polysema.parsing.sentences import parse_sentence as parse_sentence
+    from polysema.parsing.sentences import parse_sentences as parse_sentences
     from polysema.storage import load as load
     from polysema.vectors import Vector as Vector
     from polysema.vocabulary import Vocabulary as Vocabulary
@@ -80,6 +82,9 @@ _WHERE = {
     # evaluation
     "evaluate": "polysema.evaluation.evaluate",
     "Evaluation": "polysema.evaluation.evaluate",
+    # sentences in plain English
+    "parse_sentence": "polysema.parsing.sentences",
+    "parse_sentences": "polysema.parsing.sentences",
     # what can go wrong
     "PolysemaError": "polysema.errors",
 }

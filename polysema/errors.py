@@ -75,9 +75,10 @@ class DataError(PolysemaError):
 class MissingExtraError(PolysemaError, ImportError):
     """An optional part of polysema is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, what: str, extra: str, command: str = "") -> None:
         self.extra = extra
-        super().__init__(f"{what} needs an optional part: pip install 'polysema[{extra}]'")
+        command = command or f"pip install 'polysema[{extra}]'"
+        super().__init__(f"{what} needs an optional part: {command}")
 
 
 def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:

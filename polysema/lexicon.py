@@ -14,15 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from polysema import measures
 from polysema.composition.compose import Composition, Meaning
 from polysema.composition.methods import METHODS, VECTOR_METHODS, Method, method_named
-from polysema.composition.trees import Leaf, Tree, from_pattern, parse_brackets
+from polysema.composition.trees import Leaf, Tree, is_bracketed
 from polysema.density import DensityMatrix, factorise, stack
-from polysema.errors import InputError, MatrixError
+from polysema.errors import InputError, MatrixError, PolysemaError
 from polysema.neighbours import NeighbourIndex, blocks, cosines
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
 Query = str | Tree | Composition | DensityMatrix | Vector
-"""What can be asked about: a word, a phrase in brackets, a tree, a composition, a density matrix or a vector."""
+"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a density matrix or
+a vector."""
 
 Columns = Literal["senses", "eigen"]
 
@@ -184,7 +185,7 @@ class Lexicon:
             if isinstance(query, DensityMatrix) != (self.kind == "matrices"):
                 raise InputError(f"this lexicon holds {self.kind}, the query is a {type(query).__name__}")
             return query
-        if isinstance(query, str) and "(" not in query and ")" not in query:
+        if isinstance(query, str) and (query in self or len(query.split()) < 2 and not is_bracketed(query)):
             return self[query]
         return (query if isinstance(query, Composition) else self.compose(query)).meaning
 
@@ -329,13 +330,24 @@ class Lexicon:
         """Compose a phrase along its tree.
 
         Args:
-            phrase: brackets such as ``(bob (likes (old cars)))``, or a tree, or words that a pattern gives roles to.
+            phrase: a sentence in plain English (needs the extra ``parse``), brackets such as
+                ``(bob (likes (old cars)))``, a tree, or words that a pattern gives roles to.
             method: a name in :attr:`methods`; by default ``phaser``, and ``add`` for vectors.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
         """
+        (result,) = self.compose_all([phrase], method, pattern)
+        if isinstance(result, PolysemaError):
+            raise result
+        return result
+
+    def compose_all(
+        self, phrases: Iterable[str | Tree | Sequence[str]], method: str = "", pattern: str | None = None
+    ) -> list[Composition | PolysemaError]:
+        """Compose many phrases, sentences parsed in batches; where one fails, its error stands in its place."""
+        from polysema.composition.phrases import compose_phrases
+
         chosen = method_named(method or ("phaser" if self.kind == "matrices" else "add"), self.methods)
-        tree = as_tree(phrase, pattern)
-        return Composition(tree, chosen, self._meaning_of())
+        return compose_phrases(phrases, pattern, chosen, self, self._meaning_of())
 
     def _meaning_of(self) -> Callable[[Leaf], NDArray[np.float64]]:
         def meaning_of(leaf: Leaf) -> NDArray[np.float64]:
@@ -364,19 +376,6 @@ class Lexicon:
         from polysema.storage.flat import to_gensim
 
         return to_gensim(self)
-
-
-def as_tree(phrase: str | Tree | Sequence[str], pattern: str | None = None) -> Tree:
-    """The tree that brackets, words with a pattern, or a tree itself stand for."""
-    if pattern is not None:
-        if not isinstance(phrase, str) and not isinstance(phrase, Sequence):
-            raise InputError("a pattern goes with words, not with a tree")
-        return from_pattern(pattern, phrase.split() if isinstance(phrase, str) else list(phrase))
-    if isinstance(phrase, str):
-        return parse_brackets(phrase)
-    if isinstance(phrase, Sequence):
-        raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
-    return phrase
 
 
 def _cosines_to(asked: NDArray[np.float64], near: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.methods import METHODS, Method, State
-from polysema.composition.trees import Leaf, Tree, leaves, postorder
+from polysema.composition.trees import Leaf, LeftOut, Tree, leaves, postorder
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError
 from polysema.measures import entropy
@@ -121,12 +121,16 @@ class Composition:
         tree: the phrase as a tree.
         method: the name of the composition method.
         meaning: the phrase's density matrix, or vector.
+        left_out: the words of a sentence that are not in the tree, and why.
 
     Printed, it is the tree with the entropy at every node.
     """
 
-    def __init__(self, tree: Tree, method: Method, meaning_of: Callable[[Leaf], Array]) -> None:
+    def __init__(
+        self, tree: Tree, method: Method, meaning_of: Callable[[Leaf], Array], left_out: Sequence[LeftOut] = ()
+    ) -> None:
         self.tree = tree
+        self.left_out = tuple(left_out)
         self.method = method.name
         self._meanings: dict[int, Meaning] = {}
         for item in fold(tree, meaning_of, method, trace=True):
@@ -164,7 +168,10 @@ class Composition:
     def __str__(self) -> str:
         rows = [(step.branch, step.entropy) for step in self.steps]
         width = max(len(branch) for branch, _ in rows)
-        return "\n".join(branch if s is None else f"{branch:<{width}}  {s:.3f}" for branch, s in rows)
+        lines = [branch if s is None else f"{branch:<{width}}  {s:.3f}" for branch, s in rows]
+        if self.left_out:
+            lines.append("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out))
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Composition({self.phrase!r}, method={self.method!r}, entropy={self.entropy})"

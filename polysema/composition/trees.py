@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from polysema.errors import TreeError, UnknownChoiceError
 
@@ -86,6 +86,13 @@ class Node:
 Tree = Leaf | Node
 
 
+class LeftOut(NamedTuple):
+    """A word of a sentence that is not in its tree, and why."""
+
+    word: str
+    why: str
+
+
 def leaves(tree: Tree) -> list[Leaf]:
     """The words of a tree, left to right."""
     found: list[Leaf] = []
@@ -155,6 +162,11 @@ def parse_brackets(text: str) -> Tree:
     'likes'
     """
     return _with_functors(_read(text))
+
+
+def is_bracketed(text: str) -> bool:
+    """Whether text is written as a tree, with brackets or marks; otherwise several words are a plain sentence."""
+    return any(mark in text for mark in "()") or any(word[-1] in "*~" or word == "&" for word in text.split())
 
 
 @dataclass(slots=True)

@@ -1,0 +1,200 @@
+"""A parsed sentence as a composition tree, by the table in ``rules.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree
+from polysema.parsing.rules import CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a parsed sentence.
+
+    Attributes:
+        text: the word as it stands.
+        lemma: its dictionary form.
+        pos: its part of speech.
+        label: the dependency that it is to its head.
+        head: the index of its head; its own, for a root.
+    """
+
+    text: str
+    lemma: str
+    pos: str
+    label: str
+    head: int
+
+    @property
+    def is_function_word(self) -> bool:
+        """Whether it falls away wherever it stands."""
+        return self.pos in FUNCTION_WORDS or self.lemma == COPULA
+
+
+Spelling = Callable[[Token], str | None]
+"""How the lexicon spells a word; None where it does not hold it."""
+
+
+def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree | None, list[LeftOut]]:
+    """The tree of a sentence, None where no word is left for it, and the words that are not in it.
+
+    Several roots, that is several sentences, are mixed.
+    """
+    sentence = _Sentence(_in_turn(tokens), spelling)
+    tree: Tree | None = None
+    for i, token in enumerate(tokens):
+        if token.head == i:
+            tree = _mixed(tree, sentence.phrases[i])
+    return tree, sentence.left_out
+
+
+class _Dependent(NamedTuple):
+    step: int
+    distance: int
+    index: int
+    rule: Rule
+
+
+class _Sentence:
+    """The phrase of every word, built from the leaves of the dependency tree up, without recursion.
+
+    Attributes:
+        leaves: each word's leaf; None where it falls away.
+        phrases: each word's phrase, the word with all that depends on it; None where nothing is left.
+    """
+
+    def __init__(self, tokens: Sequence[Token], spelling: Spelling) -> None:
+        self.tokens = tokens
+        self.children: list[list[int]] = [[] for _ in tokens]
+        for i, token in enumerate(tokens):
+            if token.head != i:
+                self.children[token.head].append(i)
+        self.reasons: dict[int, str] = {}
+        self.leaves: list[Leaf | None] = [None] * len(tokens)
+        self.phrases: list[Tree | None] = [None] * len(tokens)
+        order = self._downwards()
+        for i in order:
+            self.leaves[i] = self._leaf(i, spelling)
+        for i in reversed(order):
+            self.phrases[i] = self._phrase(i)
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """The words that are not in the tree, but for punctuation."""
+        words = [i for i in sorted(self.reasons) if self.tokens[i].pos not in ("PUNCT", "SPACE")]
+        return [LeftOut(self.tokens[i].text, self.reasons[i]) for i in words]
+
+    def _downwards(self) -> list[int]:
+        """Every word before all that depends on it."""
+        order: list[int] = []
+        stack = [i for i, token in enumerate(self.tokens) if token.head == i]
+        while stack:
+            order.append(stack.pop())
+            stack += self.children[order[-1]]
+        return order
+
+    def _leaf(self, i: int, spelling: Spelling) -> Leaf | None:
+        token = self.tokens[i]
+        rule = _rule(token)
+        head = self.tokens[token.head]
+        if token.head != i and rule.part == "falls away":
+            self.reasons[i] = rule.what
+        elif token.head != i and token.head in self.reasons and _rule(head).part == "falls away":
+            self.reasons[i] = f"belongs to {head.text!r}"
+        elif token.is_function_word:
+            self.reasons[i] = FUNCTION_WORDS.get(token.pos, "copula")
+        else:
+            word = spelling(token)
+            if word is not None:
+                return Leaf(word, i)
+            self.reasons[i] = "not in the lexicon"
+        return None
+
+    def _phrase(self, i: int) -> Tree | None:
+        """The word with all that depends on it, joined step by step."""
+        dependents = self._dependents(i)
+        tree = self._joined(self.leaves[i], i, [d for d in dependents if d.step == 1 and self.leaves[i]])
+        partner = self._partner(i)
+        while partner is not None:
+            theirs = self._dependents(partner)
+            verb = self._joined(self.leaves[partner], partner, [d for d in theirs if d.step == 1])
+            tree = _mixed(tree, verb)
+            dependents = [d for d in dependents if d.index != partner] + theirs
+            partner = self._partner(partner)
+        later = sorted(d for d in dependents if d.step > 1)
+        if self.leaves[i] is None:  # *exactly* in parallel: the adverb acts on what the preposition leaves
+            later += [d for d in dependents if d.step == 1]
+        return self._joined(tree, i, later)
+
+    def _dependents(self, i: int) -> list[_Dependent]:
+        """What depends on a word and does not fall away, in the order in which it joins."""
+        found = []
+        for j in self.children[i]:
+            rule = _rule(self.tokens[j])
+            if rule.part != "falls away":
+                step = CLAUSE if rule.part == "coordination" and self._has(j, SUBJECTS) else rule.step
+                found.append(_Dependent(step, abs(i - j), j, rule))
+        return sorted(found)
+
+    def _joined(self, tree: Tree | None, i: int, dependents: Sequence[_Dependent]) -> Tree | None:
+        unknown = self.leaves[i] is None and not self.tokens[i].is_function_word
+        for _, _, j, rule in dependents:
+            other = self.phrases[j]
+            if tree is None or other is None or unknown or rule.part == "coordination":
+                # what belongs to an unknown word is mixed: nothing says who acts
+                tree = _mixed(other, tree) if j < i else _mixed(tree, other)
+            elif rule.part == "modifier":
+                tree = Node(other, tree, "modifier", functor_first=j < i)
+            else:
+                tree = Node(tree, other, "argument", functor_first=rule.part == "object")
+        return tree
+
+    def _partner(self, i: int) -> int | None:
+        """The verb that follows at once, joined by a conjunction: *owns and runs the hotel*. They share what follows."""
+        for j in self.children[i]:
+            between = self.tokens[i + 1 : j]
+            if (
+                self.tokens[j].label == "conj"
+                and self.tokens[i].pos == self.tokens[j].pos == "VERB"
+                and all(token.label in ("cc", "punct") for token in between)
+                and not self._has(j, SUBJECTS)
+            ):
+                return j
+        return None
+
+    def _has(self, i: int, labels: Sequence[str]) -> bool:
+        return any(self.tokens[j].label in labels for j in self.children[i])
+
+
+def _rule(token: Token) -> Rule:
+    return RULES.get(token.label, RULES["dep"])
+
+
+def _mixed(a: Tree | None, b: Tree | None) -> Tree | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return Node(a, b, "coordination")
+
+
+def _in_turn(tokens: Sequence[Token]) -> list[Token]:
+    """Adjectives and adverbs joined by *and*, made to depend side by side on what they modify."""
+    result = list(tokens)
+    conjuncts: dict[int, list[int]] = {}
+    either = set()  # words with an *or*
+    for i, token in enumerate(tokens):
+        if token.label == "conj":
+            conjuncts.setdefault(token.head, []).append(i)
+        elif token.label == "cc" and token.text.lower() in ("or", "nor"):
+            either.add(token.head)
+    for i, token in enumerate(tokens):
+        if token.label in IN_TURN and i in conjuncts:
+            chain = [i]
+            for j in chain:
+                chain += conjuncts.get(j, [])
+            if not either.intersection(chain):
+                for j in chain[1:]:
+                    result[j] = replace(result[j], label=token.label, head=token.head)
+    return result

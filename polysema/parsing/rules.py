@@ -1,0 +1,115 @@
+"""What a dependency comes to in a composition tree: the table.
+
+Labels are those of spaCy's English models. A word's dependents join it step by step, and within a step the nearest
+first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase or the
+noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Part = Literal["modifier", "object", "subject", "coordination", "falls away"]
+"""The part a dependent plays: it acts on its head (``modifier``), its head acts on it (``object``, on the right, and
+``subject``, on the left), it is mixed with its head (``coordination``), or it is left out (``falls away``)."""
+
+
+class Rule(NamedTuple):
+    """What becomes of a dependent.
+
+    Attributes:
+        part: the part it plays.
+        step: when it joins its head, from 1.
+        what: what it is, in words; the reason given where it falls away.
+        example: a sentence that has one.
+    """
+
+    part: Part
+    step: int
+    what: str
+    example: str = ""
+
+
+CLAUSE = 7
+"""The step at which whole clauses are joined: conjuncts that have a subject of their own."""
+
+RULES: dict[str, Rule] = {
+    # words on words
+    "amod": Rule("modifier", 1, "adjective", "a *small* hotel"),
+    "compound": Rule("modifier", 1, "noun on noun, first name on name", "the *river* bank; *Barack* Obama"),
+    "nmod": Rule("modifier", 1, "noun on noun", "a *San Francisco* hotel"),
+    "nummod": Rule("modifier", 1, "number", "*three* rooms"),
+    "poss": Rule("modifier", 1, "possessor", "the *family*'s hotel"),
+    "advmod": Rule("modifier", 1, "adverb", "runs *slowly*; a *very* old man"),
+    # what a verb, a copula or a preposition takes
+    "dobj": Rule("object", 2, "object", "runs a *hotel*"),
+    "nsubjpass": Rule("object", 2, "subject of a passive", "the *hotel* is run"),
+    "csubjpass": Rule("object", 2, "clause as the subject of a passive", "*that he ran* was denied"),
+    "acomp": Rule("object", 2, "adjective after a verb", "is *cheap*; seems *cheap*"),
+    "attr": Rule("object", 2, "noun after a copula", "is a *doctor*"),
+    "oprd": Rule("object", 2, "predicate of the object", "elected him *president*"),
+    "xcomp": Rule("object", 2, "open clause", "wants *to run* a hotel"),
+    "ccomp": Rule("object", 2, "clause", "said that the hotel *closed*"),
+    "pobj": Rule("object", 2, "object of a preposition", "in the *city*"),
+    "pcomp": Rule("object", 2, "clause after a preposition", "by *running* hotels"),
+    "dative": Rule("object", 3, "indirect object", "gave the *boy* a book; gave a book *to* the boy"),
+    # phrases and clauses on what they belong to
+    "prep": Rule("modifier", 4, "prepositional phrase", "the hotel *in* the city"),
+    "prt": Rule("modifier", 4, "particle: a function word, falls away", "gave *up*"),
+    "npadvmod": Rule("modifier", 4, "noun as an adverb", "sold it last *week*"),
+    "relcl": Rule("modifier", 4, "relative clause", "the family that *runs* the hotel"),
+    "acl": Rule("modifier", 4, "clause on a noun", "the hotel *run* by the family"),
+    "advcl": Rule("modifier", 4, "adverbial clause", "smiles when he *sleeps*"),
+    "appos": Rule("modifier", 4, "apposition", "Bob, the *owner*"),
+    # side by side
+    "conj": Rule("coordination", 5, "conjunct", "dogs and *cats*; a clause joins at step 7"),
+    "parataxis": Rule("coordination", CLAUSE, "clause alongside", "the hotel, I *think*, closed"),
+    # subjects
+    "nsubj": Rule("subject", 6, "subject", "the *family* runs"),
+    "csubj": Rule("subject", 6, "clause as subject", "*running* a hotel is hard"),
+    "agent": Rule("subject", 6, "agent of a passive", "is run *by* the family"),
+    # what falls away
+    "aux": Rule("falls away", 0, "auxiliary", "*has* run; *must* run; *to* run"),
+    "auxpass": Rule("falls away", 0, "auxiliary", "*is* run"),
+    "neg": Rule("falls away", 0, "negation (it is not modelled)", "does *not* run"),
+    "det": Rule("falls away", 0, "determiner", "*the* hotel"),
+    "predet": Rule("falls away", 0, "determiner", "*all* the hotels"),
+    "quantmod": Rule("falls away", 0, "quantifier", "*about* twenty"),
+    "case": Rule("falls away", 0, "case mark", "the family*'s* hotel"),
+    "cc": Rule("falls away", 0, "conjunction", "dogs *and* cats"),
+    "preconj": Rule("falls away", 0, "conjunction", "*both* dogs and cats"),
+    "mark": Rule("falls away", 0, "conjunction", "*because* it rains"),
+    "expl": Rule("falls away", 0, "expletive", "*there* is a hotel"),
+    "intj": Rule("falls away", 0, "interjection", "*oh*, it closed"),
+    "punct": Rule("falls away", 0, "punctuation", "closed*.*"),
+    "meta": Rule("falls away", 0, "markup"),
+    # anything else
+    "dep": Rule("coordination", CLAUSE, "a relation without a name"),
+}
+"""Dependency label → rule. A label that is not here is taken as ``dep``."""
+
+SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
+"""Labels of the subjects of a clause."""
+
+FUNCTION_WORDS: dict[str, str] = {
+    "ADP": "preposition or particle",
+    "AUX": "auxiliary",
+    "CCONJ": "conjunction",
+    "DET": "determiner",
+    "INTJ": "interjection",
+    "PART": "particle",
+    "PRON": "pronoun",
+    "PUNCT": "punctuation",
+    "SCONJ": "conjunction",
+    "SPACE": "white space",
+    "SYM": "symbol",
+}
+"""Part of speech → what it is. Such a word falls away wherever it stands, and what it governs takes its place: of
+*in the city* the city is left, of *is cheap* the adjective. Their matrices say nothing of what a sentence is about:
+acting on *city*, *in* makes it the phrase nearest to *in*."""
+
+COPULA = "be"
+"""The lemma that falls away although it may be tagged as a verb."""
+
+IN_TURN = ("amod", "advmod")
+"""Modifiers that, joined by *and*, each act in turn: a *small and cheap* hotel is both. Joined by *or* they mix."""
