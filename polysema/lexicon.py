@@ -185,7 +185,7 @@ class Lexicon:
             if isinstance(query, DensityMatrix) != (self.kind == "matrices"):
                 raise InputError(f"this lexicon holds {self.kind}, the query is a {type(query).__name__}")
             return query
-        if isinstance(query, str) and (query in self or len(query.split()) < 2 and not is_bracketed(query)):
+        if isinstance(query, str) and (query in self or (len(query.split()) < 2 and not is_bracketed(query))):
             return self[query]
         return (query if isinstance(query, Composition) else self.compose(query)).meaning
 

@@ -43,7 +43,7 @@ def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree 
 
     Several roots, that is several sentences, are mixed.
     """
-    sentence = _Sentence(_in_turn(tokens), spelling)
+    sentence = _Sentence(_in_turn(_handed_up(tokens)), spelling)
     tree: Tree | None = None
     for i, token in enumerate(tokens):
         if token.head == i:
@@ -54,7 +54,7 @@ def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree 
 class _Dependent(NamedTuple):
     step: int
     distance: int
-    index: int
+    place: int
     rule: Rule
 
 
@@ -99,11 +99,8 @@ class _Sentence:
     def _leaf(self, i: int, spelling: Spelling) -> Leaf | None:
         token = self.tokens[i]
         rule = _rule(token)
-        head = self.tokens[token.head]
         if token.head != i and rule.part == "falls away":
             self.reasons[i] = rule.what
-        elif token.head != i and token.head in self.reasons and _rule(head).part == "falls away":
-            self.reasons[i] = f"belongs to {head.text!r}"
         elif token.is_function_word:
             self.reasons[i] = FUNCTION_WORDS.get(token.pos, "copula")
         else:
@@ -122,7 +119,7 @@ class _Sentence:
             theirs = self._dependents(partner)
             verb = self._joined(self.leaves[partner], partner, [d for d in theirs if d.step == 1])
             tree = _mixed(tree, verb)
-            dependents = [d for d in dependents if d.index != partner] + theirs
+            dependents = [d for d in dependents if d.place != partner] + theirs
             partner = self._partner(partner)
         later = sorted(d for d in dependents if d.step > 1)
         if self.leaves[i] is None:  # *exactly* in parallel: the adverb acts on what the preposition leaves
@@ -153,7 +150,7 @@ class _Sentence:
         return tree
 
     def _partner(self, i: int) -> int | None:
-        """The verb that follows at once, joined by a conjunction: *owns and runs the hotel*. They share what follows."""
+        """The verb that follows at once and shares what comes after: *owns and runs the hotel*."""
         for j in self.children[i]:
             between = self.tokens[i + 1 : j]
             if (
@@ -177,6 +174,16 @@ def _mixed(a: Tree | None, b: Tree | None) -> Tree | None:
     if a is None or b is None:
         return b if a is None else a
     return Node(a, b, "coordination")
+
+
+def _handed_up(tokens: Sequence[Token]) -> list[Token]:
+    """What depends on a word that falls away, handed to that word's head: the subject of an auxiliary to its verb."""
+    result = list(tokens)
+    for i in range(len(tokens)):
+        while (head := result[result[i].head]).head != result[i].head and _rule(head).part == "falls away":
+            passive = head.label == "auxpass" and result[i].label == "nsubj"
+            result[i] = replace(result[i], head=head.head, label="nsubjpass" if passive else result[i].label)
+    return result
 
 
 def _in_turn(tokens: Sequence[Token]) -> list[Token]:

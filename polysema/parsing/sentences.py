@@ -134,10 +134,10 @@ def _is_noun(token: Token) -> bool:
     return token.pos in _NOUNS or token.label == "compound"
 
 
-def _document(words: list[str], **annotation: list[str]) -> Any:
+def _document(words: list[str], pos: list[str] | None = None) -> Any:
     from spacy.tokens import Doc
 
-    return Doc(parser().vocab, words=words, **annotation)
+    return Doc(parser().vocab, words=words, pos=pos)
 
 
 def _verb_lemma(word: str) -> str:
