@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.parsing.sentences import parse_sentences as parse_sentences
     from polysema.storage import load as load
+    from polysema.training.models import MODELS as MODELS
+    from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
     from polysema.vocabulary import Vocabulary as Vocabulary
 
@@ -50,6 +52,9 @@ _WHERE = {
     "build_corpus": "polysema.corpus.build",
     "Corpus": "polysema.corpus.corpus",
     "Normalisation": "polysema.corpus.normalisation",
+    # learning a lexicon from a corpus
+    "MODELS": "polysema.training.models",
+    "train": "polysema.training.models",
     # words and their counts
     "Vocabulary": "polysema.vocabulary",
     # one density matrix, and what can be asked of it

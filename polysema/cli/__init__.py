@@ -11,7 +11,7 @@ import sys
 import click
 
 from polysema import __version__
-from polysema.cli import corpora, evaluation, lexicons
+from polysema.cli import corpora, evaluation, lexicons, training
 from polysema.errors import PolysemaError
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -41,7 +41,7 @@ def polysema() -> None:
     """
 
 
-for command in [*lexicons.COMMANDS, *corpora.COMMANDS, *evaluation.COMMANDS]:
+for command in [*lexicons.COMMANDS, *corpora.COMMANDS, *training.COMMANDS, *evaluation.COMMANDS]:
     polysema.add_command(command)
 
 

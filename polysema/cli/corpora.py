@@ -87,7 +87,7 @@ def build(
         result = build_corpus(
             list(text),
             output,
-            keep=_words(keep),
+            keep=read_words(keep),
             columns=columns.split(",") if columns else None,
             normalisation=normalisation,
             overwrite=force,
@@ -129,7 +129,7 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
         "most_frequent": [{"word": word, "count": count} for word, count in frequent],
     }
     if words is not None:
-        listed = _words(words)
+        listed = read_words(words)
         missing = [word for word in listed if word not in result.vocabulary]
         facts["coverage"] = {"covered": len(listed) - len(missing), "total": len(listed), "missing": missing}
     if as_json:
@@ -158,7 +158,7 @@ def head(folder: str, top: int) -> None:
         click.echo(" ".join(sentence))
 
 
-def _words(path: Path | None) -> list[str]:
+def read_words(path: Path | None) -> list[str]:
     """The words of a file, a line each."""
     if path is None:
         return []

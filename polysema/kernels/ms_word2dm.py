@@ -9,9 +9,8 @@ so that ∂J/∂b = (1 − σ(bᵀc)) c − Σₖ σ(bᵀvₖ) vₖ,  ∂J/∂c 
 c is the sum of the window's context vectors and each of them gets ∂J/∂c; in the pair form there is a sample for every
 word of the window.
 
-Training goes in rounds of whole sentences. In a round, each target's sense moves at once (``learn``), and the context
-vectors, which stay as they were, move when all targets have been learnt from (``spread``). A word's senses, and its
-context vector, belong to one thread; whatever the number of threads, each row is changed in the order of the text.
+With plain steps, a target's sense moves at once (``learn``), and the context vectors move at the end of the round
+(``spread``). With Adam, both sides move at the end of the round, by the sum of its gradients.
 """
 
 from __future__ import annotations
@@ -21,89 +20,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet
 from polysema.kernels.bits import prefetch
-from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word, sigmoid
+from polysema.kernels.rounds import SAMPLED, owner, prepare, share, surprise
+from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import add, axpy, dot, scaled
 
 _LINE = np.uint64(16)  # floats in a cache line
-_SAMPLED = np.uint64(63)  # one target in 64 is asked for its loss
 
 
-class Text(NamedTuple):
-    """What is trained on; see :func:`polysema.kernels.sampling.gather`."""
-
-    tokens: Any
-    sentences: Any
-    rows: Any
-    keep: Any
-    alias: Any
-    table: Any
-    window: int
-    negatives: int
-    held_out: int
-
-
-class Buffers(NamedTuple):
-    """Room for one round. A place is a token of the round; a slot is a sample.
+class Model(NamedTuple):
+    """What is learnt.
 
     Attributes:
-        ids, hashes, lows, highs: (places,), of each target; see ``gather``.
-        mine: (threads, places), the places of each thread's own targets.
-        slots: (places,), each target's first slot.
-        noise: (slots · K,), the noise words' rows.
-        used: (slots · n,), the sense as it was when the sample was taken.
-        steps: (slots · (K + 1),), the learning rate times 1 − σ(bᵀc), then times −σ(bᵀvₖ).
-        sums: (threads · n,), a window's sum.
-        counts: (threads,), how many targets each thread gathered.
-        loss: (threads, 2), the loss of a sample of samples, and their number.
+        target: (V · m · n,) float32, senses.
+        context: (V · n,) float32.
+        n: the dimension, padded to a multiple of four.
+        m: the number of senses.
+        cosine: choose senses by cosine rather than by inner product.
+        pairs: the pair form.
     """
 
-    ids: Any
-    hashes: Any
-    lows: Any
-    highs: Any
-    mine: Any
-    slots: Any
-    noise: Any
-    used: Any
-    steps: Any
-    sums: Any
-    counts: Any
-    loss: Any
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def owner(row: Any, threads: Any) -> Any:
-    """Which thread a row belongs to."""
-    return (((np.uint64(row) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) * threads) >> np.uint64(32)
-
-
-@njit(nogil=True, cache=True)
-def draw(
-    hashes: Any, lows: Any, highs: Any, slots: Any, noise: Any, first: Any, last: Any, pairs: Any, negatives: Any,
-    slot: Any, alias: Any,
-) -> None:  # fmt: skip
-    """Give every target its slots, and every slot its noise words."""
-    one = np.uint64(1)
-    for t in range(first, last):
-        slots[t] = slot
-        samples = highs[t] - lows[t] - one if pairs else one
-        z = hashes[t]
-        for i in range(slot * negatives, (slot + samples) * negatives):
-            z += GOLDEN
-            noise[i] = np.uint32(noise_word(mixed(z), alias))
-        slot += samples
-
-
-@njit(nogil=True, cache=True)
-def choose_mine(ids: Any, first: Any, last: Any, thread: Any, threads: Any, mine: Any, own: Any) -> Any:
-    """Add the places whose words belong to a thread to its list; returns the length of the list."""
-    for t in range(first, last):
-        if owner(ids[t], threads) == thread:
-            mine[own] = t
-            own += np.uint64(1)
-    return own
+    target: Any
+    context: Any
+    n: int
+    m: int
+    cosine: bool
+    pairs: bool
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -111,26 +55,26 @@ def _fetch(
     t: Any, ids: Any, slots: Any, noise: Any, target: Any, width: Any, context: Any, n: Any, negatives: Any
 ) -> None:
     """Ask for what learning from a target needs: its senses, and the noise words of its first sample."""
-    one = np.uint64(1)
     at = np.uint64(ids[t]) * width
     end = at + width
     while at < end:
         prefetch(target, at)
         at += _LINE
-    slot = slots[t] * negatives
-    for k in range(slot, slot + negatives):
-        at = np.uint64(noise[k]) * n
-        prefetch(context, at)
-        prefetch(context, at + n - one)
+    _fetch_noise(slots[t], noise, context, n, negatives)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _learn(
-    target: Any, base: Any, n: Any, m: Any, cosine: Any, source: Any, at: Any, context: Any, noise: Any, slot: Any,
-    negatives: Any, rate: Any, table: Any, used: Any, steps: Any,
-) -> Any:  # fmt: skip
-    """Move the target's sense nearest to the context ``source[at : at + n]``; returns bᵀc before the move."""
-    one = np.uint64(1)
+def _fetch_noise(slot: Any, noise: Any, context: Any, n: Any, negatives: Any) -> None:
+    """Ask for the noise words of a sample."""
+    for k in range(slot * negatives, (slot + np.uint64(1)) * negatives):
+        at = np.uint64(noise[k]) * n
+        prefetch(context, at)
+        prefetch(context, at + n - np.uint64(1))
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _nearest(target: Any, base: Any, n: Any, m: Any, cosine: Any, source: Any, at: Any) -> Any:
+    """Where the sense nearest to ``source[at : at + n]`` is, and its inner product with it."""
     b = base
     score = np.float32(0.0)
     best = np.float32(-np.inf)
@@ -145,35 +89,41 @@ def _learn(
             b = o
             score = product
         o += n
+    return b, score
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _learn(
+    target: Any, b: Any, score: Any, moved: Any, to: Any, n: Any, source: Any, at: Any, context: Any, noise: Any,
+    slot: Any, negatives: Any, rate: Any, table: Any, used: Any, steps: Any,
+) -> None:  # fmt: skip
+    """Add rate · ∂J/∂b to ``moved[to : to + n]``, and note the sense and the steps for the context side."""
+    one = np.uint64(1)
     place = slot * n
     step = slot * (negatives + one)
     scaled(np.float32(1.0), target, b, used, place, n)
     up = rate * (np.float32(1.0) - sigmoid(score, table))
     steps[step] = up
-    axpy(up, source, at, target, b, n)
+    axpy(up, source, at, moved, to, n)
     for k in range(negatives):
         v = np.uint64(noise[slot * negatives + k]) * n
         down = -rate * sigmoid(dot(used, place, context, v, n), table)
         steps[step + one + k] = down
-        axpy(down, context, v, target, b, n)
-    return score
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _surprise(score: Any) -> Any:
-    """−log σ(score)."""
-    x = np.float64(score)
-    return np.log1p(np.exp(-abs(x))) + max(-x, 0.0)
+        axpy(down, context, v, moved, to, n)
 
 
 @njit(nogil=True, cache=True)
-def learn_windows(
-    mine: Any, own: Any, ids: Any, hashes: Any, lows: Any, highs: Any, slots: Any, noise: Any, used: Any, steps: Any,
-    sums: Any, target: Any, context: Any, table: Any, n: Any, m: Any, negatives: Any, cosine: Any, rate: Any,
-    loss: Any,
-) -> None:  # fmt: skip
-    """Learn from targets, each from the sum of its window."""
+def learn_windows(thread: Any, own: Any, text: Any, buffers: Any, model: Any, adam: Any, rate: Any) -> None:
+    """Learn from a thread's targets, each from the sum of its window."""
+    ids, hashes, lows, highs, slots = buffers.ids, buffers.hashes, buffers.lows, buffers.highs, buffers.slots
+    noise, used, steps = buffers.noise, buffers.used, buffers.steps
+    mine, sums, loss = buffers.mine[thread], buffers.work[thread], buffers.loss[thread]
+    target, context, cosine = model.target, model.context, model.cosine
     one, zero = np.uint64(1), np.uint64(0)
+    n, m, negatives, table = np.uint64(model.n), np.uint64(model.m), np.uint64(text.negatives), text.table
+    lazy, places, touched, gradients, counts = (
+        adam.on, adam.places, adam.touched[thread], adam.gradients[thread], adam.counts,
+    )  # fmt: skip
     width = n * m
     for i in range(own):
         t = mine[i]
@@ -184,22 +134,35 @@ def learn_windows(
         for q in range(lows[t], highs[t]):
             if q != t:
                 add(context, np.uint64(ids[q]) * n, sums, zero, n)
-        score = _learn(
-            target, np.uint64(ids[t]) * width, n, m, cosine, sums, zero, context, noise, slots[t], negatives, rate,
-            table, used, steps,
-        )  # fmt: skip
-        if (hashes[t] & _SAMPLED) == zero:
-            loss[0] += _surprise(score)
+        b, score = _nearest(target, np.uint64(ids[t]) * width, n, m, cosine, sums, zero)
+        if lazy:
+            to = gradient_row(b // n, thread, n, places, touched, gradients, counts)
+            _learn(
+                target, b, score, gradients, to, n, sums, zero, context, noise, slots[t], negatives, rate, table,
+                used, steps,
+            )  # fmt: skip
+        else:
+            _learn(
+                target, b, score, target, b, n, sums, zero, context, noise, slots[t], negatives, rate, table, used,
+                steps,
+            )  # fmt: skip
+        if (hashes[t] & SAMPLED) == zero:
+            loss[0] += surprise(score)
             loss[1] += 1.0
 
 
 @njit(nogil=True, cache=True)
-def learn_pairs(
-    mine: Any, own: Any, ids: Any, hashes: Any, lows: Any, highs: Any, slots: Any, noise: Any, used: Any, steps: Any,
-    target: Any, context: Any, table: Any, n: Any, m: Any, negatives: Any, cosine: Any, rate: Any, loss: Any,
-) -> None:  # fmt: skip
-    """Learn from targets, each from every word of its window in turn."""
+def learn_pairs(thread: Any, own: Any, text: Any, buffers: Any, model: Any, adam: Any, rate: Any) -> None:
+    """Learn from a thread's targets, each from every word of its window in turn."""
+    ids, hashes, lows, highs, slots = buffers.ids, buffers.hashes, buffers.lows, buffers.highs, buffers.slots
+    noise, used, steps = buffers.noise, buffers.used, buffers.steps
+    mine, loss = buffers.mine[thread], buffers.loss[thread]
+    target, context, cosine = model.target, model.context, model.cosine
     one, zero = np.uint64(1), np.uint64(0)
+    n, m, negatives, table = np.uint64(model.n), np.uint64(model.m), np.uint64(text.negatives), text.table
+    lazy, places, touched, gradients, counts = (
+        adam.on, adam.places, adam.touched[thread], adam.gradients[thread], adam.counts,
+    )  # fmt: skip
     width = n * m
     for i in range(own):
         t = mine[i]
@@ -209,74 +172,97 @@ def learn_pairs(
         for q in range(lows[t], highs[t]):
             if q == t:
                 continue
-            for k in range((slot + one) * negatives, (slot + one + one) * negatives):
-                prefetch(context, np.uint64(noise[k]) * n)
-                prefetch(context, np.uint64(noise[k]) * n + n - one)
-            score = _learn(
-                target, np.uint64(ids[t]) * width, n, m, cosine, context, np.uint64(ids[q]) * n, context, noise, slot,
-                negatives, rate, table, used, steps,
-            )  # fmt: skip
+            _fetch_noise(slot + one, noise, context, n, negatives)
+            c = np.uint64(ids[q]) * n
+            b, score = _nearest(target, np.uint64(ids[t]) * width, n, m, cosine, context, c)
+            if lazy:
+                to = gradient_row(b // n, thread, n, places, touched, gradients, counts)
+                _learn(
+                    target, b, score, gradients, to, n, context, c, context, noise, slot, negatives, rate, table,
+                    used, steps,
+                )  # fmt: skip
+            else:
+                _learn(
+                    target, b, score, target, b, n, context, c, context, noise, slot, negatives, rate, table, used,
+                    steps,
+                )  # fmt: skip
             slot += one
-            if (hashes[t] & _SAMPLED) == zero:
-                loss[0] += _surprise(score)
+            if (hashes[t] & SAMPLED) == zero:
+                loss[0] += surprise(score)
                 loss[1] += 1.0
 
 
 @njit(nogil=True, cache=True)
-def spread_windows(
-    first: Any, last: Any, ids: Any, lows: Any, highs: Any, slots: Any, noise: Any, used: Any, steps: Any,
-    context: Any, n: Any, negatives: Any, thread: Any, threads: Any,
-) -> None:  # fmt: skip
-    """Move the context vectors that belong to a thread by what each target's window calls for."""
+def spread(thread: Any, threads: Any, first: Any, last: Any, text: Any, buffers: Any, model: Any, shared: Any) -> None:
+    """Move the context vectors that belong to a thread (``shared``: any) by what some targets call for."""
+    ids, lows, highs, slots = buffers.ids, buffers.lows, buffers.highs, buffers.slots
+    noise, used, steps = buffers.noise, buffers.used, buffers.steps
+    pairs, context = model.pairs, model.context
     one = np.uint64(1)
-    alone = threads == one
+    n, negatives = np.uint64(model.n), np.uint64(text.negatives)
+    me, all_of_us = np.uint64(thread), np.uint64(threads)
+    alone = shared or threads == 1
     for t in range(first, last):
         slot = slots[t]
-        if t + one < last:
-            after = slots[t + one] * negatives
-            for k in range(after, after + negatives):
-                prefetch(context, np.uint64(noise[k]) * n)
-                prefetch(context, np.uint64(noise[k]) * n + n - one)
-        place, step = slot * n, slot * (negatives + one)
+        _fetch_noise(slots[t + one] if t + one < last else slot, noise, context, n, negatives)
         for q in range(lows[t], highs[t]):
-            if q != t and (alone or owner(ids[q], threads) == thread):
-                axpy(steps[step], used, place, context, np.uint64(ids[q]) * n, n)
-        for k in range(negatives):
-            row = noise[slot * negatives + k]
-            if alone or owner(row, threads) == thread:
-                axpy(steps[step + one + k], used, place, context, np.uint64(row) * n, n)
+            if q == t:
+                continue
+            if alone or owner(ids[q], all_of_us) == me:
+                axpy(steps[slot * (negatives + one)], used, slot * n, context, np.uint64(ids[q]) * n, n)
+            if pairs:
+                _fetch_noise(slot + one, noise, context, n, negatives)
+                _spread_noise(slot, noise, used, steps, context, n, negatives, alone, me, all_of_us)
+                slot += one
+        if not pairs:
+            _spread_noise(slot, noise, used, steps, context, n, negatives, alone, me, all_of_us)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _spread_noise(
+    slot: Any, noise: Any, used: Any, steps: Any, context: Any, n: Any, negatives: Any, alone: Any, me: Any,
+    all_of_us: Any,
+) -> None:  # fmt: skip
+    """The part of ``spread`` for the noise words of a sample."""
+    one = np.uint64(1)
+    for k in range(negatives):
+        row = noise[slot * negatives + k]
+        if alone or owner(row, all_of_us) == me:
+            axpy(steps[slot * (negatives + one) + one + k], used, slot * n, context, np.uint64(row) * n, n)
 
 
 @njit(nogil=True, cache=True)
-def spread_pairs(
-    first: Any, last: Any, ids: Any, lows: Any, highs: Any, slots: Any, noise: Any, used: Any, steps: Any,
-    context: Any, n: Any, negatives: Any, thread: Any, threads: Any,
-) -> None:  # fmt: skip
-    """The same for pairs."""
+def spread_gradients(
+    thread: Any, threads: Any, first: Any, last: Any, text: Any, buffers: Any, model: Any, adam: Any
+) -> None:
+    """As ``spread``, but add to the rows' gradients, for Adam."""
+    ids, lows, highs, slots = buffers.ids, buffers.lows, buffers.highs, buffers.slots
+    noise, used, steps, pairs = buffers.noise, buffers.used, buffers.steps, model.pairs
     one = np.uint64(1)
-    alone = threads == one
+    n, negatives = np.uint64(model.n), np.uint64(text.negatives)
+    me, all_of_us = np.uint64(thread), np.uint64(threads)
+    places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
     for t in range(first, last):
         slot = slots[t]
         for q in range(lows[t], highs[t]):
             if q == t:
                 continue
-            for k in range((slot + one) * negatives, (slot + one + one) * negatives):
-                prefetch(context, np.uint64(noise[k]) * n)
-                prefetch(context, np.uint64(noise[k]) * n + n - one)
-            place, step = slot * n, slot * (negatives + one)
-            if alone or owner(ids[q], threads) == thread:
-                axpy(steps[step], used, place, context, np.uint64(ids[q]) * n, n)
-            for k in range(negatives):
-                row = noise[slot * negatives + k]
-                if alone or owner(row, threads) == thread:
-                    axpy(steps[step + one + k], used, place, context, np.uint64(row) * n, n)
-            slot += one
+            if owner(ids[q], all_of_us) == me:
+                to = gradient_row(ids[q], thread, n, places, touched, gradients, counts)
+                axpy(steps[slot * (negatives + one)], used, slot * n, gradients, to, n)
+            if pairs:
+                slot += one
+        samples = slot - slots[t] if pairs else one
+        for i in range(slots[t] * negatives, (slots[t] + samples) * negatives):
+            if owner(noise[i], all_of_us) == me:
+                to = gradient_row(noise[i], thread, n, places, touched, gradients, counts)
+                axpy(steps[i + i // negatives + one], used, (i // negatives) * n, gradients, to, n)
 
 
 @njit(nogil=True, cache=True)
 def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, rounds: Any, rates: Any, key: Any, target: Any,
-    context: Any, n: Any, m: Any, cosine: Any, pairs: Any, shared: Any,
+    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, rounds: Any, rates: Any, key: Any, model: Any,
+    target_adam: Any, context_adam: Any, step: Any, shared: Any,
 ) -> None:  # fmt: skip
     """One thread's part in a number of rounds.
 
@@ -286,58 +272,33 @@ def train_rounds(
         rounds: (r + 1,) int64, the first sentence of each round, and the end of the last.
         rates: (r,) float32, the learning rate of each.
         key: of the run and the epoch.
-        target: (V · m · n,) float32, senses. context: (V · n,) float32. n is a multiple of four.
-        cosine: choose senses by cosine rather than by inner product.
-        pairs: the pair form.
-        shared: hogwild: every thread changes what it likes without waiting for the others.
+        target_adam, context_adam: Adam's state of either side.
+        step: how many rounds went before, for Adam.
+        shared: hogwild: every thread learns from its own sentences and changes what it likes without waiting.
     """
-    sentences = text.sentences
-    ids, hashes, lows, highs, slots = buffers.ids, buffers.hashes, buffers.lows, buffers.highs, buffers.slots
-    noise, used, steps, counts = buffers.noise, buffers.used, buffers.steps, buffers.counts
-    mine, sums, loss = buffers.mine[thread], buffers.sums[thread], buffers.loss[thread]
-    one, zero = np.uint64(1), np.uint64(0)
-    n, m, negatives = np.uint64(n), np.uint64(m), np.uint64(text.negatives)
-    me, all_of_us = np.uint64(thread), np.uint64(threads)
-    most = np.uint64(2 * text.window) if pairs else one
+    sentences, lazy = text.sentences, target_adam.on
+    n = np.uint64(model.n)
     for r in range(rates.size):
         first, last = rounds[r], rounds[r + 1]
-        begin = first + (last - first) * thread // threads
-        end = first + (last - first) * (thread + 1) // threads
-        at = np.uint64(sentences[begin] - sentences[first])
-        stop = np.uint64(
-            gather(
-                text.tokens, sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, at, ids,
-                hashes, lows, highs,
-            )
-        )  # fmt: skip
-        counts[thread] = stop - at
-        draw(hashes, lows, highs, slots, noise, at, stop, pairs, negatives, at * most, text.alias)
+        own = prepare(thread, threads, meeting, text, buffers, first, last, key, model.pairs, shared)
+        rate = np.float32(1.0) if lazy else rates[r]
+        if model.pairs:
+            learn_pairs(thread, own, text, buffers, model, target_adam, rate)
+        else:
+            learn_windows(thread, own, text, buffers, model, target_adam, rate)
         if not shared:
             meet(meeting, threads)
-        own = zero
         for i in range(threads):
-            start = np.uint64(sentences[first + (last - first) * i // threads] - sentences[first])
-            own = choose_mine(ids, start, start + np.uint64(counts[i]), me, all_of_us, mine, own)
-        if pairs:
-            learn_pairs(
-                mine, own, ids, hashes, lows, highs, slots, noise, used, steps, target, context, text.table, n, m,
-                negatives, cosine, rates[r], loss,
-            )  # fmt: skip
-        else:
-            learn_windows(
-                mine, own, ids, hashes, lows, highs, slots, noise, used, steps, sums, target, context, text.table, n,
-                m, negatives, cosine, rates[r], loss,
-            )  # fmt: skip
-        meet(meeting, threads)
-        for i in range(threads):
-            start = np.uint64(sentences[first + (last - first) * i // threads] - sentences[first])
-            stop = start + np.uint64(counts[i])
-            if pairs:
-                spread_pairs(
-                    start, stop, ids, lows, highs, slots, noise, used, steps, context, n, negatives, me, all_of_us
-                )
+            if shared and i != thread:
+                continue
+            start = np.uint64(sentences[share(first, last, i, threads)] - sentences[first])
+            stop = start + np.uint64(buffers.counts[i])
+            if lazy:
+                spread_gradients(thread, threads, start, stop, text, buffers, model, context_adam)
             else:
-                spread_windows(
-                    start, stop, ids, lows, highs, slots, noise, used, steps, context, n, negatives, me, all_of_us
-                )
-        meet(meeting, threads)
+                spread(thread, threads, start, stop, text, buffers, model, shared)
+        if lazy:
+            apply(thread, target_adam, model.target, n, rates[r], step + r + 1)
+            apply(thread, context_adam, model.context, n, rates[r], step + r + 1)
+        if not shared:
+            meet(meeting, threads)

@@ -1,8 +1,7 @@
 """Short vectors in single precision, sixteen numbers at a time.
 
 Left to itself, Numba's compiler unrolls loops for long arrays and runs short ones (n = 17 …) one number at a time.
-These take flat float32 arrays, an offset into each, and a length that is a multiple of four; sums are taken in a fixed
-order.
+These take flat float32 arrays, an offset into each, and a length that is a multiple of four. Sums have a fixed order.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.cgutils import alloca_once, create_struct_proxy
+from numba.core.cgutils import alloca_once, create_struct_proxy, for_range
 from numba.extending import intrinsic
 
 LANES = 4
@@ -162,3 +161,35 @@ def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> A
         return context.get_dummy_value()
 
     return types.void(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def combine(
+    typing: Any, alpha: Any, a: Any, i: Any, stride: Any, count: Any, x: Any, j: Any, n: Any, beta: Any, y: Any, o: Any
+) -> Any:
+    """y[o + k] = beta · y[o + k] + alpha · Σ_l a[i + l · stride] · x[j + l · n + k], over ``count`` rows l."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scale, _, _, step_of_a, rows, _, _, length, old, _, _ = arguments
+        weights = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
+        source = _pointer(context, builder, signature.args[5], arguments[5], arguments[6])
+        target = _pointer(context, builder, signature.args[9], arguments[9], arguments[10])
+        totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
+
+        def step(at: Any, vector: Any) -> None:
+            total = totals[vector.count]
+            builder.store(ir.Constant(vector, [0.0] * vector.count), total)
+            with for_range(builder, rows) as loop:
+                weight = builder.load(builder.gep(weights, [builder.mul(loop.index, step_of_a)]))
+                row = _load(builder, builder.gep(source, [builder.mul(loop.index, length)]), at, vector)
+                product = builder.fmul(_spread(builder, weight, vector), row, flags=_FUSE)
+                builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
+            sums = builder.fmul(_spread(builder, scale, vector), builder.load(total), flags=_FUSE)
+            before = builder.fmul(_spread(builder, old, vector), _load(builder, target, at, vector), flags=_FUSE)
+            _store(builder, builder.fadd(before, sums, flags=_FUSE), target, at)
+
+        _blocks(builder, length, step)
+        return context.get_dummy_value()
+
+    whole, single = types.uint64, types.float32
+    return types.void(single, a, whole, whole, whole, x, whole, whole, single, y, whole), generate

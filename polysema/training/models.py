@@ -1,0 +1,149 @@
+"""The models that can be trained, in one table, and the one function that trains any of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.lexicon import Lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a model's trainer is given, besides its own options.
+
+    Attributes:
+        corpus: the text.
+        keep: words that are trained whatever their count.
+        start: a lexicon to go on from.
+        folder: where the state of the run is kept while it lasts; None: nowhere.
+        threads: how many.
+        progress, on_epoch: called with how far it has come; what they get is the trainer's own.
+        checkpoint_seconds: how often the state is written.
+    """
+
+    corpus: Corpus
+    keep: tuple[str, ...]
+    start: Lexicon | None
+    folder: Path | None
+    threads: int
+    progress: Callable[[Any], None] | None
+    on_epoch: Callable[[Any], None] | None
+    checkpoint_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can be trained.
+
+    Attributes:
+        name: as it is written everywhere.
+        summary: what it is.
+        train: trains it: name, job, preset, options.
+    """
+
+    name: str
+    summary: str
+    train: Callable[[str, Job, str | None, dict[str, Any]], Lexicon]
+
+
+def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+    from polysema.training.negative_sampling import train
+
+    return train(name, job, preset, options)
+
+
+def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+    from polysema.training.glove import train
+
+    return train(job, options)
+
+
+def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+    from polysema.training.fasttext import train
+
+    return train(job, options)
+
+
+MODELS: dict[str, Model] = {
+    item.name: item
+    for item in (
+        Model("ms-word2dm", "multi-sense Word2DM: a density matrix of m senses a word", _negative_sampling),
+        Model("word2dm", "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", _negative_sampling),
+        Model("word2vec", "vectors: skip-gram or CBOW with negative sampling", _negative_sampling),
+        Model("glove", "vectors: GloVe, from co-occurrence counts", _glove),
+        Model("fasttext", "vectors: FastText, by gensim", _fasttext),
+    )
+}
+
+
+def train(
+    corpus: Corpus | str | Path | Iterable[Any],
+    model: str = "ms-word2dm",
+    *,
+    preset: str | None = None,
+    keep: Iterable[str] = (),
+    start: Lexicon | None = None,
+    state: str | Path | None = None,
+    threads: int | None = None,
+    progress: Callable[[Any], None] | None = None,
+    on_epoch: Callable[[Any], None] | None = None,
+    checkpoint_minutes: float = 10.0,
+    **options: Any,
+) -> Lexicon:
+    """Learn a lexicon from a corpus.
+
+    Args:
+        corpus: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
+        model: a name in ``MODELS``.
+        preset: named settings, such as ``paper``; options given here go before them.
+        keep: words to train whatever their count, such as those of an evaluation.
+        start: a lexicon to go on from, on new text: its words stay, new ones are added.
+        state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
+            bits as if it had never stopped. It is deleted when the run is done.
+        threads: how many; by default one per core.
+        progress: called several times a second with how far the run has come.
+        on_epoch: called after every epoch with the run.
+        checkpoint_minutes: how often the state is written.
+        options: see :class:`polysema.training.options.Options`.
+
+    >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
+    >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)
+    Lexicon(4 words, matrices, n=4, m=2)
+    """
+    if model not in MODELS:
+        raise UnknownChoiceError("model", model, MODELS)
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1, not {threads}")
+    folder = Path(state) if state is not None else None
+    if folder is not None and not folder.parent.is_dir():
+        raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        job = Job(
+            corpus=_encoded(corpus, folder if folder is not None else Path(temporary)),
+            keep=tuple(keep),
+            start=start,
+            folder=folder,
+            threads=threads or len(os.sched_getaffinity(0)),
+            progress=progress,
+            on_epoch=on_epoch,
+            checkpoint_seconds=60 * checkpoint_minutes,
+        )
+        return MODELS[model].train(model, job, preset, options)
+
+
+def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
+    """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again."""
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, str | Path) and is_corpus(corpus):
+        return Corpus(corpus)
+    folder.mkdir(exist_ok=True)
+    return build_corpus(corpus, folder / "corpus")

@@ -1,0 +1,100 @@
+"""The numbers a model learns while it is trained: both sides, Adam's moments, and how far it has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.kernels.simd import padded
+from polysema.lexicon import Lexicon
+from polysema.training.options import Options
+from polysema.vocabulary import Vocabulary
+
+Array = NDArray[np.float32]
+
+
+@dataclass
+class State:
+    """What a run has learnt so far. Rows are padded with zeros to a multiple of four numbers.
+
+    Attributes:
+        target: (V, m, n), one row a sense, or a column of B. The result.
+        context: (V, 1, n), or (V, m, n) for word2dm.
+        moments: Adam's, by name, each in the shape of its side.
+        epoch, round: what comes next.
+        step: how many rounds are done in all.
+        words: how many words were read.
+        seconds: how long that took.
+        curve: a record for every epoch.
+    """
+
+    target: Array
+    context: Array
+    moments: dict[str, Array] = field(default_factory=dict)
+    epoch: int = 0
+    round: int = 0
+    step: int = 0
+    words: int = 0
+    seconds: float = 0.0
+    curve: list[dict[str, Any]] = field(default_factory=list)
+
+
+def new_state(options: Options, size: int) -> State:
+    """Random numbers of the chosen initialisation, from the seed."""
+    n, m = options.dim, options.senses or 1
+    rng = np.random.default_rng([options.seed, 0])
+    target = _random(rng, options, (size, m, n))
+    context = _random(rng, options, (size, m if options.model == "word2dm" else 1, n))
+    return State(target, context)
+
+
+def _random(rng: np.random.Generator, options: Options, shape: tuple[int, int, int]) -> Array:
+    n, m = options.dim, options.senses or 1
+    rows = np.zeros((*shape[:2], padded(n)), np.float32)
+    if options.init == "unit":
+        rows[..., :n] = rng.standard_normal(shape, dtype=np.float32) / np.sqrt(n * m)
+    else:
+        reach = 0.5 / (n * m) if options.init == "paper" else 0.5 / n
+        rows[..., :n] = rng.uniform(-reach, reach, shape)
+    return rows
+
+
+def grown_state(options: Options, vocabulary: Vocabulary, start: Lexicon) -> State:
+    """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
+    state = new_state(options, len(vocabulary))
+    n = options.dim
+    known = np.array([word in start for word in vocabulary])
+    rows = [start.vocabulary.index(word) for word in vocabulary if word in start]
+    factors = start.factors[rows].astype(np.float32)
+    if factors.ndim == 2:
+        factors = factors[:, :, None]
+    elif "norms" in start.arrays:
+        norms = start.arrays["norms"][rows].astype(np.float32)
+        factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
+    state.target[known, :, :n] = factors.transpose(0, 2, 1)
+    contexts = start.arrays["contexts"][rows].astype(np.float32)
+    state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
+    return state
+
+
+def learnt_lexicon(state: State, options: Options, vocabulary: Vocabulary, metadata: dict[str, Any]) -> Lexicon:
+    """The lexicon of what was learnt, with the context side for training on."""
+    n = options.dim
+    contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))
+    if options.model == "word2vec":
+        vectors = np.ascontiguousarray(state.target[:, 0, :n])
+        return Lexicon(vocabulary, vectors, metadata=metadata, arrays={"contexts": contexts[:, :, 0]})
+    factors = np.ascontiguousarray(state.target[..., :n].transpose(0, 2, 1))
+    return Lexicon(
+        vocabulary,
+        factors,
+        columns="eigen" if options.model == "word2dm" else "senses",
+        metadata=metadata,
+        arrays={
+            "contexts": contexts if options.model == "word2dm" else contexts[:, :, 0],
+            "norms": np.linalg.norm(factors, axis=(1, 2)),
+        },
+    )
