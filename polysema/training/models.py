@@ -107,7 +107,7 @@ def train(
         keep: words to train whatever their count, such as those of an evaluation.
         start: a lexicon to go on from, on new text: its words stay, new ones are added.
         state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
-            bits as if it had never stopped. It is deleted when the run is done.
+            bits as if it had never stopped. Delete it when the lexicon is saved.
         threads: how many; by default one per core.
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy as np
@@ -44,8 +43,8 @@ def train(model: str, job: Job, preset: str | None, chosen: dict[str, Any]) -> L
         checkpoint_seconds=job.checkpoint_seconds,
     )
     run.run()
-    lexicon = learnt_lexicon(state, options, vocabulary, _metadata(options, corpus, text, state, start))
-    return lexicon
+    run.write()
+    return learnt_lexicon(state, options, vocabulary, _metadata(options, corpus, text, state, start))
 
 
 def _checked(start: Lexicon | None) -> Lexicon:
@@ -93,9 +92,3 @@ def _metadata(
         **({"earlier": [*earlier.get("earlier", []), {k: earlier[k] for k in ("training", "corpus", "curve")}]}
            if earlier else {}),
     }  # fmt: skip
-
-
-def discard(job: Job) -> None:
-    """Delete the state of a run that is done and saved."""
-    if job.folder is not None:
-        shutil.rmtree(job.folder, ignore_errors=True)

@@ -1,0 +1,252 @@
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import polysema as ps
+from polysema.errors import CorpusError, InputError
+from polysema.training.models import train
+from polysema.training.options import Options
+from polysema.training.run import DivergenceError, Run
+from polysema.training.state import new_state
+from polysema.training.text import TrainingText, trained_vocabulary
+from tests.training import slow
+
+FORMS = [
+    {"model": "ms-word2dm", "form": "window", "select": "cosine"},
+    {"model": "ms-word2dm", "form": "window", "select": "dot"},
+    {"model": "ms-word2dm", "form": "pair"},
+    {"model": "word2vec", "form": "skip-gram"},
+    {"model": "word2vec", "form": "cbow"},
+    {"model": "word2dm"},
+]
+
+
+def settled(corpus, **options):
+    return Options(**{"min_count": 1, "dim": 5, "epochs": 2, **options}).settled(len(corpus.tokens), len(corpus))
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+def test_the_kernels_follow_the_reference(small_corpus, form, optimiser):
+    options = settled(
+        small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, init="unit", round=40,
+        batch=3, subsample=1e-2, held_out=0.1,
+    )  # fmt: skip
+    text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
+    state = new_state(options, len(text.vocabulary))
+    expected = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
+    slow.train(text, expected, options.epochs)
+    Run(text, state, threads=2).run()
+    for found, wanted, start in zip((state.target, state.context), expected, _start(options, text), strict=True):
+        assert not found[..., 5:].any()
+        assert np.abs(wanted - start).max() > 1e-3
+        np.testing.assert_allclose(found[..., :5], wanted, atol=2e-5)
+
+
+def _start(options, text):
+    state = new_state(options, len(text.vocabulary))
+    return state.target[..., :5], state.context[..., :5]
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus, form, optimiser):
+    options = {**form, "dim": 5, "min_count": 1, "epochs": 2, "subsample": 1e-2, "optimiser": optimiser}
+    first, *others = [train(small_corpus, threads=threads, **options) for threads in (1, 2, 3)]
+    for other in others:
+        assert np.array_equal(first.factors, other.factors)
+        assert np.array_equal(first.arrays["contexts"], other.arrays["contexts"])
+    assert not np.array_equal(first.factors, train(small_corpus, seed=2, **options).factors)
+
+
+def test_hogwild_learns_too(planted, planted_corpus):
+    lexicon = train(planted_corpus, min_count=1, subsample=0, epochs=3, parallel="hogwild", threads=2)
+    assert lexicon.metadata["curve"][-1]["held_out_loss"] < 1.5
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(planted_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("polysema.training.run._BLOCK", 0.001)
+    options = {"min_count": 1, "epochs": 2, "dim": 8, "senses": 2, "round": 500, "optimiser": "adam"}
+    whole = train(planted_corpus, **options)
+    calls = 0
+
+    def stop_at(number):
+        def stop(progress):
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+
+        return stop
+
+    for number in (3, 2):
+        calls = 0
+        with pytest.raises(KeyboardInterrupt):
+            train(planted_corpus, state=tmp_path / "run", progress=stop_at(number), threads=number, **options)
+        assert (tmp_path / "run" / "state.safetensors").is_file()
+    with pytest.raises(InputError, match="dim 8 and not 9"):
+        train(planted_corpus, state=tmp_path / "run", **{**options, "dim": 9})
+    resumed = train(planted_corpus, state=tmp_path / "run", **options)
+    assert np.array_equal(whole.factors, resumed.factors)
+    assert [row["held_out_loss"] for row in whole.metadata["curve"]] == [
+        row["held_out_loss"] for row in resumed.metadata["curve"]
+    ]
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(planted_corpus, tmp_path):
+    options = {"min_count": 1, "epochs": 60, "subsample": 0, "round": 500}
+    code = (
+        "import sys; from polysema.training import run; from polysema.training.models import train; run._BLOCK = 0.01\n"
+        f"train(sys.argv[1], state=sys.argv[2], checkpoint_minutes=0, **{options!r})"
+    )
+    state = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", code, str(planted_corpus.path), str(state)])
+    deadline = time.time() + 60
+    while not (state / "state.safetensors").is_file() and time.time() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() != 0, "the run was over before it could be killed"
+    resumed = train(planted_corpus, state=state, **options)
+    assert np.array_equal(resumed.factors, train(planted_corpus, **options).factors)
+
+
+def test_a_diverging_run_stops_with_advice(planted_corpus):
+    with pytest.raises(DivergenceError, match=r"lower the rate \(now 9"):
+        train(planted_corpus, min_count=1, epochs=2, rate=9.0, subsample=0, round=20_000)
+
+
+def test_training_goes_on_from_a_lexicon_with_new_words(planted, planted_corpus, tmp_path):
+    first = train(planted_corpus, min_count=1, epochs=1, dim=6, senses=2)
+    first.save(tmp_path / "first")
+    start = ps.load(tmp_path / "first")
+    new = [["newcomer", *sentence[:4]] for sentence in planted.sentences[:500]]
+    second = train(new, start=start, min_count=1, epochs=1)
+    assert "newcomer" in second
+    assert set(first) < set(second)
+    assert (second.n, second.m) == (6, 2)
+    assert second.vocabulary.count("newcomer") == 500
+    assert second.metadata["earlier"][0]["corpus"]["sentences"] == len(planted_corpus)
+    unseen = train([["some", "thing", "else"]] * 20, start=start, min_count=1, epochs=0)
+    for word in planted.plain[:10]:
+        np.testing.assert_allclose(unseen[word].dense(), first[word].dense(), atol=1e-6)
+
+
+def test_going_on_needs_a_trained_lexicon_of_the_same_model(planted_corpus):
+    plain = ps.Lexicon(["a", "b"], np.eye(2)[:, :, None])
+    with pytest.raises(InputError, match="of model None"):
+        train(planted_corpus, start=plain)
+
+
+def test_callbacks(planted_corpus):
+    seen, epochs = [], []
+    train(
+        planted_corpus, min_count=1, epochs=3, progress=seen.append, on_epoch=lambda run: epochs.append(run.state.epoch)
+    )
+    assert epochs == [1, 2, 3]
+    assert seen[-1].words == seen[-1].total == 3 * len(planted_corpus.tokens)
+    assert seen[-1].held_out > 0
+
+
+def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
+    from polysema.training import reference
+
+    for form in FORMS:
+        options = settled(
+            small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, init="unit", held_out=0.3, subsample=0
+        )
+        text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
+        state = new_state(options, len(text.vocabulary))
+        run = Run(text, state, threads=1)
+        held = run.held_out
+        ends = [*held.starts[1:], len(held.contexts)]
+        target, context = (array[..., :5].astype(np.float64) for array in (state.target, state.context))
+        total = 0.0
+        for t, start, end, noise in zip(held.targets, held.starts, ends, held.noise, strict=True):
+            words = held.contexts[start:end]
+            if options.model == "word2dm":
+                b = context.transpose(0, 2, 1)
+                total += reference.word2dm(target[t].T, b[words], b[noise][None]).objective
+            elif options.form == "cbow":
+                total += reference.cbow(context[t, 0], target[words, 0], context[noise, 0]).objective
+            else:
+                total += reference.ms_word2dm(target[t], context[words, 0], context[noise, 0], options.select).objective
+        assert len(held) > 20
+        assert run.loss() == pytest.approx(-total / len(held), abs=1e-6)
+
+
+def test_held_out_sentences_are_never_trained_on(small_corpus):
+    options = settled(small_corpus, held_out=0.3, subsample=0)
+    text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
+    held = text.held_out()
+    assert 0 < len(held) < len(small_corpus)
+    trained = list(slow.samples(text, options, 0, len(small_corpus), np.uint64(1)))
+    assert len(trained) == len(small_corpus.tokens) - sum(len(small_corpus.sentence(s)) for s in held)
+
+
+def test_keep_words_are_trained_whatever_their_count(planted_corpus):
+    words = planted_corpus.vocabulary.words
+    lexicon = train(planted_corpus, max_size=10, keep=[words[-1], "absent"], epochs=1, min_count=1)
+    assert list(lexicon) == [*words[:10], words[-1]]
+
+
+def test_too_little_text():
+    with pytest.raises(CorpusError, match="lower the min count"):
+        train([["just", "one", "sentence"]])
+
+
+def test_bad_options_are_one_line(planted_corpus):
+    for options, message in [
+        ({"model": "word2dmm"}, "unknown model"),
+        ({"form": "cbow"}, "choose window or pair"),
+        ({"dim": 0}, "dim must be at least 1, not 0"),
+        ({"rate": -1.0}, "rate must be above 0"),
+        ({"colour": 3}, "unknown option 'colour'"),
+        ({"preset": "papper"}, "choose paper"),
+        ({"model": "word2vec", "senses": 3}, "one vector a word"),
+        ({"held_out": 1.0}, "share of the sentences"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            train(planted_corpus, **options)
+
+
+def test_the_paper_preset():
+    from polysema.training.options import options_for
+
+    options = options_for("word2dm", "paper", {"seed": 7}).settled(10**9, 10**8)
+    assert dataclasses.asdict(options) | {"min_count": 50, "optimiser": "adam", "init": "paper"} == dataclasses.asdict(
+        options
+    )
+    assert (options.dim, options.senses, options.epochs, options.subsample, options.seed) == (17, 17, 4, 1e-5, 7)
+
+
+def test_metadata_says_how_the_model_was_made(planted_corpus, tmp_path):
+    lexicon = train(planted_corpus, min_count=1, epochs=2)
+    lexicon.save(tmp_path / "model")
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "| seed | 1 |" in card
+    assert "| epoch | held out loss |" in card
+    assert ps.load(tmp_path / "model").metadata["training"]["model"] == "ms-word2dm"
+
+
+@pytest.mark.parametrize("model", ["glove", "fasttext"])
+def test_vector_baselines_learn_topics(planted, planted_corpus, model):
+    if model == "fasttext":
+        pytest.importorskip("gensim", reason="FastText is trained by gensim")
+    extra = {"buckets": 1000} if model == "fasttext" else {"dim": 17}
+    lexicon = train(planted_corpus, model, min_count=1, subsample=0, epochs=5, **extra)
+    assert lexicon.kind == "vectors"
+    topic = {}
+    for sentence in planted.sentences:
+        for word in sentence:
+            topic.setdefault(word, sentence)
+    a, b = planted.plain[0], planted.plain[-1]
+    same = lexicon.similarities([a], [w for w in topic[a] if w in planted.plain]).mean()
+    other = lexicon.similarities([a], [w for w in topic[b] if w in planted.plain]).mean()
+    assert same > other + 0.3
