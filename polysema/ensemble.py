@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Meaning, Step
-from polysema.composition.trees import Tree
-from polysema.errors import InputError
-from polysema.lexicon import Lexicon, Neighbour, Query, Sense, _cosines_to
+from polysema.composition.methods import Method
+from polysema.composition.phrases import Phrase, Read, is_sentence
+from polysema.composition.trees import LeftOut, Tree
+from polysema.errors import InputError, PolysemaError
+from polysema.lexicon import COMMON, Lexicon, Neighbour, Query, Sense, _cosines_to
 from polysema.neighbours import blocks
 from polysema.vocabulary import Vocabulary
 
@@ -101,21 +103,25 @@ class Ensemble(Lexicon):
         tables = [member.similarities(a, b) for member, a, b in zip(self.members, left, right, strict=True)]
         return np.asarray(np.mean(tables, axis=0))
 
-    def neighbours_of(self, queries: Sequence[Query], top: int = 10) -> list[list[Neighbour]]:
+    def neighbours_of(
+        self, queries: Sequence[Query], top: int = 10, common: int | None = None
+    ) -> list[list[Neighbour]]:
         """The words with the highest mean similarity to each query; a word is not its own neighbour."""
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
         found: list[list[Neighbour]] = []
         for some in blocks(len(queries), _QUERIES):
-            found += self._nearest(queries[some], min(top, len(self)))
+            found += self._nearest(queries[some], min(top, len(self)), common)
         return found
 
-    def _nearest(self, queries: Sequence[Query], top: int) -> list[list[Neighbour]]:
+    def _nearest(self, queries: Sequence[Query], top: int, common: int | None) -> list[list[Neighbour]]:
         arrays = [member._array(asked) for member, asked in zip(self.members, self._asked_of(queries), strict=True)]
         total = np.zeros((len(queries), len(self)))
         for member, rows, asked in zip(self.members, self._rows, arrays, strict=True):
-            index = member._index
+            index, _ = member._index(None)
             total += index.scores(index.pack(asked), len(asked))[:, rows]
+        if common is not None and self.vocabulary.counts.any():
+            total[:, np.argsort(-self.vocabulary.counts, kind="stable")[common:]] = -np.inf
         for i, query in enumerate(queries):
             if isinstance(query, str) and query in self:
                 total[i, self.vocabulary.index(query)] = -np.inf
@@ -146,6 +152,8 @@ class Ensemble(Lexicon):
             if len(query.members) != len(self.members):
                 raise InputError(f"{query.phrase!r} was composed by another ensemble")
             return list(query.members)
+        if isinstance(query, str) and is_sentence(query) and query not in self:
+            return list(self.compose(query).members)
         if isinstance(query, str) and "(" not in query:
             self.vocabulary.index(query)
         if not isinstance(query, str | Tree):
@@ -168,17 +176,28 @@ class Ensemble(Lexicon):
         found = [member.entropies[rows] for member, rows in zip(self.members, self._rows, strict=True)]
         return np.asarray(np.mean(found, axis=0))
 
-    def senses(self, word: str, top: int = 10, min_weight: float = 0.01) -> list[Sense]:
+    def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> list[Sense]:
         """Senses belong to one space: an error that says so."""
+        return list(self.sense_vectors(word))
+
+    def sense_vectors(self, word: str, min_weight: float = 0.01) -> NoReturn:
+        """As for the senses: an error."""
         raise InputError(f"{word!r}: the senses of separately trained models do not match up: ask one of the members")
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(
-        self, phrase: str | Tree | Sequence[str], method: str = "", pattern: str | None = None
-    ) -> EnsembleComposition:
+    def compose(self, phrase: Phrase, method: str = "", pattern: str | None = None) -> EnsembleComposition:
         """Compose a phrase in every member."""
-        return EnsembleComposition([member.compose(phrase, method, pattern) for member in self.members])
+        composed = super().compose(phrase, method, pattern)
+        assert isinstance(composed, EnsembleComposition)
+        return composed
+
+    def _composed(self, read: Read, method: Method) -> Composition | PolysemaError:
+        try:
+            members = [member.compose(read.tree, method.name) for member in self.members]
+        except PolysemaError as error:
+            return error
+        return EnsembleComposition(members, read.left_out)
 
     # --------------------------------------------------------------------------------------------------------- on disk
 
@@ -211,11 +230,12 @@ class EnsembleComposition(Composition):
         meaning: the first member's; there is none for the ensemble.
     """
 
-    def __init__(self, members: Sequence[Composition]) -> None:
+    def __init__(self, members: Sequence[Composition], left_out: tuple[LeftOut, ...] = ()) -> None:
         self.members = list(members)
         self.tree = members[0].tree
         self.method = members[0].method
         self.meaning = members[0].meaning
+        self.left_out = left_out
 
     @property
     def entropy(self) -> float | None:

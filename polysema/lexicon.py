@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from polysema import measures
 from polysema.composition.compose import Composition, Meaning
 from polysema.composition.methods import METHODS, VECTOR_METHODS, Method, method_named
+from polysema.composition.phrases import Phrase, Read, read_phrases
 from polysema.composition.trees import Leaf, Tree, is_bracketed
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import InputError, MatrixError, PolysemaError
@@ -26,6 +27,9 @@ Query = str | Tree | Composition | DensityMatrix | Vector
 a vector."""
 
 Columns = Literal["senses", "eigen"]
+
+COMMON = 10_000
+"""Among so many of the most frequent words the names of senses are looked for."""
 
 
 class Neighbour(NamedTuple):
@@ -106,6 +110,7 @@ class Lexicon:
         self.columns = columns
         self.metadata: dict[str, Any] = dict(metadata or {})
         self.arrays: dict[str, NDArray[Any]] = dict(arrays or {})
+        self._indexes: dict[int, tuple[NeighbourIndex, NDArray[np.int64]]] = {}
 
     @classmethod
     def from_matrices(
@@ -212,11 +217,17 @@ class Lexicon:
         array = self._array(both)
         return np.clip(cosines(array[: len(rows)], array[len(rows) :]), -1.0, 1.0)
 
-    def neighbours(self, query: Query, top: int = 10) -> list[Neighbour]:
-        """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour."""
-        return self.neighbours_of([query], top)[0]
+    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> list[Neighbour]:
+        """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour.
 
-    def neighbours_of(self, queries: Sequence[Query], top: int = 10) -> list[list[Neighbour]]:
+        Args:
+            common: look among so many of the most frequent words only, where counts are known; by default among all.
+        """
+        return self.neighbours_of([query], top, common)[0]
+
+    def neighbours_of(
+        self, queries: Sequence[Query], top: int = 10, common: int | None = None
+    ) -> list[list[Neighbour]]:
         """The words most similar to each of many queries: far quicker than one by one."""
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
@@ -227,7 +238,8 @@ class Lexicon:
             raise InputError(
                 f"a query of dimension {asked.shape[1]} is not comparable with words of dimension {self.n}"
             )
-        where, _ = self._index.top(asked, top + 1)
+        index, rows = self._index(common)
+        where = rows[index.top(asked, top + 1)[0]]
         exact = _cosines_to(asked, self.factors[where])
         own = [self.vocabulary.indices.get(query, -1) if isinstance(query, str) else -1 for query in queries]
         exact[where == np.asarray(own)[:, None]] = -np.inf  # last, and cut off
@@ -250,11 +262,16 @@ class Lexicon:
             return stack(matrices).factor
         return np.stack([meaning.dense() for meaning in meanings])
 
-    @cached_property
-    def _index(self) -> NeighbourIndex:
-        for part in blocks(len(self)):
-            self.stack(self.vocabulary.words[part])  # refuses what is not finite or zero, with the word's name
-        return NeighbourIndex(self.factors)
+    def _index(self, common: int | None) -> tuple[NeighbourIndex, NDArray[np.int64]]:
+        """The words to search, all or the most frequent, and their rows."""
+        counts = self.vocabulary.counts
+        size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
+        if size not in self._indexes:
+            rows = np.sort(np.argsort(-counts, kind="stable")[:size]) if size < len(self) else np.arange(size)
+            for part in blocks(size):  # refuses what is not finite or zero, with the word's name
+                self.stack([self.vocabulary.words[row] for row in rows[part]])
+            self._indexes[size] = NeighbourIndex(self.factors if size == len(self) else self.factors[rows]), rows
+        return self._indexes[size]
 
     # ------------------------------------------------------------------------------------------------------ ambiguity
 
@@ -298,13 +315,24 @@ class Lexicon:
             for i, s in zip(order, entropies[order], strict=True)
         ]
 
-    def senses(self, word: str, top: int = 10, min_weight: float = 0.01) -> list[Sense]:
+    def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> list[Sense]:
         """The senses of a word, the weightiest first.
 
         Args:
             top: how many neighbours to give for each.
             min_weight: leave out senses that weigh less.
+            common: take neighbours from so many of the most frequent words; None takes them from all. A sense is a pure
+                state, and the words nearest to one are rare: those that were seen in one kind of context only.
         """
+        weights, vectors = self.sense_vectors(word, min_weight)
+        near = self.neighbours_of([DensityMatrix(vector[:, None]) for vector in vectors], top + 1, common)
+        return [
+            Sense(weight, vector, [item for item in items if item.word != word][:top])
+            for weight, vector, items in zip(weights.tolist(), vectors, near, strict=True)
+        ]
+
+    def sense_vectors(self, word: str, min_weight: float = 0.01) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights (k,) of a word's senses, falling, and their unit vectors (k, n)."""
         self._needs_matrices("a list of senses")
         meaning = self[word]
         assert isinstance(meaning, DensityMatrix)
@@ -314,11 +342,7 @@ class Lexicon:
         else:
             weights, vectors = meaning.eigen()
         order = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= min_weight]
-        near = self.neighbours_of([DensityMatrix(vectors[:, [i]]) for i in order], top + 1)
-        return [
-            Sense(float(weights[i]), vectors[:, i], [item for item in items if item.word != word][:top])
-            for i, items in zip(order, near, strict=True)
-        ]
+        return weights[order], vectors.T[order]
 
     def _needs_matrices(self, what: str) -> None:
         if self.kind != "matrices":
@@ -326,7 +350,7 @@ class Lexicon:
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(self, phrase: str | Tree | Sequence[str], method: str = "", pattern: str | None = None) -> Composition:
+    def compose(self, phrase: Phrase, method: str = "", pattern: str | None = None) -> Composition:
         """Compose a phrase along its tree.
 
         Args:
@@ -341,13 +365,20 @@ class Lexicon:
         return result
 
     def compose_all(
-        self, phrases: Iterable[str | Tree | Sequence[str]], method: str = "", pattern: str | None = None
+        self, phrases: Iterable[Phrase], method: str = "", pattern: str | None = None
     ) -> list[Composition | PolysemaError]:
         """Compose many phrases, sentences parsed in batches; where one fails, its error stands in its place."""
-        from polysema.composition.phrases import compose_phrases
-
         chosen = method_named(method or ("phaser" if self.kind == "matrices" else "add"), self.methods)
-        return compose_phrases(phrases, pattern, chosen, self, self._meaning_of())
+        return [
+            read if isinstance(read, PolysemaError) else self._composed(read, chosen)
+            for read in read_phrases(phrases, pattern, self)
+        ]
+
+    def _composed(self, read: Read, method: Method) -> Composition | PolysemaError:
+        try:
+            return Composition(read.tree, method, self._meaning_of(), read.left_out)
+        except PolysemaError as error:
+            return error
 
     def _meaning_of(self) -> Callable[[Leaf], NDArray[np.float64]]:
         def meaning_of(leaf: Leaf) -> NDArray[np.float64]:

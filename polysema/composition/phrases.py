@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from polysema.composition.compose import Array, Composition
-from polysema.composition.methods import Method
-from polysema.composition.trees import Leaf, Node, Tree, from_pattern, is_bracketed, parse_brackets
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, is_bracketed, parse_brackets
 from polysema.errors import InputError, PolysemaError
 
 if TYPE_CHECKING:
     from polysema.parsing.sentences import Parse
 
 Phrase = str | Tree | Sequence[str]
+"""A plain sentence, brackets, a tree, or words that a pattern gives roles to."""
+
+
+class Read(NamedTuple):
+    """A phrase as read.
+
+    Attributes:
+        tree: its tree.
+        left_out: the words of a sentence that are not in the tree, and why.
+    """
+
+    tree: Tree
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def is_sentence(phrase: Phrase) -> bool:
@@ -31,17 +42,11 @@ def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
         return parse_brackets(phrase)
     if isinstance(phrase, Leaf | Node):
         return phrase
-    raise InputError("a list of words needs a pattern, such as 'adj subj verb adj obj'")
+    raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
 
 
-def compose_phrases(
-    phrases: Iterable[Phrase],
-    pattern: str | None,
-    method: Method,
-    known: Container[str],
-    meaning_of: Callable[[Leaf], Array],
-) -> list[Composition | PolysemaError]:
-    """Each phrase composed, or what went wrong with it; plain sentences are parsed in one batch.
+def read_phrases(phrases: Iterable[Phrase], pattern: str | None, known: Container[str]) -> list[Read | PolysemaError]:
+    """Each phrase as a tree, or what is wrong with it; plain sentences are parsed in one batch.
 
     Args:
         known: the words there are meanings for; in sentences the others are left out.
@@ -54,17 +59,15 @@ def compose_phrases(
 
         texts = [str(phrases[i]) for i in sentences]
         parses = dict(zip(sentences, parse_sentences(texts, known), strict=True))
-    results: list[Composition | PolysemaError] = []
-    for i, phrase in enumerate(phrases):
-        try:
-            if i not in parses:
-                composed = Composition(as_tree(phrase, pattern), method, meaning_of)
-            else:
-                parse = parses[i]
-                if isinstance(parse, PolysemaError):
-                    raise parse
-                composed = Composition(parse.tree, method, meaning_of, parse.left_out)
-            results.append(composed)
-        except PolysemaError as error:
-            results.append(error)
-    return results
+    return [_read(phrase, pattern, parses.get(i)) for i, phrase in enumerate(phrases)]
+
+
+def _read(phrase: Phrase, pattern: str | None, parse: Parse | PolysemaError | None) -> Read | PolysemaError:
+    if isinstance(parse, PolysemaError):
+        return parse
+    if parse is not None:
+        return Read(parse.tree, parse.left_out)
+    try:
+        return Read(as_tree(phrase, pattern))
+    except PolysemaError as error:
+        return error

@@ -212,8 +212,8 @@ def _read(text: str) -> _Raw:
             if word[-1] in "*~":
                 word, mark = word[:-1], word[-1]
             position = end
-            if word == "&" and not mark:
-                if not open_lists[-1] or open_lists[-1][-1].mark:
+            if word == "&":
+                if mark or not open_lists[-1] or open_lists[-1][-1].mark:
                     raise TreeError(f"an '&' without a side before it in {_shown(text)} at character {end}")
                 open_lists[-1][-1].mark = "&"
                 continue
