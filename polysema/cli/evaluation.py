@@ -131,6 +131,15 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     help='A set of your own: a TSV of two phrases and a score, with a pattern such as "subj verb obj".',
 )
 @click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@click.option(
+    "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
+)
+@click.option("--layer", default=None, metavar="LAYER", help="Of encoders: whose vector of the verb to take.")
+@click.option(
+    "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
+)
+@click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
+@click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
 @json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
@@ -138,39 +147,46 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     \b
       polysema evaluate my-model
       polysema evaluate my-model --data ../shared/data --bootstraps 1000 --json
-      polysema evaluate my-model glove.6B.300d.txt --set GS2011 --set GS2012
+      polysema evaluate seed-1 seed-2 seed-3 GloVe=glove.6B.300d.txt --report out
       polysema evaluate my-model --pairs my-pairs.tsv --phrases "subj verb obj" my-phrases.tsv
 
-    Figures are Spearman's ρ over the items whose words the model knows. A set that is not in the data directory is
-    downloaded if there is a network.
+    Figures are Spearman's ρ over the items whose words the model knows. Write NAME=LEXICON to choose a row's name;
+    lexicons of one name, and those trained alike but for the seed, are one row: mean, spread, and their ensemble. A
+    set that is not in the data directory is downloaded if there is a network.
     """
-    from polysema.evaluation.evaluate import evaluate as score
-    from polysema.storage import load
+    from polysema.evaluation.entries import evaluate_models
 
-    sets, missing = _sets(**{key: options.pop(key) for key in ("data", "sets", "pairs", "phrases", "offline")})
-    results = []
+    own = ("data", "sets", "pairs", "phrases", "offline")
+    sets, missing = _sets(**{key: options[key] for key in own})
+    models = [_named(argument) for argument in lexicons]
+    models += [_encoder(name, options["layer"]) for name in options["encoders"]]
+    bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
+    partly = options["sets"] or options["pairs"] or options["phrases"]
     with progress_line() as update:
-        for index, path in enumerate(lexicons):
-            update("evaluate", index, len(lexicons))
-            model = load(path)
-            chosen = [name for name in options["methods"] if name in model.methods] if options["methods"] else None
-            results.append(
-                score(
-                    model,
-                    sets,
-                    methods=chosen,
-                    unknown_words=options["unknown_words"],
-                    bootstraps=options["bootstraps"],
-                    seed=options["seed"],
-                    name=Path(path).name,
-                )
-            )
+        entries = evaluate_models(
+            models,
+            sets,
+            methods=options["methods"] or None,
+            unknown_words=options["unknown_words"],
+            bootstraps=bootstraps,
+            seed=options["seed"],
+            senses=None if partly else options["senses"],
+            progress=lambda name, done, total: update("evaluate", done, total),
+        )
+    if options["report"]:
+        _write(entries, sets, missing, bootstraps, options)
     if as_json:
-        found = [result.to_json() for result in results]
-        print_json(found[0] | {"missing": missing} if len(found) == 1 else {"models": found, "missing": missing})
+        print_json(_as_json(entries, missing))
         return
-    for result in results:
-        _print(result)
+    for entry in entries:
+        for result in [*entry.seeds, *([entry.ensemble] if entry.ensemble else [])]:
+            _print(result, f"{entry.name}, ensemble of {len(entry.seeds)}" if result is entry.ensemble else result.name)
+        for item in entry.ambiguity:
+            click.echo(
+                f"{entry.name}: entropy against {item.words:,} WordNet sense counts: Pearson {number(item.pearson)}, "
+                f"Spearman {number(item.spearman)}; given frequency {number(item.pearson_given_frequency)}, "
+                f"{number(item.spearman_given_frequency)}"
+            )
     for name, reason in missing.items():
         click.echo(f"{name} is missing: {reason}", err=True)
 
@@ -207,15 +223,66 @@ def _sets(
     return found | own, missing
 
 
-def _print(result: Any) -> None:
+def _named(argument: str) -> tuple[str, Any]:
+    """A lexicon and its name, from NAME=PATH or PATH."""
+    from polysema.storage import load
+
+    name, sign, path = argument.partition("=")
+    if not sign or Path(argument).exists():
+        name, path = Path(argument).name, argument
+    return name, load(path)
+
+
+def _encoder(name: str, layer: str | None) -> tuple[str, Any]:
+    """A sentence encoder as a model."""
+    from polysema.encoders.huggingface import Encoder
+    from polysema.evaluation.sentence_models import EncoderModel
+
+    shown, sign, path = name.partition("=")
+    if not sign or Path(name).exists():
+        shown, path = Path(name).name, name
+    return shown, EncoderModel(Encoder.load(path), shown, layer=layer, metadata={"encoder": path, "layer": layer})
+
+
+def _write(entries: Any, sets: Any, missing: dict[str, str], bootstraps: int, options: dict[str, Any]) -> None:
+    from polysema import __version__
+    from polysema.evaluation.report.build import Settings, build_report
+    from polysema.evaluation.report.write import write_report
+
+    shown = {
+        key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "noise_draws", "layer")
+    }
+    configuration = {"polysema": __version__, "bootstraps": bootstraps, **shown}
+    settings = Settings(noise_draws=options["noise_draws"], configuration=configuration, missing=missing)
+    files = write_report(build_report(entries, sets, settings=settings), options["report"])
+    click.echo(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON", err=True)
+
+
+def _as_json(entries: Any, missing: dict[str, str]) -> dict[str, Any]:
+    """One model's figures; of several, each model's by name, and of seeds their ensemble's."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        ambiguity = [item.to_json() for item in entry.ambiguity] or [None] * len(entry.seeds)
+        for index, (result, senses) in enumerate(zip(entry.seeds, ambiguity, strict=True), 1):
+            name = entry.name if len(entry.seeds) == 1 else f"{entry.name} #{index}"
+            found[name] = result.to_json() | {"ambiguity": senses}
+        if entry.ensemble:
+            found[f"{entry.name}, ensemble"] = entry.ensemble.to_json()
+    if len(found) == 1:
+        return dict(next(iter(found.values()))) | {"missing": missing}
+    return {"models": found, "missing": missing}
+
+
+def _print(result: Any, name: str) -> None:
     """A model's figures for people."""
-    heading(f"{result.name}: word similarity")
-    print_table(
-        [(name, _figure(r), f"{r.covered} of {r.total}") for name, r in result.word_similarity.items()],
-        ["set", "Spearman", "covered"],
-    )
-    for name, found in result.disambiguation.items():
-        heading(f"{result.name}: {name}, {found.covered} of {found.total} covered")
+    if result.kind != "sentences" and result.word_similarity:
+        heading(f"{name}: word similarity")
+        print_table(
+            [(key, _figure(r), f"{r.covered} of {r.total}") for key, r in result.word_similarity.items()],
+            ["set", "Spearman", "covered"],
+        )
+    for key, found in result.disambiguation.items():
+        heading(f"{name}: {key}, {found.covered} of {found.total} covered")
         print_table(
             [(method, _figure(score), score.entropy) for method, score in found.methods.items()],
             ["method", "Spearman", "entropy"],

@@ -1,4 +1,4 @@
-"""What evaluation asks of a model, and how lexicons, ensembles and sentence encoders answer."""
+"""What evaluation asks of a model, and how lexicons and ensembles answer."""
 
 from __future__ import annotations
 
@@ -218,16 +218,6 @@ class EnsembleModel:
         entropies = [scores.entropy for scores in found if scores.entropy is not None]
         entropy = np.asarray(np.mean(entropies, axis=0)) if entropies else None
         return PhraseScores(np.asarray(np.mean([scores.similarity for scores in found], axis=0)), entropy)
-
-
-class SentenceEncoder(Protocol):
-    """An encoder of sentences: one vector a sentence, pooled in a named way, or one vector for a word of each."""
-
-    def sentences(self, texts: Sequence[str], pooling: str) -> NDArray[Any]:
-        """The vectors of sentences, (k, d)."""
-
-    def words(self, texts: Sequence[str], targets: Sequence[str], layer: int | None = None) -> NDArray[Any]:
-        """The vector of one word inside each sentence, (k, d)."""
 
 
 def _similarity(a: Any, b: Any) -> Array:

@@ -1,0 +1,131 @@
+"""Does a word's entropy tell how ambiguous it is? (paper, §5.3)
+
+The von Neumann entropy of a word's density matrix is held against the number of WordNet synsets it belongs to.
+Frequent words have more synsets and, in most models, more entropy, so the correlation is given with frequency
+partialled out too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema import measures
+from polysema.density import DensityMatrix
+from polysema.ensemble import Ensemble
+from polysema.errors import InputError
+from polysema.evaluation.statistics import partial, pearson, ranks
+from polysema.evaluation.wordnet import sense_counts
+from polysema.lexicon import Lexicon
+from polysema.neighbours import blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The words with a number of synsets.
+
+    Attributes:
+        synsets: the number; in the last bin, the mean of the numbers.
+        words: how many words there are.
+        entropy: their mean entropy.
+        error: the standard error of that mean.
+    """
+
+    synsets: float
+    words: int
+    entropy: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguityCorrelation:
+    """How entropy goes with the number of synsets.
+
+    Attributes:
+        pearson: Pearson's r.
+        spearman: Spearman's ρ.
+        pearson_given_frequency: r with the logarithm of the word's count partialled out; None where counts are unknown.
+        spearman_given_frequency: ρ with the rank of the word's count partialled out; None where counts are unknown.
+        words: how many words of the lexicon WordNet knows.
+        bins: mean entropy by number of synsets, as in the paper's figure 1.
+        source: where the sense counts come from.
+    """
+
+    pearson: float
+    spearman: float
+    pearson_given_frequency: float | None
+    spearman_given_frequency: float | None
+    words: int
+    bins: tuple[Bin, ...]
+    source: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as JSON holds them."""
+        return asdict(self)
+
+
+def ambiguity_correlation(
+    lexicon: Lexicon, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
+) -> AmbiguityCorrelation:
+    """Correlate the entropy of a lexicon's words with their numbers of WordNet synsets.
+
+    Args:
+        lexicon: of density matrices, or an ensemble of such.
+        min_count: leave out words seen less often.
+        source: where sense counts come from; see :mod:`polysema.evaluation.wordnet`.
+        smallest_bin: numbers of synsets that fewer words have, at the upper end, share a bin.
+    """
+    if lexicon.kind != "matrices":
+        raise InputError("this lexicon holds vectors: entropy needs density matrices")
+    counts = lexicon.vocabulary.counts
+    synsets = np.array(sense_counts(lexicon.vocabulary.words, source))
+    rows = np.flatnonzero((synsets > 0) & (counts >= min_count))
+    entropies = _entropies(lexicon, rows)
+    known = np.isfinite(entropies)
+    rows, entropy = rows[known], entropies[known]
+    if len(rows) < 3:
+        raise InputError(f"WordNet knows {len(rows)} words of this lexicon: a correlation needs at least three")
+    senses, seen = synsets[rows].astype(np.float64), counts[rows]
+    by_rank = ranks(entropy), ranks(senses)
+    counted = bool((seen > 0).all())
+    return AmbiguityCorrelation(
+        pearson(entropy, senses),
+        pearson(*by_rank),
+        partial(entropy, senses, np.log(seen)) if counted else None,
+        partial(*by_rank, ranks(seen.astype(np.float64))) if counted else None,
+        len(rows),
+        _bins(senses, entropy, smallest_bin),
+        source,
+    )
+
+
+def _entropies(lexicon: Lexicon, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The entropy of some words; NaN where a word's numbers make no density matrix."""
+    if isinstance(lexicon, Ensemble):
+        words = [lexicon.vocabulary.words[row] for row in rows]
+        members = [(m, np.array([m.vocabulary.indices[word] for word in words], np.int64)) for m in lexicon.members]
+        return np.asarray(np.mean([_entropies(member, own) for member, own in members], axis=0))
+    found = np.full(len(rows), np.nan)
+    for part in blocks(len(rows), 8192):
+        factors = np.asarray(lexicon.factors[rows[part]], dtype=np.float64)
+        usable = np.isfinite(factors).all(axis=(1, 2)) & factors.any(axis=(1, 2))
+        if usable.any():
+            found[part.start + np.flatnonzero(usable)] = measures.entropy(DensityMatrix(factors[usable]))
+    return found
+
+
+def _bins(senses: NDArray[np.float64], entropy: NDArray[np.float64], smallest: int) -> tuple[Bin, ...]:
+    """One bin a number of synsets, up to the first that too few words have; the rest in one."""
+    numbers, sizes = np.unique(senses, return_counts=True)
+    few = np.flatnonzero(sizes < smallest)
+    last = numbers[few[0]] if len(few) else np.inf
+    bins = []
+    for members in [*(senses == number for number in numbers if number < last), senses >= last]:
+        if members.any():
+            values = entropy[members]
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+            bins.append(Bin(float(senses[members].mean()), len(values), float(values.mean()), error))
+    return tuple(bins)

@@ -1,0 +1,1 @@
+"""The report: built once, written as HTML, Markdown, LaTeX, CSV and JSON."""

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from polysema import Ensemble, Lexicon, Vocabulary
+from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.evaluation.ambiguity import ambiguity_correlation
+from polysema.evaluation.wordnet import sense_counts, table
+
+
+def test_the_shipped_table_is_wordnets():
+    assert len(table()) == 83118
+    assert table()["run"] == (16, 41, 0, 0)
+    assert sense_counts(["run", "Bank", "bright", "ran", "zzz"]) == [57, 18, 11, 0, 0]
+    with pytest.raises(UnknownChoiceError, match=r"wordnet-3.0 or wn"):
+        sense_counts(["run"], "nltk")
+
+
+def test_counts_from_the_wn_library(monkeypatch):
+    """Both interfaces of the library: that of release 1, and that of 0.0.23."""
+    modern = ModuleType("wn")
+    modern.Error = type("Error", (Exception,), {})
+    modern.Wordnet = lambda lang, lemmatizer: type("W", (), {"synsets": staticmethod(lambda word: [0] * len(word))})
+    monkeypatch.setitem(sys.modules, "wn", modern)
+    assert sense_counts(["run", "bank"], "wn") == [3, 4]
+
+    def empty(lang, lemmatizer):
+        raise modern.Error("no lexicon")
+
+    modern.Wordnet = empty
+    with pytest.raises(DataError, match="download"):
+        sense_counts(["run"], "wn")
+    old = ModuleType("wn")
+    old.WordNet = lambda: type("W", (), {"synsets": staticmethod(lambda word: [0])})
+    monkeypatch.setitem(sys.modules, "wn", old)
+    assert sense_counts(["run", "bank"], "wn") == [1, 1]
+    monkeypatch.setitem(sys.modules, "wn", None)
+    with pytest.raises(MissingExtraError):
+        sense_counts(["run"], "wn")
+
+
+@pytest.fixture(scope="module")
+def many() -> Lexicon:
+    rng = np.random.default_rng(0)
+    words = [*rng.choice(sorted(table()), 400, replace=False), "qqqq", "zzzz"]
+    return Lexicon(Vocabulary(words, rng.integers(1, 9999, 402)), rng.normal(size=(402, 5, 3)))
+
+
+def test_correlations_are_scipys(many):
+    found = ambiguity_correlation(many)
+    entropy, senses, counts = many.entropies[:400], np.array(sense_counts(many))[:400], many.vocabulary.counts[:400]
+    assert found.words == 400
+    assert found.pearson == pytest.approx(stats.pearsonr(entropy, senses)[0])
+    assert found.spearman == pytest.approx(stats.spearmanr(entropy, senses)[0])
+    given = np.log(counts)
+    rest = [v - np.polyval(np.polyfit(given, v, 1), given) for v in (entropy, senses)]
+    assert found.pearson_given_frequency == pytest.approx(stats.pearsonr(*rest)[0])
+    given = stats.rankdata(counts)
+    rest = [v - np.polyval(np.polyfit(given, v, 1), given) for v in map(stats.rankdata, (entropy, senses))]
+    assert found.spearman_given_frequency == pytest.approx(stats.pearsonr(*rest)[0])
+
+
+def test_bins_hold_every_word(many):
+    found = ambiguity_correlation(many)
+    assert sum(item.words for item in found.bins) == 400
+    ones = np.array(sense_counts(many)) == 1
+    assert found.bins[0].synsets == 1
+    assert found.bins[0].entropy == pytest.approx(many.entropies[ones].mean())
+    assert all(item.words >= 10 for item in found.bins[:-1])
+
+
+def test_unknown_counts_and_broken_matrices(many):
+    factors = many.factors.copy()
+    factors[0] = 0
+    factors[1] = np.nan
+    found = ambiguity_correlation(Lexicon(many.vocabulary.words, factors))
+    assert found.words == 398
+    assert found.pearson_given_frequency is None
+    assert ambiguity_correlation(many, min_count=5000).words < 400
+
+
+def test_an_ensemble_has_the_mean_entropy(many):
+    other = Lexicon(many.vocabulary.words[::-1], many.factors[::-1] ** 2)
+    found = ambiguity_correlation(Ensemble([many, other]))
+    mean = (many.entropies + other.entropies[::-1]) / 2
+    assert found.spearman == pytest.approx(stats.spearmanr(mean[:400], sense_counts(many)[:400])[0])
+
+
+def test_what_cannot_be_correlated(lexicon, vectors):
+    with pytest.raises(InputError, match="vectors"):
+        ambiguity_correlation(vectors)
+    with pytest.raises(InputError, match="WordNet knows 1 words"):
+        ambiguity_correlation(Lexicon(["run", "qqqq"], np.ones((2, 2, 1))))
