@@ -108,7 +108,7 @@ def test_noise_floor(toy):
 @pytest.fixture(scope="module")
 def written(entries, toy, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "new" / "report"
-    settings = Settings(noise_draws=2, noise_size=(3, 2), resamples=200, configuration={"seed": 0})
+    settings = Settings(noise_draws=2, noise_size=(3, 2), resamples=2000, configuration={"seed": 0})
     report = build_report(entries, toy[1], [Skipped("BERT2DM <b>", "needs & wants")], settings)
     write_report(report, folder)
     return folder
