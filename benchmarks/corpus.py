@@ -1,9 +1,11 @@
 """Text to an encoded corpus, against gensim's vocabulary scan and collections.Counter.
 
     python benchmarks/corpus.py TEXT … [--repeats 3]
+    python benchmarks/corpus.py --distinct 20000000
 
 The peers only count words separated by white space; polysema splits sentences, tokenises, lower-cases, counts *and*
-encodes. All read the same plain text; packed files are unpacked first, and timed packed as well.
+encodes. All read the same plain text; packed files are unpacked first, and timed packed as well. With --distinct, text of so many words
+that are all different: what the builder's memory comes to, a word.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from measure import in_turns, machine, table
 
 from polysema.corpus.readers import read_blocks
@@ -56,9 +59,15 @@ print(json.dumps({"seconds": took, "words": sum(counts.values()), "types": len(c
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", nargs="+", type=Path)
+    parser.add_argument("text", nargs="*", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--distinct", type=int)
     options = parser.parse_args()
+    if options.distinct:
+        memory(options.distinct)
+        return
+    if not options.text:
+        parser.error("name some text, or give --distinct")
     folder = Path(tempfile.mkdtemp())
     try:
         plain = folder / "plain.txt"
@@ -95,6 +104,27 @@ def main() -> None:
         print(table(["", "M words/s", "spread", "MB/s", "× gensim", "peak MB"], rows))
     finally:
         shutil.rmtree(folder)
+
+
+def memory(count: int, letters: int = 8) -> None:
+    """Build a corpus of so many different words of eight letters, and print what it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "distinct.txt"
+        with open(path, "wb") as file:
+            for start in range(0, count, 1 << 20):
+                numbers = np.arange(start, min(count, start + (1 << 20)), dtype=np.uint64) * np.uint64(1103515245)
+                rows = np.full((len(numbers), letters + 1), 32, np.uint8)
+                for place in range(letters):
+                    rows[:, place] = 97 + numbers % np.uint64(26**letters) // np.uint64(26**place) % np.uint64(26)
+                rows[7::8, letters] = 10
+                file.write(rows.tobytes())
+        (run,) = in_turns({"build": (OURS.replace("WORKERS", "2"), 2)}, 1, {"paths": [str(path)]})["build"].runs
+    bound = 1024 + 40 * run["types"] / 2**20
+    print(machine("numba"))
+    print(
+        f"{run['types']:,} distinct words: {run['seconds']:.0f} s, peak {run['rss']:.0f} MiB "
+        f"of the {bound:.0f} MiB that 1 GiB + 40 bytes a word allow"
+    )
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sourc
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 
 Array = NDArray[Any]
+_GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
 
 
 @dataclass(slots=True)
@@ -438,7 +439,7 @@ class _Build:
         """Give a block's new words their global ids, and close its sentences; keep the words of one that goes on.
 
         Returns:
-            the ids and ends of whole sentences, and what the ids are mapped to.
+            the ids and ends of whole sentences, and what the ids are mapped to (``_GLOBAL`` where they are that).
         """
         if item.retired is not None:
             self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
@@ -448,7 +449,7 @@ class _Build:
         if len(self.open):
             ids = np.concatenate([self.open, mapping[ids]])
             ends = ends + len(self.open)
-            mapping = np.arange(len(self.words), dtype=np.uint32)
+            mapping = _GLOBAL
         closed = int(ends[-1]) if len(ends) else 0
         if item.block.ends_source and closed < len(ids):
             ends = np.append(ends, len(ids))
@@ -456,7 +457,7 @@ class _Build:
         elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence without one
             closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
             ends = np.append(ends, closed)
-        self.open = mapping[ids[closed:]]
+        self.open = ids[closed:] if mapping is _GLOBAL else mapping[ids[closed:]]
         self.met.bytes += len(item.block.data)
         self.met.invalid_bytes += int(item.tally[0]) + item.block.replaced
         self.met.overlong_runs += int(item.tally[1])
@@ -496,21 +497,26 @@ class _Build:
             self.words, to_lemma = lemmatised(self.words, lemmatise)
         kept = self.words.find([word.encode() for word in keep])
         self.words.forget_slots()
-        counts = self.words.counts[: len(self.words)]
+        self.words.cut(len(self.words))
+        counts = self.words.counts
         kept = kept[counts[kept] > 0]
-        chosen = counts >= min_count
-        chosen[kept] = True
-        order = self.words.by_count(np.flatnonzero(chosen))
-        if max_size is not None and len(order) > max_size:
-            order = order[(np.arange(len(order)) < max_size) | np.isin(order, kept)]
+        is_kept = np.zeros(len(self.words), np.bool_)
+        is_kept[kept] = True
+        order = np.arange(len(self.words), dtype=np.uint32)
+        order = order[(counts >= min_count) | is_kept]
+        self.words.sort(order)
+        if max_size is not None:
+            rare = order[max_size:]
+            order = np.concatenate([order[:max_size], rare[is_kept[rare]]])
         mapping = np.full(len(self.words), -1, np.int32)
         mapping[order] = np.arange(len(order), dtype=np.int32)
         if to_lemma is not None:
             mapping = mapping[to_lemma]
-        with open(self.folder / "vocabulary.txt", "wb") as file:
+        with open(self.folder / "vocabulary.txt", "wb") as spelled, open(self.folder / "counts.i64", "wb") as counted:
             for start in range(0, len(order), 1 << 16):
-                file.write(self.words.lines(order[start : start + (1 << 16)]))
-        counts[order].astype("<i8").tofile(self.folder / "counts.i64")
+                some = order[start : start + (1 << 16)]
+                spelled.write(self.words.lines(some))
+                counted.write(counts[some].astype("<i8").data)
         tokens, sentences = self._renumber(mapping)
         if not tokens:
             raise CorpusError(f"none of {types_read:,} words is seen {min_count} times: lower the minimum count")

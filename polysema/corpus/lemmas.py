@@ -12,16 +12,21 @@ from polysema.errors import MissingExtraError, UnknownChoiceError
 
 
 def lemmatised(words: WordTable, language: str) -> tuple[WordTable, NDArray[np.uint32]]:
-    """The lemmas of words with the words' counts, and the lemma of each word."""
+    """The lemmas of words with the words' counts, and the lemma of each word; the words are used up."""
     lemma_of = lemmatiser(language)
     lemmas = WordTable()
     mapping = np.empty(len(words), np.uint32)
-    for start in range(0, len(words), 1 << 16):
-        stop = min(start + (1 << 16), len(words))
-        found = [lemma_of(word.decode()).encode() for word in words.lines(np.arange(start, stop)).split(b"\n")[:-1]]
+    words.forget_slots()
+    while len(words):  # from the end, so that the words go as the lemmas come
+        start = (len(words) - 1) >> 16 << 16
+        some = slice(start, len(words))
+        found = [
+            lemma_of(word.decode()).encode() for word in words.lines(np.arange(start, len(words))).split(b"\n")[:-1]
+        ]
         arena, offsets = pack(found)
-        lemmas.add(arena, offsets, 0, len(found), mapping[start:stop])
-    np.add.at(lemmas.counts, mapping, words.counts[: len(words)])
+        lemmas.add(arena, offsets, 0, len(found), mapping[some])
+        np.add.at(lemmas.counts, mapping[some], words.counts[some])
+        words.cut(start)
     return lemmas, mapping
 
 

@@ -1,7 +1,7 @@
 """The distinct words of a corpus: all of them, in as little memory as will do.
 
-A word takes its bytes, 8 for where they start, 8 for its count and at most 11 for its slot. Arrays grow in place, and
-no Python string is made of a word.
+A word takes its bytes, 8 for where they start, 8 for its count and at most 11 for its slot (12 while sorting, when
+slots are gone). Arrays grow in place, and by little. No Python string is made of a word.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.kernels import tokens as kernel
+from polysema.kernels.sorting import sort_words
 
 
 class WordTable:
@@ -37,12 +38,12 @@ class WordTable:
     def _make_room(self, words: int, size: int) -> None:
         needed = len(self) + words
         if needed > len(self.counts):
-            larger = max(needed, len(self.counts) * 5 // 4)
+            larger = max(needed, _grown(len(self.counts)))
             self.offsets.resize(larger + 1, refcheck=False)  # realloc: large arrays move without being copied
             self.counts.resize(larger, refcheck=False)
         size += int(self.offsets[len(self)])
         if size > len(self.arena):
-            self.arena.resize(max(size, len(self.arena) * 5 // 4), refcheck=False)
+            self.arena.resize(max(size, _grown(len(self.arena))), refcheck=False)
         if 4 * needed > 3 * len(self.slots):
             slots = len(self.slots)
             while 4 * needed > 3 * slots:
@@ -55,7 +56,7 @@ class WordTable:
         """One word, as UTF-8."""
         return self.arena[self.offsets[index] : self.offsets[index + 1]].tobytes()
 
-    def lines(self, indices: NDArray[np.int64]) -> bytes:
+    def lines(self, indices: NDArray[Any]) -> bytes:
         """Words, as UTF-8, a line each."""
         out = np.empty(int((self.offsets[indices + 1] - self.offsets[indices] + 1).sum()), np.uint8)
         kernel.spell(self.arena, self.offsets, indices, out)
@@ -71,23 +72,20 @@ class WordTable:
         """Free what look-ups need, once there are no more of them."""
         self.slots = np.zeros(1, np.uint32)
 
-    def by_count(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Indices sorted by count, the largest first, and words of equal count alphabetically (by code point)."""
-        prefix = np.zeros(len(indices), np.uint64)
-        lengths = self.offsets[indices + 1] - self.offsets[indices]
-        for place in range(8):
-            byte = self.arena[np.minimum(self.offsets[indices] + place, len(self.arena) - 1)].astype(np.uint64)
-            prefix = (prefix << np.uint64(8)) | np.where(place < lengths, byte, np.uint64(0))
-        order = np.argsort(prefix, kind="stable")
-        order = order[np.argsort(-self.counts[indices[order]], kind="stable")]
-        prefix, indices = prefix[order], indices[order]
-        counts = self.counts[indices]
-        tied = (prefix[1:] == prefix[:-1]) & (counts[1:] == counts[:-1])
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
-        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            group = indices[start : stop + 1]
-            indices[start : stop + 1] = sorted(group.tolist(), key=self.word)
-        return indices
+    def cut(self, length: int) -> None:
+        """Free the words from ``length`` on; look-ups are over."""
+        self.arena.resize(int(self.offsets[length]), refcheck=False)
+        self.offsets.resize(length + 1, refcheck=False)
+        self.counts.resize(length, refcheck=False)
+        self._used[0] = length
+
+    def sort(self, indices: NDArray[np.uint32]) -> None:
+        """Sort indices by count, the largest first, and words of equal count alphabetically (by code point)."""
+        sort_words(indices, self.counts, self.arena, self.offsets)
+
+
+def _grown(size: int) -> int:
+    return size + max(size // 16, 1 << 16)
 
 
 def pack(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -686,6 +686,8 @@ def add_counts(entries: Any, mapping: Any, counts: Any) -> None:
 def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends: Any, dropped: Any) -> Any:
     """Whole sentences with global ids; the words of those shorter than ``shortest`` go to ``dropped`` instead.
 
+    An empty mapping says that the ids are global already.
+
     Returns:
         the number of words, of sentences and of dropped words written.
     """
@@ -698,13 +700,13 @@ def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends:
         end = np.uint64(ends[s])
         if end >= start + np.uint64(shortest):
             for i in range(start, end):
-                out[words] = mapping[ids[i]]
+                out[words] = mapping[ids[i]] if mapping.size else ids[i]
                 words += one
             out_ends[sentences] = words
             sentences += one
         else:
             for i in range(start, end):
-                dropped[left_out] = mapping[ids[i]]
+                dropped[left_out] = mapping[ids[i]] if mapping.size else ids[i]
                 left_out += one
         start = end
     return np.int64(words), np.int64(sentences), np.int64(left_out)
