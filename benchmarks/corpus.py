@@ -4,8 +4,8 @@
     python benchmarks/corpus.py --distinct 20000000
 
 The peers only count words separated by white space; polysema splits sentences, tokenises, lower-cases, counts *and*
-encodes. All read the same plain text; packed files are unpacked first, and timed packed as well. With --distinct, text of so many words
-that are all different: what the builder's memory comes to, a word.
+encodes. All read the same plain text; packed files are unpacked first, and timed packed as well. With --distinct: text
+of so many words that are all different, and what the builder's memory comes to.
 """
 
 from __future__ import annotations

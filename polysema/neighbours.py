@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 _WORDS = 4096  # words in a block of the product: its scores stay in the cache for the selection
 _QUERIES = 1024  # queries in a block, so that memory does not grow with their number
+_MOST = 256  # from more neighbours on, sorting beats the compiled selection, which inserts one by one
 _FEW = 8  # up to so many queries, NumPy's selection beats loading the compiled one
 
 
@@ -65,7 +66,7 @@ class NeighbourIndex:
         where = np.zeros((len(queries), k), dtype=np.int64)
         if k == 0:
             return where, best
-        if len(queries) <= _FEW:
+        if len(queries) <= _FEW or k > _MOST:
             for i in range(len(queries)):
                 scores = self.scores(self.pack(queries[i : i + 1]), 1)[0]
                 nearest = np.argpartition(-scores, k - 1)[:k]

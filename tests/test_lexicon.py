@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,18 @@ def test_neighbours_are_the_exact_ranking(n, m):
         assert [item.similarity for item in batch[i]] == pytest.approx([everything[i, j] for j in order], abs=1e-9)
         if i < 3:
             assert model.neighbours(query, 7) == batch[i]
+
+
+def test_all_words_as_neighbours_of_many_queries():
+    """More neighbours than the compiled selection is made for: it would take minutes here."""
+    factors = np.random.default_rng(4).normal(size=(20_000, 3, 2)).astype(np.float32)
+    model = Lexicon([f"w{i}" for i in range(20_000)], factors)
+    queries = [f"w{i}" for i in range(12)]
+    started = time.perf_counter()
+    found = model.neighbours_of(queries, 10**9)
+    assert time.perf_counter() - started < 10
+    assert all(len(near) == 19_999 for near in found)
+    assert [item.word for item in found[3][:300]] == [item.word for item in model.neighbours("w3", 300)]
 
 
 def test_neighbours_of_phrases_and_matrices(lexicon: Lexicon):
