@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
+    from polysema.disambiguation import disambiguate as disambiguate
+    from polysema.disambiguation import disambiguate_all as disambiguate_all
     from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.evaluate import Evaluation as Evaluation
@@ -90,6 +92,9 @@ _WHERE = {
     # sentences in plain English
     "parse_sentence": "polysema.parsing.sentences",
     "parse_sentences": "polysema.parsing.sentences",
+    # senses in context
+    "disambiguate": "polysema.disambiguation",
+    "disambiguate_all": "polysema.disambiguation",
     # what can go wrong
     "PolysemaError": "polysema.errors",
 }

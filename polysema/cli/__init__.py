@@ -11,7 +11,7 @@ import sys
 import click
 
 from polysema import __version__
-from polysema.cli import corpora, evaluation, lexicons, training
+from polysema.cli import corpora, evaluation, lexicons, sentences, training
 from polysema.errors import PolysemaError
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,16 +32,18 @@ def polysema() -> None:
     How ambiguous is a word, what are its senses, which one is meant here?
 
     \b
-      polysema senses bank -l MODEL
-      polysema compose "(family (run hotel))" -l MODEL
-      polysema ambiguity --top 20 -l MODEL
+      polysema demo
+      polysema senses bank run
+      polysema disambiguate bank "The bank raised its interest rate."
+      polysema compose "The local family runs a small hotel."
+      polysema train my-text.txt
 
-    MODEL is a lexicon: a folder that polysema wrote, or a file of matrices or vectors (npz, text, word2vec, GloVe). Set
-    POLYSEMA_LEXICON to leave out -l. Every command takes --json, and teaches with --help.
+    A model comes with polysema; -l names another: a folder that polysema wrote, or a file of matrices or vectors (npz,
+    text, word2vec, GloVe), as does POLYSEMA_LEXICON. Every command teaches with --help, and those that ask take --json.
     """
 
 
-for command in [*lexicons.COMMANDS, *corpora.COMMANDS, *training.COMMANDS, *evaluation.COMMANDS]:
+for command in [*lexicons.COMMANDS, *sentences.COMMANDS, *corpora.COMMANDS, *training.COMMANDS, *evaluation.COMMANDS]:
     polysema.add_command(command)
 
 

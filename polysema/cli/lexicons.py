@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import asdict, astuple
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.composition.compose import Composition
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
 from polysema.ensemble import Ensemble
-from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon, Neighbour
+from polysema.errors import InputError, PolysemaError, UnknownChoiceError
+from polysema.lexicon import COMMON, Lexicon, Neighbour
 from polysema.storage import load, write
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -25,10 +26,11 @@ lexicon_option = click.option(
     "-l",
     "--lexicon",
     "path",
-    required=True,
+    default=None,
     envvar="POLYSEMA_LEXICON",
     metavar="LEXICON",
-    help="The lexicon to ask: a folder, or a file in any format of `polysema convert`.",
+    help="The lexicon to ask: a folder, or a file in any format of `polysema convert`.  [default: the model that comes "
+    "with polysema]",
 )
 kind_option = click.option(
     "--kind",
@@ -44,13 +46,14 @@ def top_option(default: int, what: str) -> Decorator:
 
 
 @click.command()
-@click.argument("lexicon")
+@click.argument("lexicon", required=False, envvar="POLYSEMA_LEXICON")
 @kind_option
 @json_option
-def info(lexicon: str, kind: str, as_json: bool) -> None:
+def info(lexicon: str | None, kind: str, as_json: bool) -> None:
     """What a lexicon holds: words, sizes, how it was made.
 
     \b
+      polysema info
       polysema info my-model
       polysema info glove.6B.50d.txt --json
     """
@@ -71,7 +74,7 @@ def info(lexicon: str, kind: str, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    heading(f"{lexicon}: {len(model):,} words, {_described(model)}")
+    heading(f"{lexicon or 'the default model'}: {len(model):,} words, {_described(model)}")
     shown = ("members", "kind", "n", "m", "columns", "dtype", "tokens")
     print_table([(key, _shown(facts[key])) for key in shown if facts.get(key)])
     for title, content in model.metadata.items():
@@ -115,7 +118,7 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
     "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
 )
 @json_option
-def similarity(queries: tuple[str, ...], path: str, measure: str, as_json: bool) -> None:
+def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json: bool) -> None:
     """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
 
     Two give one number, more give the table of all pairs. A phrase is written in brackets.
@@ -150,17 +153,18 @@ def similarity(queries: tuple[str, ...], path: str, measure: str, as_json: bool)
 @click.argument("queries", nargs=-1, required=True, metavar="WORD …")
 @lexicon_option
 @top_option(10, "neighbours to give")
+@click.option("--common", default=None, type=NATURAL, help="Look among so many of the most frequent words only.")
 @json_option
-def neighbours(queries: tuple[str, ...], path: str, top: int, as_json: bool) -> None:
-    """The words most similar to a word, or to a phrase in brackets.
+def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int | None, as_json: bool) -> None:
+    """The words most similar to a word, or to a phrase.
 
     \b
-      polysema neighbours bank -l MODEL
+      polysema neighbours bank
       polysema neighbours "(river bank)" "(central bank)" --top 5 -l MODEL
     """
-    found = load(path).neighbours_of(queries, top)
+    found = load(path).neighbours_of(queries, top, common)
     if as_json:
-        print_json([{"query": query, "neighbours": _pairs(near)} for query, near in zip(queries, found, strict=True)])
+        print_json([{"query": query, "neighbours": pairs(near)} for query, near in zip(queries, found, strict=True)])
         return
     for query, near in zip(queries, found, strict=True):
         heading(query)
@@ -172,22 +176,26 @@ def neighbours(queries: tuple[str, ...], path: str, top: int, as_json: bool) -> 
 @lexicon_option
 @top_option(8, "neighbours to name each sense by")
 @click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
+@click.option(
+    "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by so many of the most frequent words."
+)
 @json_option
-def senses(words: tuple[str, ...], path: str, top: int, min_weight: float, as_json: bool) -> None:
+def senses(words: tuple[str, ...], path: str | None, top: int, min_weight: float, common: int, as_json: bool) -> None:
     """The senses of a word: the weight of each, and the words nearest to it.
 
     \b
-      polysema senses bank run -l MODEL
+      polysema senses bank run
+      polysema senses bank -l MODEL --common 1000000
     """
     model = load(path)
-    found = [(word, model.entropy(word), model.senses(word, top, min_weight)) for word in words]
+    found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
     if as_json:
         print_json(
             [
                 {
                     "word": word,
                     "entropy": entropy,
-                    "senses": [{"weight": s.weight, "neighbours": _pairs(s.neighbours)} for s in listed],
+                    "senses": [{"weight": s.weight, "neighbours": pairs(s.neighbours)} for s in listed],
                 }
                 for word, entropy, listed in found
             ]
@@ -204,7 +212,7 @@ def senses(words: tuple[str, ...], path: str, top: int, min_weight: float, as_js
 @top_option(20, "words to give, when none is named")
 @click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
 @json_option
-def ambiguity(words: tuple[str, ...], path: str, top: int, min_count: int, as_json: bool) -> None:
+def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int, as_json: bool) -> None:
     """How ambiguous words are: their von Neumann entropy, and the number of senses that it amounts to.
 
     Without words, the most ambiguous of the whole vocabulary.
@@ -222,52 +230,78 @@ def ambiguity(words: tuple[str, ...], path: str, top: int, min_count: int, as_js
 
 
 @click.command()
-@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE …")
+@click.argument("phrases", nargs=-1, metavar="PHRASE …")
+@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
 @top_option(5, "neighbours of the phrase to give")
 @json_option
-def compose(phrases: tuple[str, ...], path: str, method: str, pattern: str | None, top: int, as_json: bool) -> None:
+def compose(
+    phrases: tuple[str, ...],
+    file: IO[str] | None,
+    path: str | None,
+    method: str,
+    pattern: str | None,
+    top: int,
+    as_json: bool,
+) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
     Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase.
 
     \b
-      polysema compose "(family (run hotel))" -l MODEL
+      polysema compose "The local family runs a small hotel."
+      polysema compose "(family (run hotel))"
       polysema compose "(bob (likes (old cars)))" --method fuzz -l MODEL
-      polysema compose "local family run small hotel" --pattern "adj subj verb adj obj" -l MODEL
+      polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
+      polysema compose --file sentences.txt --json
 
-    Brackets of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the subject,
-    an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies): "(dogs (bark loudly~))".
+    A plain sentence is parsed (pip install 'polysema[parse]'); what was left out of it is listed. Brackets need no
+    parser: those of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the
+    subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
+    "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
 
     Methods:
     """
+    lines = [line.strip() for line in file if line.strip()] if file is not None else []
+    asked = [*phrases, *lines]
+    if not asked:
+        raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
-    composed = [model.compose(phrase, method, pattern) for phrase in phrases]
-    results = []
-    for item in composed:
-        nearest = model.neighbours(item, top) if len(item.meaning.parts) == 1 else []
-        results.append((item, nearest))
+    results = model.compose_all(asked, method, pattern)
+    if len(results) == 1 and isinstance(results[0], PolysemaError):
+        raise results[0]
+    items = [None if isinstance(item, PolysemaError) else item for item in results]
+    near = [model.neighbours(x, top, COMMON) if x is not None and len(x.meaning.parts) == 1 else [] for x in items]
     if as_json:
-        print_json(
-            [
-                {
-                    "phrase": item.phrase,
-                    "tree": str(item.tree),
-                    "method": item.method,
-                    "entropy": item.entropy,
-                    "nodes": [{"phrase": s.phrase, "entropy": s.entropy, "depth": len(s.path)} for s in item.steps],
-                    "neighbours": _pairs(nearest),
-                }
-                for item, nearest in results
-            ]
-        )
-        return
-    for item, nearest in results:
-        print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
-        if nearest:
-            click.echo(f"near: {' '.join(word for word, _ in nearest)}")
+        print_json([_composed(text, item, some) for text, item, some in zip(asked, results, near, strict=True)])
+    else:
+        for text, item, some in zip(asked, results, near, strict=True):
+            if isinstance(item, PolysemaError):
+                click.echo(f"{text}\n  not composed: {item}", err=True)
+                continue
+            print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
+            if item.left_out:
+                click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
+            if some:
+                click.echo(f"near: {' '.join(word for word, _ in some)}")
+    return 2 if None in items else 0
+
+
+def _composed(text: str, item: Composition | PolysemaError, near: list[Neighbour]) -> dict[str, Any]:
+    if isinstance(item, PolysemaError):
+        return {"asked": text, "error": str(item)}
+    return {
+        "asked": text,
+        "phrase": item.phrase,
+        "tree": str(item.tree),
+        "method": item.method,
+        "entropy": item.entropy,
+        "nodes": [{"phrase": s.phrase, "entropy": s.entropy, "depth": len(s.path)} for s in item.steps],
+        "left_out": [left._asdict() for left in item.left_out],
+        "neighbours": pairs(near),
+    }
 
 
 compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
@@ -280,7 +314,7 @@ compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
 @click.argument("broad", metavar="B")
 @lexicon_option
 @json_option
-def entail(narrow: str, broad: str, path: str, as_json: bool) -> None:
+def entail(narrow: str, broad: str, path: str | None, as_json: bool) -> None:
     """How strongly A entails B (A is a kind of B), by the graded measures of the hyponymy literature.
 
     \b
@@ -339,7 +373,8 @@ def _matrix(model: Lexicon, query: str, what: str) -> DensityMatrix:
     return meaning
 
 
-def _pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
+def pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
+    """Neighbours for JSON."""
     return [item._asdict() for item in near]
 
 

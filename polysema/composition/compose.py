@@ -27,11 +27,14 @@ class Folded:
         tree: the node.
         meaning: its density matrix or vector, or the stack of them.
         valid: False where composition came to nothing (zero trace); the meaning there is a placeholder.
+        log_trace: of matrices, ln of the trace left by all that was composed up to here, before normalising: how well
+            the words go together.
     """
 
     tree: Tree
     meaning: Meaning
     valid: NDArray[np.bool_]
+    log_trace: NDArray[np.float64]
 
 
 def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace: bool = False) -> list[Folded]:
@@ -46,32 +49,34 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace:
         the root's result last.
     """
     matrices = METHODS.get(method.name) is method
-    states: list[tuple[State, NDArray[np.bool_]]] = []
+    states: list[tuple[State, NDArray[np.bool_], NDArray[np.float64]]] = []
     results: list[Folded] = []
     for node in postorder(tree):
         if isinstance(node, Leaf):
-            state, valid = State(meaning_of(node)), np.asarray(True)
+            state, valid, log_trace = State(meaning_of(node)), np.asarray(True), np.asarray(0.0)
         else:
-            (right, right_valid), (left, left_valid) = states.pop(), states.pop()
+            (right, right_valid, right_trace), (left, left_valid, left_trace) = states.pop(), states.pop()
             functor, argument = (left, right) if node.functor_first else (right, left)
             state = method.at(node, functor, argument)
-            core, valid = _normalised(state.core, matrices)
+            core, valid, log_trace = _normalised(state.core, matrices)
             state = State(core, state.words, state.filled)
-            valid = valid & left_valid & right_valid
-        states.append((state, valid))
+            valid, log_trace = valid & left_valid & right_valid, log_trace + left_trace + right_trace
+        states.append((state, valid, log_trace))
         if trace or node is tree:
             parts = []
             for part in method.parts(state):
-                part, nonzero = _normalised(part, matrices)
-                valid = valid & nonzero
+                part, nonzero, of_part = _normalised(part, matrices)
+                valid, log_trace = valid & nonzero, log_trace + of_part
                 parts.append(part)
             meaning = DensityMatrix.product(parts) if matrices else Vector.product(parts)
-            results.append(Folded(node, meaning, valid))
+            results.append(Folded(node, meaning, valid, log_trace))
     return results
 
 
-def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_]]:
-    """Unit factors, and which of them were not zero up to rounding; the others are filled with a placeholder.
+def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_], NDArray[np.float64]]:
+    """Unit factors, which of them were not zero up to rounding, and ln of the traces they had.
+
+    Those that were zero are filled with a placeholder.
 
     The operands have unit norm, so what rounding leaves of an exact zero is below n·ε. Vectors keep their length.
     """
@@ -83,7 +88,9 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_]]
         array = array / np.where(valid, norm, 1.0)
     if not valid.all():
         array = np.where(valid, array, 1.0 / np.sqrt(np.prod(array.shape[axes[0] :])))
-    return array, valid.reshape(valid.shape[: -len(axes)])
+    log_trace = 2 * np.log(np.where(valid, norm, floor or 1.0))
+    stack = valid.shape[: -len(axes)]
+    return array, valid.reshape(stack), log_trace.reshape(stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from polysema.ensemble import Ensemble
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
+from polysema.models import default_path
 from polysema.storage import ensemble, folder, npz, text, word2vec
 
 __all__ = ["FORMATS", "Format", "load", "write"]
@@ -55,17 +56,18 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def load(path: str | Path, kind: str = "auto") -> Lexicon:
+def load(path: str | Path | None = None, kind: str = "auto") -> Lexicon:
     """Read a lexicon, in whatever format it is.
 
     Args:
-        path: a folder, or a file (text formats may be compressed with gzip).
+        path: a folder, or a file (text formats may be compressed with gzip); by default the model that comes with
+            polysema.
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
     if kind not in ("auto", "matrices", "vectors"):
         raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
-    path = Path(path)
+    path = default_path() if path is None else Path(path)
     try:
         if ensemble.is_ensemble(path):
             return ensemble.read(path, kind)

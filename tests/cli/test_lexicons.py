@@ -91,9 +91,21 @@ def test_compose(run, model, lexicon):
     assert [node["phrase"] for node in item["nodes"]] == ["family run hotel", "family", "run hotel", "run", "hotel"]
     assert item["tree"] == "(family (run hotel))"
     _, patterned, _ = run("compose", "family run hotel", "--pattern", "subj verb obj", "-l", model, "--json")
-    assert json.loads(patterned) == json.loads(out)
+    assert [dict(item, asked="") for item in json.loads(patterned)] == [
+        dict(item, asked="") for item in json.loads(out)
+    ]
     code, out, _ = run("compose", "(family (run hotel))", "--method", "tensor", "-l", model, "--json")
     assert json.loads(out)[0]["neighbours"] == []
+
+
+def test_compose_a_file_in_which_a_line_fails(run, model, tmp_path):
+    (tmp_path / "phrases.txt").write_text("(old cars)\n\n(old\n(bob (likes cars))\n", encoding="utf-8")
+    code, out, err = run("compose", "--file", str(tmp_path / "phrases.txt"), "-l", model)
+    assert code == 2
+    assert out.count("near:") == 2
+    assert "(old\n  not composed: unbalanced brackets" in err
+    code, out, _ = run("compose", "--file", str(tmp_path / "phrases.txt"), "-l", model, "--json")
+    assert ["error" in item for item in json.loads(out)] == [False, True, False]
 
 
 def test_entail(run, model):
@@ -132,7 +144,8 @@ def test_convert_and_use_any_format(run, model, tmp_path, lexicon):
         (["similarity", "bank", "-l", "MODEL"], "two words or phrases"),
         (["similarity", "bank", "river", "--measure", "cosine", "-l", "MODEL"], "unknown measure 'cosine'"),
         (["neighbours", "bank", "-l", "nowhere"], "nowhere: no such file or folder"),
-        (["neighbours", "bank"], "Missing option '-l'"),
+        (["compose", "-l", "MODEL"], "nothing to compose"),
+        (["compose", "It is.", "-l", "MODEL"], "It is."),
         (["neighbours", "bank", "--top", "-3", "-l", "MODEL"], "-3 is not in the range"),
         (["neighbours", "bank", "--nope", "-l", "MODEL"], "No such option"),
         (["nonsense"], "No such command 'nonsense'"),

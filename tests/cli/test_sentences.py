@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from polysema import Lexicon
+from polysema.cli import main
+from tests.planted import planted_lexicon
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("planted") / "model"
+    planted_lexicon().save(path)
+    return str(path)
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_disambiguate(run, model):
+    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", model)
+    assert code == 0
+    assert out.count("entropy 0.") == 2
+    code, out, _ = run("disambiguate", "bank", "(central bank)", "-l", model, "--json")
+    (item,) = json.loads(out)
+    assert item["senses"][0]["probability"] > 0.9
+    assert item["senses"][0]["neighbours"][0]["word"] in ("money", "loan", "raised", "rates", "central")
+    assert item["entropy_after"] < item["entropy_before"]
+    assert item["tree"] == "(central bank)"
+
+
+def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
+    (tmp_path / "lines.txt").write_text("(muddy bank)\n(muddy\n", encoding="utf-8")
+    code, out, err = run("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "-l", model)
+    assert (code, out.count("entropy")) == (2, 1)
+    assert "not told: unbalanced brackets" in err
+    code, out, _ = run("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "-l", model, "--json")
+    assert ["error" in item for item in json.loads(out)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["disambiguate", "bank"], "no sentence for 'bank'"),
+        (["disambiguate", "bank", "(muddy bar)"], "'bank' does not stand in '(muddy bar)'"),
+        (["disambiguate", "bank", "(muddy bank)", "-m", "fazer"], "unknown composition method 'fazer'"),
+    ],
+)
+def test_bad_input(run, model, arguments, message):
+    code, _, err = run(*arguments, "-l", model)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_demo(run, tmp_path):
+    """The demo runs on any lexicon that holds its words."""
+    words = ["bank", "run", "raised", "interest", "rate", "boat", "drifted", "river", *(f"w{i}" for i in range(30))]
+    Lexicon(words, np.random.default_rng(0).normal(size=(len(words), 6, 3))).save(tmp_path / "model")
+    code, out, _ = run("demo", "-l", str(tmp_path / "model"))
+    assert code == 0
+    for text in ("How ambiguous", "bank  (entropy", "run  (entropy", "river bank", "What to type next"):
+        assert text in out

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysema import Lexicon, disambiguate, load, models
+from polysema.cli import main
+from polysema.errors import FormatError
+from tests.planted import planted_lexicon
+
+
+def test_the_default_model_is_what_load_gives(monkeypatch, tmp_path, capsys):
+    planted = planted_lexicon()
+    planted.save(tmp_path / "default", dtype="float16")
+    monkeypatch.setattr(models, "DEFAULT", tmp_path / "default")
+    monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
+    assert load().vocabulary.words == planted.vocabulary.words
+    assert disambiguate("bank", "(muddy bank)").senses[0].probability > 0.9
+    for command in (["senses", "bank"], ["ambiguity"], ["info"], ["disambiguate", "bank", "(muddy bank)"]):
+        assert main(command) == 0
+    capsys.readouterr()
+
+
+def test_without_a_default_model_the_way_out_is_said(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(models, "DEFAULT", tmp_path / "default")
+    monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
+    with pytest.raises(FormatError, match="without its default model: name a lexicon"):
+        load()
+    assert main(["demo"]) == 2
+    assert "polysema train" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def default() -> Lexicon:
+    if not models.DEFAULT.is_dir():
+        pytest.skip("this copy of polysema has no default model")
+    return load()
+
+
+def test_the_default_model_is_small_and_knows_much(default):
+    size = sum(path.stat().st_size for path in models.DEFAULT.rglob("*"))
+    assert size <= 15_000_000
+    assert len(default) >= 30_000
+    assert default.factors.dtype == np.float16
+    assert default.arrays["contexts"].shape == (len(default), default.n)
+
+
+@pytest.mark.parametrize(
+    ("word", "one", "other"),
+    [
+        ("bank", "(river bank)", "(central bank)"),
+        ("bank", "(boat (left (river bank)))", "(bank (raised (interest rate)))"),
+        ("plant", "(nuclear plant)", "(flowering plant)"),
+        ("star", "(film star)", "(bright (distant star))"),
+    ],
+)
+def test_the_default_model_tells_senses_apart(default, word, one, other):
+    first, second = (disambiguate(word, context, default) for context in (one, other))
+    assert first.senses[0].neighbours != second.senses[0].neighbours
+    assert max(first.entropy_after, second.entropy_after) < first.entropy_before
