@@ -9,9 +9,12 @@ import click
 
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
 from polysema.cli.progress import progress_line
-from polysema.errors import DataError, PolysemaError
+from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
+from polysema.evaluation.variants import PRESETS, VARIANTS, preset_named
+
+_ROWS = [variant.row for variant in VARIANTS]
 
 data_option = click.option(
     "--data",
@@ -191,7 +194,77 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
         click.echo(f"{name} is missing: {reason}", err=True)
 
 
-COMMANDS = [evaluate, data]
+@click.command()
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where all goes.")
+@click.option(
+    "--preset",
+    default="small",
+    show_default=True,
+    metavar="NAME",
+    help="; ".join(f"{preset.name}: {preset.summary}" for preset in PRESETS.values()) + ".",
+)
+@click.option("--only", multiple=True, metavar="ROW", help=f"Only this row, again for more: {', '.join(_ROWS)}.")
+@click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
+@click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
+@click.option("--model", "extra", multiple=True, metavar="NAME=FILE", help="A lexicon to evaluate too, again for more.")
+@click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
+@click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
+@click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@data_option
+def reproduce(corpus: tuple[str, ...], output: Path, preset: str, extra: tuple[str, ...], **options: Any) -> None:
+    """Train what the paper trained, evaluate everything, write the report.
+
+    \b
+      polysema reproduce wiki.txt.xz -o out --preset smoke
+      polysema reproduce ukwac/ wackypedia/ -o out --preset paper --encoder bert-base-uncased
+      polysema reproduce wiki.corpus -o out --model GloVe=glove.6B.300d.txt
+
+    CORPUS is text or an encoded corpus, as for `polysema train`. What cannot be trained here is left out, with the
+    reason in the report. A run that was stopped goes on: give the same command again.
+    """
+    from polysema.evaluation.entries import Skipped
+    from polysema.evaluation.reproduce import Plan
+    from polysema.evaluation.reproduce import reproduce as run
+
+    chosen = preset_named(preset)
+    for row in options["only"]:
+        if row not in _ROWS:
+            raise UnknownChoiceError("row", row, _ROWS)
+    sets, missing = _sets(options["data"], (), (), (), options["offline"])
+    models = [_named(argument) for argument in extra]
+    left_out = []
+    try:
+        if not options["encoder"]:
+            raise InputError("no encoder was named: give one with --encoder")
+        models.append(("BERT", _encoder(options["encoder"], None)[1]))
+    except PolysemaError as error:
+        left_out.append(Skipped("BERT", " ".join(str(error).split())))
+    with progress_line("speed") as update:
+
+        def show(at: Any) -> None:
+            speed = getattr(at, "words_per_second", None)
+            update("training", at.words, at.total, speed=f"{speed / 1e6:.2f} M words/s" if speed else "")
+
+        plan = Plan(
+            corpus[0] if len(corpus) == 1 else list(corpus),
+            output,
+            chosen,
+            sets,
+            missing,
+            only=options["only"],
+            seeds=options["seeds"],
+            encoder=options["encoder"],
+            extra=models,
+            left_out=left_out,
+            device=options["device"],
+            threads=options["threads"],
+        )
+        page = run(plan, lambda line: click.echo(line, err=True), show)
+    click.echo(page)
+
+
+COMMANDS = [evaluate, reproduce, data]
 
 
 def _sets(

@@ -59,9 +59,8 @@ def configuration(metadata: Mapping[str, Any]) -> str:
     training = metadata.get("training")
     if not isinstance(training, Mapping) or not training.get("model"):
         return ""
-    config = training.get("config", {})
-    chosen = {key: value for key, value in dict(config).items() if key != "seed"}
-    return json.dumps([training.get("model"), chosen, training.get("corpus")], sort_keys=True, default=str)
+    chosen = {key: value for key, value in training.items() if key != "seed"}
+    return json.dumps([chosen, metadata.get("corpus")], sort_keys=True, default=str)
 
 
 def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:
