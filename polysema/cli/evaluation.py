@@ -137,6 +137,13 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option(
     "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
 )
+@click.option(
+    "--infersent",
+    multiple=True,
+    nargs=2,
+    metavar="WEIGHTS VECTORS",
+    help="InferSent too: its public weights, and the word vectors they go with.",
+)
 @click.option("--layer", default=None, metavar="LAYER", help="Of encoders: whose vector of the verb to take.")
 @click.option(
     "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
@@ -163,6 +170,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     sets, missing = _sets(**{key: options[key] for key in own})
     models = [_named(argument) for argument in lexicons]
     models += [_encoder(name, options["layer"]) for name in options["encoders"]]
+    models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     with progress_line() as update:
@@ -315,6 +323,16 @@ def _encoder(name: str, layer: str | None) -> tuple[str, Any]:
     if not sign or Path(name).exists():
         shown, path = Path(name).name, name
     return shown, EncoderModel(Encoder.load(path), shown, layer=layer, metadata={"encoder": path, "layer": layer})
+
+
+def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
+    """InferSent as a model, by the name the paper gives its version."""
+    from polysema.encoders.infersent import InferSent
+    from polysema.evaluation.sentence_models import EncoderModel
+
+    encoder = InferSent.load(weights, vectors)
+    name = f"InferSent{encoder.version}"
+    return name, EncoderModel(encoder, name, methods=("mean",), metadata={"weights": weights, "vectors": vectors})
 
 
 def _write(entries: Any, sets: Any, missing: dict[str, str], bootstraps: int, options: dict[str, Any]) -> None:

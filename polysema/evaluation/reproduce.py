@@ -151,7 +151,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     part.mkdir(exist_ok=True)
     for number, source in enumerate(find_sources(plan.corpus)):
         with atomic_file(part / f"{number}{source.suffix if source.suffix in _PLAIN else ''}", True) as out:
-            for block in read_blocks(source, block=1 << 18):
+            for block in read_blocks(source, block=min(left, 1 << 18)):
                 out.write(block.data)
                 left -= len(block.data)
                 if left <= 0:
@@ -169,13 +169,13 @@ def _trained(
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     from polysema.training.models import MODELS, train
 
-    if variant.model not in MODELS:
-        raise InputError(f"this installation cannot train {variant.model}")
     options = options_of(variant, plan.preset)
     if variant.needs == "encoder":
         if not plan.encoder:
             raise InputError("no encoder was named: give one with --encoder")
         options["encoder"] = plan.encoder
+    if variant.model not in MODELS:
+        raise InputError(f"this installation cannot train {variant.model}")
     if plan.device != "cpu" and variant.model in _ON_DEVICES:
         options["device"] = plan.device
     seeds = (plan.seeds or plan.preset.seeds) if variant.model in _SEEDED else 1

@@ -1,0 +1,1 @@
+"""Encoders: word vectors in their sentences, and the density matrices made of them."""
