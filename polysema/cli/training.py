@@ -17,7 +17,7 @@ from polysema.cli.output import json_option, print_json
 from polysema.cli.progress import progress_line
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.storage import load
-from polysema.training.models import MODELS, train
+from polysema.training.models import DEVICES, MODELS, train
 from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, PRESETS, SELECTIONS, Options
 
 _HELP = {
@@ -75,6 +75,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--start", default=None, metavar="LEXICON", help="Go on from a trained lexicon, on new text.")
 @_options
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
+@click.option("--device", default=None, metavar="NAME", help=f"{' or '.join(DEVICES)}.  [default: cpu]")
 @click.option("--checkpoint-minutes", default=10.0, show_default=True, help="How often the state is written.")
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
@@ -162,7 +163,7 @@ def _config(path: Path | None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a readable TOML file: {error}") from None
     table = content.get("train", content)
-    known = {field.name for field in dataclasses.fields(Options)} | {"preset", "threads"}
+    known = {field.name for field in dataclasses.fields(Options)} | {"preset", "threads", "device"}
     for name in table:
         if name.replace("-", "_") not in known:
             raise UnknownChoiceError(f"option in {path}", name, sorted(known))

@@ -14,6 +14,8 @@ from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
 
+DEVICES = ("cpu", "cuda")
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -25,6 +27,7 @@ class Job:
         start: a lexicon to go on from.
         folder: where the state of the run is kept while it lasts; None: nowhere.
         threads: how many.
+        device: a name in ``DEVICES``.
         progress, on_epoch: called with how far it has come; what they get is the trainer's own.
         checkpoint_seconds: how often the state is written.
     """
@@ -34,6 +37,7 @@ class Job:
     start: Lexicon | None
     folder: Path | None
     threads: int
+    device: str
     progress: Callable[[Any], None] | None
     on_epoch: Callable[[Any], None] | None
     checkpoint_seconds: float
@@ -93,6 +97,7 @@ def train(
     start: Lexicon | None = None,
     state: str | Path | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     progress: Callable[[Any], None] | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
@@ -109,6 +114,7 @@ def train(
         state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
             bits as if it had never stopped. Delete it when the lexicon is saved.
         threads: how many; by default one per core.
+        device: ``cpu``, or ``cuda`` for a graphics card (Word2DM, multi-sense Word2DM and word2vec).
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
@@ -120,6 +126,8 @@ def train(
     """
     if model not in MODELS:
         raise UnknownChoiceError("model", model, MODELS)
+    if device not in DEVICES:
+        raise UnknownChoiceError("device", device, DEVICES)
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1, not {threads}")
     folder = Path(state) if state is not None else None
@@ -132,6 +140,7 @@ def train(
             start=start,
             folder=folder,
             threads=threads or len(os.sched_getaffinity(0)),
+            device=device,
             progress=progress,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * checkpoint_minutes,

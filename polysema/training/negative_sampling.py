@@ -10,9 +10,10 @@ from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.lexicon import Lexicon
 from polysema.training.checkpoint import load_state, run_identity
+from polysema.training.cpu import CpuEngine
 from polysema.training.models import Job
 from polysema.training.options import Options, options_for
-from polysema.training.run import Run
+from polysema.training.run import Engine, Run
 from polysema.training.state import State, grown_state, learnt_lexicon, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
@@ -36,7 +37,7 @@ def train(model: str, job: Job, preset: str | None, chosen: dict[str, Any]) -> L
     run = Run(
         text,
         state,
-        threads=job.threads,
+        _engine(job, text, state),
         progress=job.progress,
         on_epoch=job.on_epoch,
         checkpoint=(job.folder, identity) if job.folder is not None else None,
@@ -45,6 +46,15 @@ def train(model: str, job: Job, preset: str | None, chosen: dict[str, Any]) -> L
     run.run()
     run.write()
     return learnt_lexicon(state, options, vocabulary, _metadata(options, corpus, text, state, start))
+
+
+def _engine(job: Job, text: TrainingText, state: State) -> Engine:
+    """What does the work: the processor, or a card."""
+    if job.device == "cuda":
+        from polysema.training.cuda import CudaEngine
+
+        return CudaEngine(text, state)
+    return CpuEngine(text, state, job.threads)
 
 
 def _checked(start: Lexicon | None) -> Lexicon:

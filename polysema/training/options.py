@@ -112,6 +112,11 @@ class Options:
             raise UnknownChoiceError("model", self.model, FORMS)
         return FORMS[self.model]
 
+    @property
+    def pairs(self) -> bool:
+        """Whether a target has a sample for every word of its window, or one for all of them."""
+        return (self.form or self.forms[0]) in ("pair", "skip-gram")
+
     def settled(self, tokens: int, sentences: int) -> Options:
         """The same with every ``None`` replaced, for a corpus of so many tokens and sentences."""
         small = min(1.0, max(tokens, 1) / 1e8)

@@ -9,7 +9,7 @@ import numpy as np
 from polysema.kernels.rounds import draw
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
-from polysema.training.run import auto_round
+from polysema.training.cpu import auto_round
 
 
 def samples(text, options, first, last, key):

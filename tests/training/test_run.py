@@ -10,6 +10,7 @@ import pytest
 
 import polysema as ps
 from polysema.errors import CorpusError, InputError
+from polysema.training.cpu import CpuEngine
 from polysema.training.models import train
 from polysema.training.options import Options
 from polysema.training.run import DivergenceError, Run
@@ -42,7 +43,7 @@ def test_the_kernels_follow_the_reference(small_corpus, form, optimiser):
     state = new_state(options, len(text.vocabulary))
     expected = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
     slow.train(text, expected, options.epochs)
-    Run(text, state, threads=2).run()
+    Run(text, state, CpuEngine(text, state, 2)).run()
     for found, wanted, start in zip((state.target, state.context), expected, _start(options, text), strict=True):
         assert not found[..., 5:].any()
         assert np.abs(wanted - start).max() > 1e-3
@@ -163,7 +164,7 @@ def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
         )
         text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
         state = new_state(options, len(text.vocabulary))
-        run = Run(text, state, threads=1)
+        run = Run(text, state, CpuEngine(text, state, 1))
         held = run.held_out
         ends = [*held.starts[1:], len(held.contexts)]
         target, context = (array[..., :5].astype(np.float64) for array in (state.target, state.context))

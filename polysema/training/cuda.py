@@ -1,0 +1,295 @@
+"""Training on an NVIDIA card: the whole epoch stays there; a corpus larger than its memory streams through it.
+
+The kernels are CUDA C++ (``polysema/kernels/cuda``), compiled for the sizes at hand when training starts, by the
+run-time compiler that comes with CuPy's wheels: nothing else has to be installed. Updates are atomic additions, so the
+last digits of two runs differ.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import InputError, MissingExtraError
+from polysema.training.options import Options
+from polysema.training.state import State
+from polysema.training.text import TrainingText
+
+_BLOCK = 256  # threads
+_CAPACITY = 128  # targets a warp gathers at once
+_RUN = 8  # sentences a warp takes at once
+_ROUND = 4_000_000  # tokens a launch
+_SEGMENT = 128_000_000  # tokens that travel to the card together
+_PINNED = 1 << 25  # bytes of a buffer that the card reads from
+_SPARE = 1 << 29  # bytes that are left free
+
+
+class Segment(NamedTuple):
+    """A part of the corpus: sentences and tokens, from which to which."""
+
+    sentence: int
+    sentences: int
+    token: int
+    tokens: int
+
+
+class Held(NamedTuple):
+    """A segment on the card: its tokens as rows of the model, its sentence marks, and the event of their arrival."""
+
+    rows: Any
+    marks: Any
+    arrived: Any
+
+
+def model_bytes(options: Options, size: int) -> int:
+    """How much of the card's memory the model takes, with Adam's state."""
+    n, m = -(-options.dim // 4) * 4, options.senses or 1
+    numbers = size * n * m + size * n * (m if options.model == "word2dm" else 1)
+    return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
+
+
+class CudaEngine:
+    """Does rounds of training on the current CUDA device.
+
+    Attributes:
+        rounds: the first sentence of each launch of an epoch, and the end.
+        needs: bytes of the card's memory, as estimated before anything is put there.
+        resident: whether the whole corpus stays on the card.
+    """
+
+    def __init__(self, text: TrainingText, state: State) -> None:
+        self.text, self.state = text, state
+        options = text.options
+        if options.model == "word2dm" and options.dim > 32:
+            raise InputError(
+                f"word2dm on a card has at most 32 dimensions, not {options.dim}: train it with device cpu"
+            )
+        self._cp = cp = _cupy()
+        sentences = text.text.sentences
+        self._lazy = options.optimiser == "adam"
+        marks = np.arange(0, int(sentences[-1]), _ROUND)
+        end = len(sentences) - 1
+        self.rounds = text.rounds(None) if self._lazy else np.unique(
+            np.append(np.minimum(np.searchsorted(sentences, marks), end), end)
+        )  # fmt: skip
+        self._segments = self._cut()
+        self.resident = self._fits()
+        self._functions = self._compiled()
+        self._target, self._context = cp.asarray(state.target), cp.asarray(state.context)
+        self._text = {name: cp.asarray(getattr(text.text, name)) for name in ("keep", "alias", "rows")}
+        self._next, self._loss = cp.zeros(1, cp.uint32), cp.zeros(2, cp.float64)
+        self._sides = self._new_sides()
+        self._held: dict[int, Future[Held]] = {}
+        self._loader = ThreadPoolExecutor(1)
+        self._copies = cp.cuda.Stream(non_blocking=True)
+        self._pinned = [np.frombuffer(cp.cuda.alloc_pinned_memory(_PINNED), np.uint8, _PINNED) for _ in range(2)]
+
+    # ----------------------------------------------------------------------------------------------------------- memory
+
+    def _cut(self) -> list[Segment]:
+        """The corpus in segments of whole rounds."""
+        sentences = self.text.text.sentences
+        at = sentences[self.rounds]
+        segments = []
+        first = 0
+        while first < len(self.rounds) - 1:
+            last = max(int(np.searchsorted(at, at[first] + _SEGMENT, side="right")) - 1, first + 1)
+            segments.append(
+                Segment(
+                    int(self.rounds[first]), int(self.rounds[last] - self.rounds[first]), int(at[first]),
+                    int(at[last] - at[first]),
+                )
+            )  # fmt: skip
+            first = last
+        return segments
+
+    def _fits(self) -> bool:
+        """Whether the corpus can stay on the card; a model that does not fit is an error."""
+        free, whole = self._cp.cuda.runtime.memGetInfo()
+        options, size = self.text.options, len(self.text.vocabulary)
+        model = model_bytes(options, size) + 4 * len(self.text.text.rows) + _SPARE
+        parts = [4 * segment.tokens + 8 * (segment.sentences + 1) for segment in self._segments]
+        streamed = 2 * max(parts, default=0)
+        if model + streamed > free:
+            raise InputError(
+                f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}, the model needs "
+                f"{(model + streamed) / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now "
+                f"{options.senses}) or the vocabulary (now {size:,} words; see min count and max size)"
+            )
+        resident = model + sum(parts) <= free
+        self.needs = model + (sum(parts) if resident else streamed)
+        return bool(resident)
+
+    def _load(self, number: int) -> Held:
+        """Bring a segment to the card, through pinned memory, and turn its words into rows."""
+        cp, text, segment = self._cp, self.text.text, self._segments[number]
+        marks = text.sentences[segment.sentence : segment.sentence + segment.sentences + 1] - segment.token
+        with self._copies:
+            rows = self._sent(text.tokens[segment.token : segment.token + segment.tokens].view(np.uint32))
+            there = self._sent(np.ascontiguousarray(marks))
+            blocks = max(1, min(4096, segment.tokens // _BLOCK))
+            self._functions["to_rows"]((blocks,), (_BLOCK,), (rows, np.uint64(segment.tokens), self._text["rows"]))
+            arrived = cp.cuda.Event()
+            arrived.record(self._copies)
+        return Held(rows, there, arrived)
+
+    def _sent(self, array: NDArray[Any]) -> Any:
+        """An array on the card. Two pinned buffers take turns, so that filling one overlaps with sending the other."""
+        cp = self._cp
+        there = cp.empty(array.shape, array.dtype)
+        source, step = array.view(np.uint8).reshape(-1), _PINNED
+        busy: list[Any] = [None, None]
+        for i, start in enumerate(range(0, source.nbytes, step)):
+            if busy[i % 2] is not None:
+                busy[i % 2].synchronize()
+            part = source[start : start + step]
+            buffer = self._pinned[i % 2][: len(part)]
+            np.copyto(buffer, part)
+            cp.cuda.runtime.memcpyAsync(there.data.ptr + start, buffer.ctypes.data, len(part), 1, self._copies.ptr)
+            busy[i % 2] = cp.cuda.Event(disable_timing=True)
+            busy[i % 2].record(self._copies)
+        self._copies.synchronize()
+        return there
+
+    def _segment(self, number: int) -> Held:
+        """A segment that has arrived; the next one is sent for, and what is not needed is let go."""
+        following = (number + 1) % len(self._segments)
+        for wanted in (number, following):
+            if wanted not in self._held:
+                self._held[wanted] = self._loader.submit(self._load, wanted)
+        old = [] if self.resident else [key for key in self._held if key not in (number, following)]
+        if old:
+            self._cp.cuda.get_current_stream().synchronize()  # nothing may still be reading them
+        for other in old:
+            del self._held[other]
+        return self._held[number].result()
+
+    def _new_sides(self) -> dict[str, Any]:
+        """What the kernels write to: the model itself, or with Adam gradients, marks and lists of touched rows."""
+        cp, options = self._cp, self.text.options
+        sides: dict[str, Any] = {"counts": cp.zeros(2, cp.uint32)}
+        for name, values in (("target", self._target), ("context", self._context)):
+            rows = len(values) if options.model == "word2dm" else values.shape[0] * values.shape[1]
+            rows = rows if self._lazy else 1
+            sides[name] = {
+                "values": values,
+                "moved": cp.zeros_like(values) if self._lazy else values,
+                "marks": cp.zeros(rows, cp.uint32),
+                "touched": cp.zeros(rows, cp.uint32),
+                "width": values.size // rows if self._lazy else 0,
+            }
+            if self._lazy:
+                for moment in ("mean", "square"):
+                    known = self.state.moments.get(f"{name}_{moment}")
+                    sides[name][moment] = (
+                        cp.zeros_like(values) if known is None else cp.asarray(known).reshape(values.shape)
+                    )
+        return sides
+
+    # --------------------------------------------------------------------------------------------------------- training
+
+    def _compiled(self) -> dict[str, Any]:
+        """The kernels, compiled for the sizes of this model."""
+        options = self.text.options
+        m, n = self.state.target.shape[1:]
+        constants = {
+            "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
+            "COSINE": int(options.select == "cosine" and m > 1), "PAIRS": int(options.pairs),
+            "CBOW": int(options.form == "cbow"), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
+            "BLOCK": _BLOCK, "CAPACITY": _CAPACITY,
+        }  # fmt: skip
+        source = (files("polysema.kernels") / "cuda" / "negative_sampling.cu").read_text(encoding="utf-8")
+        flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
+        module = self._cp.RawModule(code=source, options=flags, backend="nvrtc")
+        names = ["to_rows", "train", *(["adam"] if self._lazy else [])]
+        return {name: module.get_function(name) for name in names}
+
+    def _blocks(self) -> int:
+        """How many blocks work at once: as many as the card holds, fewer where a word would meet itself too often."""
+        device = self._cp.cuda.Device()
+        held = device.attributes["MultiProcessorCount"] * max(1, 2048 // _BLOCK)
+        in_flight = min(1000 / max(self.text.busiest, 1e-9), 2 * len(self.text.vocabulary))
+        n4 = self.state.target.shape[2] // 4
+        group = 32 if self.text.options.model == "word2dm" else next(g for g in (4, 8, 16, 32) if n4 <= g or g == 32)
+        return int(max(1, min(held, in_flight // (_BLOCK // group))))
+
+    def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
+        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it."""
+        cp, text, sides = self._cp, self.text.text, self._sides
+        self._loss[:] = 0
+        starts = [segment.sentence for segment in self._segments]
+        blocks = self._blocks()
+        target, context = sides["target"], sides["context"]
+        run = 1 if self._lazy else _RUN
+        for r in range(first, last):
+            number = int(np.searchsorted(starts, self.rounds[r], side="right")) - 1
+            segment, held = self._segments[number], self._segment(number)
+            cp.cuda.get_current_stream().wait_event(held.arrived)
+            begin, end = (int(self.rounds[i]) - segment.sentence for i in (r, r + 1))
+            self._next[:] = 0
+            warps = -(-(end - begin) // run)
+            self._functions["train"](
+                (min(blocks, -(-warps // (_BLOCK // 32))),), (_BLOCK,),
+                (
+                    held.rows, held.marks, np.uint64(segment.token), np.uint64(segment.sentence), np.uint32(begin),
+                    np.uint32(end), np.uint32(run), self._next, self._text["keep"], self._text["alias"],
+                    np.uint32(len(text.alias)), np.uint64(key), np.uint64(text.held_out),
+                    np.float32(1.0) if self._lazy else rates[r - first], self._loss, target["values"],
+                    context["values"], target["moved"], context["moved"], target["marks"], context["marks"],
+                    target["touched"], context["touched"], sides["counts"],
+                ),
+            )  # fmt: skip
+            if self._lazy:
+                self._adam(rates[r - first], self.state.step + r - first + 1)
+        loss, count = self._loss.get()
+        return float(loss / count) if count else float("nan")
+
+    def _adam(self, rate: np.float32, step: int) -> None:
+        """Move the rows that the last launch gave gradients to."""
+        for i, name in enumerate(("target", "context")):
+            side = self._sides[name]
+            self._functions["adam"](
+                (64,), (_BLOCK,),
+                (
+                    side["values"], side["moved"], side["mean"], side["square"], side["marks"], side["touched"],
+                    self._sides["counts"][i:], np.int32(side["width"]), rate, np.float32(1 / (1 - 0.9**step)),
+                    np.float32(1 / (1 - 0.999**step)),
+                ),
+            )  # fmt: skip
+        self._sides["counts"][:] = 0
+
+    def pull(self) -> None:
+        """Bring what was learnt from the card into the state."""
+        self._target.get(out=self.state.target)
+        self._context.get(out=self.state.context)
+        if self._lazy:
+            for name in ("target", "context"):
+                for moment in ("mean", "square"):
+                    self.state.moments[f"{name}_{moment}"] = self._sides[name][moment].get().reshape(-1)
+
+    def close(self) -> None:
+        """Let go of the corpus on the card."""
+        self._loader.shutdown()
+        self._held.clear()
+
+
+def _cupy() -> Any:
+    """CuPy with a working device, or an error that says what is missing."""
+    try:
+        import cupy
+    except ImportError:
+        raise MissingExtraError("training on a graphics card", "cuda") from None
+    try:
+        if cupy.cuda.runtime.getDeviceCount() > 0:
+            return cupy
+        reason = "no CUDA device is there"
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        reason = str(error)
+        if "insufficient" in reason.lower():
+            built = cupy.cuda.runtime.runtimeGetVersion()
+            reason = f"the driver is too old for CUDA {built // 1000}.{built % 1000 // 10}, which this CuPy needs"
+    raise InputError(f"no graphics card can be used: {reason}; train with device cpu")
