@@ -1,4 +1,4 @@
-"""Training on a card: python benchmarks/cuda.py [check] [speed] [growth] [large] (all, when none is named).
+"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] (all, when none is named).
 
 check: every model learns on the card what it learns on the processor. speed: raw corpus words a second, beside the
 released research scripts on the same kind of card (57 k words/s, measured once on an H200 with their bug fixed) and the
