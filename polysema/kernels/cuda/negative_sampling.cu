@@ -158,7 +158,7 @@ __device__ __forceinline__ float learn(
 ) {
     u32 senses = g.id[t] * M;
     int chosen = 0;
-    float best = -INFINITY, score = 0.0f;
+    float best = -3.4e38f, score = 0.0f;
     Row b = zeros();
 #pragma unroll
     for (int s = 0; s < M; s++) {
