@@ -6,6 +6,7 @@ Each command is a few lines over the library. Errors become one line here, and o
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import click
@@ -79,8 +80,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The entry point of the installed command."""
+    """The entry point of the installed command; being told to end cleans up like Ctrl-C."""
+    signal.signal(signal.SIGTERM, _ended)
     sys.exit(main())
+
+
+def _ended(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _complain(message: str, code: int) -> int:

@@ -55,8 +55,15 @@ def corpus() -> None:
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
 @click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
+@json_option
 def build(
-    text: tuple[str, ...], output: Path, columns: str | None, keep: Path | None, force: bool, **options: Any
+    text: tuple[str, ...],
+    output: Path,
+    columns: str | None,
+    keep: Path | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, or - for standard input.
 
@@ -94,6 +101,9 @@ def build(
             progress=show,
             **options,
         )
+    if as_json:
+        sizes = {"sentences": len(result), "tokens": len(result.tokens), "types": len(result.counts)}
+        print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
     click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
     for name, count in result.config["read"].items():
         if count and name in ("invalid_bytes", "overlong_runs", "cut_sentences"):
@@ -148,13 +158,18 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
 @corpus.command()
 @click.argument("folder", metavar="DIR")
 @click.option("-n", "--top", default=10, show_default=True, type=NATURAL, help="How many sentences.")
-def head(folder: str, top: int) -> None:
+@json_option
+def head(folder: str, top: int, as_json: bool) -> None:
     """Read an encoded corpus back as text, a sentence a line.
 
     \b
       polysema corpus head wiki.corpus --top 3
     """
-    for sentence in islice(Corpus(folder), top):
+    sentences = islice(Corpus(folder), top)
+    if as_json:
+        print_json(list(sentences))
+        return
+    for sentence in sentences:
         click.echo(" ".join(sentence))
 
 
@@ -165,7 +180,8 @@ def read_words(path: Path | None) -> list[str]:
     try:
         return [line.split("\t")[0].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a readable list of words: {error}") from None
+        what = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: not a readable list of words: {what}") from None
 
 
 def _size(result: Corpus) -> str:

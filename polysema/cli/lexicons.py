@@ -89,7 +89,8 @@ def info(lexicon: str | None, kind: str, as_json: bool) -> None:
 @click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @kind_option
-def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind: str) -> None:
+@json_option
+def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind: str, as_json: bool) -> None:
     """Write a lexicon in another format.
 
     The format follows from OUT's name:
@@ -108,6 +109,8 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
     model = load(lexicon, kind)
     write(model, out, dtype=dtype, overwrite=force, format=format)
+    if as_json:
+        print_json({"lexicon": str(out), "words": len(model), "kind": model.kind, "n": model.n, "m": model.m})
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 

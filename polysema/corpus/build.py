@@ -27,11 +27,14 @@ from numpy.typing import NDArray
 from polysema.atomic import atomic_folder
 from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
+from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.storage.config import check_overwrite
 
 Array = NDArray[Any]
+MAX_WORKERS = 64
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
 
 
@@ -100,8 +103,8 @@ def build_corpus(
         columns: names of a vertical file's columns: form, lemma, tag, other.
         encoding: of the text; see :func:`polysema.corpus.readers.read_blocks`.
         lemmatise: a language, such as "en", to lemmatise words of running text with simplemma.
-        workers: how many threads; by default one per core. The result does not depend on it.
-        overwrite: whether a folder with another corpus may be replaced.
+        workers: how many threads, up to 64; by default one per core. The result does not depend on it.
+        overwrite: whether a folder with another corpus may be replaced; nothing else ever is.
         progress: called now and then.
         block: bytes that are read at once. The result does not depend on it.
         long_line: lines longer than this are cut between two words.
@@ -113,7 +116,9 @@ def build_corpus(
         raise InputError(f"max_size is how many words to keep at most, from 1: not {max_size}")
     if normalisation.sentences not in ("split", "lines"):
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
-    workers = workers or len(os.sched_getaffinity(0))
+    if lemmatise is not None:
+        lemmatiser(lemmatise)  # complains now, not when all is read
+    workers = min(workers or len(os.sched_getaffinity(0)), MAX_WORKERS)
     keep = sorted(set(keep))
     options: dict[str, Any] = {
         "min_count": min_count,
@@ -136,8 +141,10 @@ def build_corpus(
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
+    if overwrite:
+        check_overwrite(output, FORMAT, VERSION)
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
-    with atomic_folder(output, overwrite) as folder, _disk_errors(output):
+    with _disk_errors(output), atomic_folder(output, overwrite) as folder:
         _Build(folder, normalisation, workers, progress, reader).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )
@@ -458,7 +465,7 @@ class _Build:
             closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
             ends = np.append(ends, closed)
         self.open = ids[closed:] if mapping is _GLOBAL else mapping[ids[closed:]]
-        self.met.bytes += len(item.block.data)
+        self.met.bytes += len(item.block.data) - item.block.ends_source  # the last line break is the reader's
         self.met.invalid_bytes += int(item.tally[0]) + item.block.replaced
         self.met.overlong_runs += int(item.tally[1])
         return ids, self._cut_long(ends), mapping
@@ -492,8 +499,6 @@ class _Build:
         types_read = int(np.count_nonzero(self.words.counts[: len(self.words)]))
         to_lemma = None
         if lemmatise is not None:
-            from polysema.corpus.lemmas import lemmatised
-
             self.words, to_lemma = lemmatised(self.words, lemmatise)
         kept = self.words.find([word.encode() for word in keep])
         self.words.forget_slots()

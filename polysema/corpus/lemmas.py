@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.table import WordTable, pack
 from polysema.errors import MissingExtraError, UnknownChoiceError
+
+if TYPE_CHECKING:
+    from polysema.corpus.table import WordTable
 
 
 def lemmatised(words: WordTable, language: str) -> tuple[WordTable, NDArray[np.uint32]]:
     """The lemmas of words with the words' counts, and the lemma of each word; the words are used up."""
+    from polysema.corpus.table import WordTable, pack
+
     lemma_of = lemmatiser(language)
     lemmas = WordTable()
     mapping = np.empty(len(words), np.uint32)

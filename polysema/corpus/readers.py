@@ -72,6 +72,10 @@ def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Path]:
     found: list[Path] = []
     for item in given:
         path = Path(item)
+        if not str(item):
+            raise CorpusError("an empty name is no text: name a file, a folder or -")
+        if (path / "config.json").is_file() and (path / "tokens.i32").is_file():
+            raise CorpusError(f"{path}: an encoded corpus already, not text")
         if str(item) == "-" or path.is_file() or (path.exists() and not path.is_dir()):
             found.append(path)
         elif path.is_dir():
@@ -123,6 +127,8 @@ def read_blocks(
             yield from _blocks(stream, counter, name, format, encoding, columns, token, block, long_line)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, _Damaged) as error:
             raise CorpusError(f"{name}: truncated or damaged archive near byte {counter.read_bytes}: {error}") from None
+        except UnicodeError as error:
+            raise CorpusError(f"{name}: cannot be read as {encoding}: {error}") from None
         except OSError as error:
             raise CorpusError(
                 f"{name}: cannot be read at byte {counter.read_bytes}: {error.strerror or error}"
@@ -322,6 +328,7 @@ class _Transcoded:
 
     def __init__(self, start: bytes, stream: IO[bytes], encoding: str) -> None:
         try:
+            b"text".decode(encoding, "replace")  # refuses what is no encoding of text, such as hex
             self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
         except LookupError:
             known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")

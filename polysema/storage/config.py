@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from polysema.errors import FormatError
+from polysema.errors import FormatError, InputError
 
 
 def read_config(path: Path, format: str, version: int) -> dict[str, Any]:
     """A folder's ``config.json``, checked to be of a format and of a version that this release knows."""
     file = path / "config.json"
+    if not path.is_dir():
+        what = "a file, where a folder is wanted" if path.exists() else "no such folder"
+        raise FormatError(f"{path}: {what}: this is no {format}")
     if not file.is_file():
         raise FormatError(f"{path}: a folder without config.json is no {format}")
     try:
@@ -26,3 +29,13 @@ def read_config(path: Path, format: str, version: int) -> dict[str, Any]:
             f"{file}: version {config.get('version')!r}, this release reads up to {version}: upgrade polysema"
         )
     return config
+
+
+def check_overwrite(path: Path, format: str, version: int) -> None:
+    """Refuse to replace anything but an empty folder or one of the same format: a slip must not cost other work."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    try:
+        read_config(path, format, version)
+    except FormatError as error:
+        raise InputError(f"{error}, and is not overwritten: choose another name") from None

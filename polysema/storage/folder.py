@@ -24,7 +24,7 @@ from polysema.atomic import atomic_folder
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
 from polysema.storage.card import card
-from polysema.storage.config import read_config
+from polysema.storage.config import check_overwrite, read_config
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
@@ -60,13 +60,14 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
 
 
 def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
-    """Write a folder, whole or not at all. A folder that is no lexicon is never overwritten."""
+    """Write a folder, whole or not at all. Only a lexicon or an empty folder is ever overwritten."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     if dtype not in ("float16", "float32"):
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    if overwrite and path.is_dir() and any(path.iterdir()):
-        read_config(path, FORMAT, VERSION)
+    if overwrite:
+        check_overwrite(path, FORMAT, VERSION)
     for word in lexicon.vocabulary.words:
         if not word or "\n" in word or "\r" in word:
             raise InputError(f"{word!r}: a word must not be empty or hold a line break")
@@ -97,7 +98,11 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
-        save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, folder / "lexicon.safetensors")
+        try:
+            stored = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+            save_file(stored, folder / "lexicon.safetensors")
+        except SafetensorError as error:  # a full disk and its like
+            raise OSError(str(error)) from None
 
 
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
+from signal import SIGINT, SIGTERM
 
 import pytest
 
@@ -43,6 +48,50 @@ def test_build_info_head(run, tmp_path):
     assert out.splitlines()[0] == "the cat the"
 
 
+def test_json_everywhere(run, tmp_path):
+    text, folder = tmp_path / "text.txt", str(tmp_path / "corpus")
+    text.write_text(TEXT)
+    code, out, _ = run("corpus", "build", str(text), "-o", folder, "--json", "--workers", "100000")
+    built = json.loads(out)
+    assert (code, built["corpus"], built["tokens"], built["read"]["bytes"]) == (0, folder, 14, len(TEXT))
+    _, out, _ = run("corpus", "head", folder, "-n", "1", "--json")
+    assert json.loads(out) == [["the", "cat", "sat", "on", "the", "mat"]]
+    code, _, err = run("corpus", "build", folder, "-o", str(tmp_path / "again"))
+    assert (code, "an encoded corpus already" in err) == (2, True)
+
+
+def test_force_replaces_nothing_but_a_corpus(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text(TEXT)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("years of work")
+    (tmp_path / "hollow").mkdir()
+    for output in ("text", "thesis", "."):
+        code, _, err = run("corpus", "build", "text", "-o", output, "--force")
+        assert (code, "is not overwritten" in err) == (2, True)
+    assert (tmp_path / "text").read_text() == TEXT
+    assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
+    assert run("corpus", "build", "text", "-o", "hollow", "--force")[0] == 0
+    assert run("corpus", "build", "text", "-o", "hollow", "--force", "--min-count", "2")[0] == 0
+
+
+@pytest.mark.parametrize("signal", [SIGINT, SIGTERM])
+def test_stopping_the_command_leaves_nothing(signal, tmp_path):
+    """A real process that is stopped while it waits for more text."""
+    command = [sys.executable, "-m", "polysema", "corpus", "build", "-", "-o", str(tmp_path / "corpus")]
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        process.stdin.write(TEXT.encode() * 1000)
+        process.stdin.flush()
+        started = time.monotonic()
+        while not list(tmp_path.iterdir()) and time.monotonic() - started < 60:
+            time.sleep(0.05)
+        process.send_signal(signal)
+        assert process.wait(30) == 130
+        assert process.stderr.read().strip() == b"polysema: error: stopped"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_options_reach_the_library(run, tmp_path):
     text = tmp_path / "t"
     text.write_text("Well-known facts 2nd\nMore Text\n")
@@ -69,13 +118,24 @@ def test_notes_on_what_was_met(run, tmp_path):
     [
         (["corpus", "build", "nowhere", "-o", "x"], "nowhere: no such file or folder"),
         (["corpus", "build", "nowhere"], "Missing option '-o'"),
-        (["corpus", "info", "nowhere"], "without config.json is no polysema-corpus"),
-        (["corpus", "head", "nowhere"], "without config.json"),
+        (["corpus", "info", "nowhere"], "nowhere: no such folder: this is no polysema-corpus"),
+        (["corpus", "head", "text"], "text: a file, where a folder is wanted"),
+        (["corpus", "head", "."], "a folder without config.json is no polysema-corpus"),
+        (["corpus", "build", "", "-o", "x"], "an empty name is no text"),
+        (["corpus", "build", "text", "-o", "x", "--encoding", "utf-16"], "text: cannot be read as utf-16"),
+        (["corpus", "build", "text", "-o", "x", "--encoding", "hex"], "unknown encoding 'hex'"),
+        (["corpus", "build", "text", "-o", "x", "--encoding", "no such"], "unknown encoding 'no such'"),
+        (["corpus", "build", "text", "-o", "x", "--keep", "nowhere"], "nowhere: not a readable list of words: No such"),
+        (["corpus", "build", "empty", "-o", "x"], "no sentence of 2 words or more in 0 bytes of text"),
+        (["corpus", "build", "text", "-o", "/proc/x"], "/proc/x: cannot be written: No such file or directory"),
     ],
 )
 def test_bad_input(run, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text(TEXT)
+    (tmp_path / "empty").write_text("")
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "text"]
     assert message in err
     assert err.count("\n") == 1

@@ -134,6 +134,17 @@ def test_convert_and_use_any_format(run, model, tmp_path, lexicon):
     assert load(tmp_path / "out").factors.dtype == np.float16
 
 
+def test_force_replaces_no_other_file_with_a_folder(run, model, tmp_path):
+    note = tmp_path / "note"
+    note.write_text("years of work")
+    code, _, err = run("convert", model, str(note), "--force")
+    assert (code, "is not overwritten" in err) == (2, True)
+    assert note.read_text() == "years of work"
+    code, out, _ = run("convert", model, str(tmp_path / "model_lr0.025"), "--json")
+    assert (code, json.loads(out)["words"]) == (0, 12)
+    assert run("info", str(tmp_path / "model_lr0.025"))[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import shutil
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -159,7 +162,7 @@ def test_nothing_is_overwritten_unless_allowed(lexicon: Lexicon, tmp_path):
     foreign = tmp_path / "thesis"
     foreign.mkdir()
     (foreign / "chapter1.tex").write_text("years of work")
-    with pytest.raises(FormatError, match="without config.json"):
+    with pytest.raises(InputError, match="without config.json"):
         lexicon.save(foreign, overwrite=True)
     assert (foreign / "chapter1.tex").read_text() == "years of work"
     assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
@@ -270,6 +273,23 @@ def test_names_of_other_kinds_of_files_are_refused(suffix, tmp_path, lexicon: Le
     ):
         lexicon.save(tmp_path / f"model{suffix.upper()}")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", FILES.values())
+def test_a_full_disk_is_one_line_and_leaves_nothing(name, tmp_path):
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "import numpy as np; from polysema import Lexicon; from polysema.errors import InputError\n"
+        "model = Lexicon([f'w{i}' for i in range(3000)], np.random.default_rng(1).normal(size=(3000, 6, 3)))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        f"try: model.save({name!r})\n"
+        "except InputError as error: print(error)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert f"{name}: cannot be written: " in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_and_unwritable(tmp_path, lexicon: Lexicon):
