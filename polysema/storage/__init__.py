@@ -61,13 +61,15 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Lexicon:
 
     Args:
         path: a folder, or a file (text formats may be compressed with gzip); by default the model that comes with
-            polysema.
+            polysema, whose name is ``default``.
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
     if kind not in ("auto", "matrices", "vectors"):
         raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
-    path = default_path() if path is None else Path(path)
+    if path is None or (str(path) == "default" and not Path(path).exists()):
+        path = default_path()
+    path = Path(path)
     try:
         if ensemble.is_ensemble(path):
             return ensemble.read(path, kind)
