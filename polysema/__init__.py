@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from polysema.density import DensityMatrix as DensityMatrix
     from polysema.disambiguation import disambiguate as disambiguate
     from polysema.disambiguation import disambiguate_all as disambiguate_all
+    from polysema.drawing.entropy_tree import entropy_tree as entropy_tree
+    from polysema.drawing.heat_map import heat_map as heat_map
+    from polysema.drawing.senses_plane import senses_plane as senses_plane
     from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.evaluate import Evaluation as Evaluation
@@ -95,6 +98,10 @@ _WHERE = {
     # senses in context
     "disambiguate": "polysema.disambiguation",
     "disambiguate_all": "polysema.disambiguation",
+    # pictures
+    "entropy_tree": "polysema.drawing.entropy_tree",
+    "heat_map": "polysema.drawing.heat_map",
+    "senses_plane": "polysema.drawing.senses_plane",
     # what can go wrong
     "PolysemaError": "polysema.errors",
 }

@@ -125,6 +125,11 @@ class DensityMatrix:
             raise TypeError(f"{_called(self.name)}this is a single density matrix, not a stack")
         return self.shape[0]
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import matrix_html
+
+        return matrix_html(self)
+
     def __repr__(self) -> str:
         stack = f"stack={self.shape}, " if self.shape else ""
         name = f"{self.name!r}, " if self.name else ""

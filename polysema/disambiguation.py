@@ -82,6 +82,11 @@ class Disambiguation:
     entropy_after: float
     tree: Tree | None
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import disambiguation_html
+
+        return disambiguation_html(self)
+
     def __str__(self) -> str:
         lines = [f"{self.word}: {self.context}", f"entropy {self.entropy_before:.3f} → {self.entropy_after:.3f}"]
         for sense in self.senses:

@@ -194,6 +194,11 @@ class Lexicon:
             return self[query]
         return (query if isinstance(query, Composition) else self.compose(query)).meaning
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import lexicon_html
+
+        return lexicon_html(self)
+
     def __repr__(self) -> str:
         size = f"n={self.n}, m={self.m}" if self.kind == "matrices" else f"n={self.n}"
         return f"Lexicon({len(self)} words, {self.kind}, {size})"

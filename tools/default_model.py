@@ -40,10 +40,10 @@ BYTES = 14_500_000
 """What the folder may weigh, but for its card."""
 
 LIMITS = (
-    "Encyclopaedic English, lower-cased word forms of letters only. Senses are those that differ in their contexts; "
-    "their number is fixed, so rare senses share a column and the last ones of a plain word mean little. Function "
-    "words have matrices but say little in composition. Negation is not modelled. It repeats what Wikipedia says and how: "
-    "names, dates and biases included."
+    "Encyclopaedic English; lower-cased word forms, of letters only. Senses are those that differ in their contexts; "
+    "their number is fixed, so rare senses share a column and the last ones of a plain word mean little. "
+    "Function words have matrices but say little in composition. Negation is not modelled. "
+    "It repeats what Wikipedia says and how: names, dates and biases included."
 )
 
 

@@ -12,7 +12,7 @@ import sys
 import click
 
 from polysema import __version__
-from polysema.cli import corpora, evaluation, lexicons, sentences, training
+from polysema.cli import corpora, drawing, evaluation, lexicons, sentences, training
 from polysema.errors import PolysemaError
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -44,7 +44,14 @@ def polysema() -> None:
     """
 
 
-for command in [*lexicons.COMMANDS, *sentences.COMMANDS, *corpora.COMMANDS, *training.COMMANDS, *evaluation.COMMANDS]:
+for command in [
+    *lexicons.COMMANDS,
+    *sentences.COMMANDS,
+    *drawing.COMMANDS,
+    *corpora.COMMANDS,
+    *training.COMMANDS,
+    *evaluation.COMMANDS,
+]:
     polysema.add_command(command)
 
 

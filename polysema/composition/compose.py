@@ -180,6 +180,11 @@ class Composition:
             lines.append("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out))
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import composition_html
+
+        return composition_html(self)
+
     def __repr__(self) -> str:
         return f"Composition({self.phrase!r}, method={self.method!r}, entropy={self.entropy})"
 

@@ -80,13 +80,17 @@ def _plane(points: Array) -> tuple[Array, Array]:
 
 
 def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: Array) -> None:
-    """Names beside their points, each at the nearest place where it hides neither another name nor a sense's mark."""
+    """Names beside their points, each at the nearest place where it hides neither another name nor a mark."""
     from matplotlib.patheffects import withStroke
 
-    figure.canvas.draw()  # settles where things are
+    figure.draw_without_rendering()  # settles where things are
     inch = figure.dpi / 72
     half = 0.65 * TEXT * inch
-    taken = [(x - 16 * inch, x + 16 * inch, y - 16 * inch, y + 16 * inch) for x, y in axes.transData.transform(marks)]
+    taken = [
+        (x - radius * inch, x + radius * inch, y - radius * inch, y + radius * inch)
+        for places, radius in ((marks, 16), (points, 4))
+        for x, y in axes.transData.transform(places)
+    ]
     for (x, y), point, label in zip(axes.transData.transform(points), points, labels, strict=True):
         width = 0.6 * TEXT * inch * len(label)
         boxes = []

@@ -1,0 +1,118 @@
+"""How words, phrases and lexicons show themselves in a notebook: small pieces of HTML, without any script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polysema.measures import effective_senses, entropy, purity
+
+if TYPE_CHECKING:
+    from polysema.composition.compose import Composition
+    from polysema.density import DensityMatrix
+    from polysema.disambiguation import Disambiguation
+    from polysema.lexicon import Lexicon
+
+_LARGEST = 60  # matrices up to this size are drawn entry by entry
+_PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colours of the pictures
+
+
+def matrix_html(rho: DensityMatrix) -> str:
+    """A density matrix: its measures, its largest eigenvalues as bars, its entries as colours."""
+    if rho.shape:
+        return f"<code>{escape(repr(rho))}</code>"
+    values, _ = rho.eigen()
+    shown = values[values >= 0.005][:10]
+    facts = f"entropy {entropy(rho):.3f} · {effective_senses(rho):.2f} effective senses · purity {purity(rho):.3f}"
+    rows = [(f"λ{_subscript(i + 1)}", f"{value:.3f}", _bar(float(value))) for i, value in enumerate(shown)]
+    picture = _entries(rho) if rho.n <= _LARGEST else ""
+    return (
+        f"<b>{escape(rho.name or 'density matrix')}</b> ({escape(repr(rho).split('(', 1)[1][:-1])})<br>{facts}"
+        f"<div style='display:flex;gap:2em;align-items:flex-start'>{_table(rows)}{picture}</div>"
+    )
+
+
+def composition_html(composition: Composition) -> str:
+    """A phrase: its tree with the entropy at every node, and what was left out."""
+    steps = composition.steps
+    largest = max((step.entropy or 0.0 for step in steps), default=0.0) or 1.0
+    rows = [
+        (f"<span style='white-space:pre;font-family:monospace'>{escape(step.branch)}</span>",)
+        if step.entropy is None
+        else (
+            f"<span style='white-space:pre;font-family:monospace'>{escape(step.branch)}</span>",
+            f"{step.entropy:.3f}",
+            _bar(step.entropy / largest),
+        )
+        for step in steps
+    ]
+    left = ", ".join(f"{escape(word)} ({escape(why)})" for word, why in composition.left_out)
+    return (
+        f"<b>{escape(composition.phrase)}</b> ({escape(composition.method)}): entropy at every node"
+        f"{_table(rows)}{f'left out: {left}' if left else ''}"
+    )
+
+
+def disambiguation_html(item: Disambiguation) -> str:
+    """A word in context: its senses before and here."""
+    rows = [
+        (
+            f"{sense.probability:.2f}",
+            _bar(sense.probability),
+            f"{sense.weight:.2f}",
+            escape(" ".join(near.word for near in sense.neighbours)),
+        )
+        for sense in item.senses
+    ]
+    return (
+        f"<b>{escape(item.word)}</b> in “{escape(item.context)}”: "
+        f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
+        f"{_table(rows, ('here', '', 'before', 'sense'))}"
+    )
+
+
+def lexicon_html(lexicon: Lexicon) -> str:
+    """A lexicon: what it holds and how it was made."""
+    rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind), ("n", str(lexicon.n)), ("m", str(lexicon.m))]
+    training = lexicon.metadata.get("training", {})
+    if isinstance(training, dict):
+        rows += [(escape(str(key)), escape(str(value))) for key, value in training.items() if value is not None]
+    frequent = " ".join(lexicon.vocabulary.words[:12])
+    return f"<b>{escape(repr(lexicon))}</b>{_table(rows)}{escape(frequent)} …"
+
+
+def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:
+    cell = "style='text-align:left;padding:1px 8px'"
+    head = "".join(f"<th {cell}>{name}</th>" for name in headings)
+    body = "".join("<tr>" + "".join(f"<td {cell}>{value}</td>" for value in row) + "</tr>" for row in rows)
+    return f"<table>{f'<tr>{head}</tr>' if head else ''}{body}</table>"
+
+
+def _bar(share: float) -> str:
+    width = round(120 * min(max(share, 0.0), 1.0))
+    return f"<div style='background:#0072B2;height:10px;width:{width}px'></div>"
+
+
+def _entries(rho: DensityMatrix) -> str:
+    dense = rho.dense()
+    scaled = dense / np.abs(dense).max()
+    size = max(4, min(14, 200 // rho.n))
+    squares = []
+    for row, line in enumerate(scaled):
+        for column, value in enumerate(line):
+            end = _PURPLE if value >= 0 else _ORANGE
+            red, green, blue = (round(255 + abs(value) * (c - 255)) for c in end)
+            squares.append(
+                f"<rect x='{column * size}' y='{row * size}' width='{size}' height='{size}' "
+                f"fill='rgb({red},{green},{blue})'><title>{dense[row, column]:.4f}</title></rect>"
+            )
+    side = rho.n * size
+    name = escape(rho.name or "density matrix", quote=True)
+    return f"<svg width='{side}' height='{side}' role='img' aria-label='the entries of {name}'>{''.join(squares)}</svg>"
+
+
+def _subscript(number: int) -> str:
+    return "".join(chr(0x2080 + int(digit)) for digit in str(number))

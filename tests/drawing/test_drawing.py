@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+pytest.importorskip("matplotlib")
+from matplotlib.text import Annotation, Text
+
+from polysema import DensityMatrix, Lexicon, entropy_tree, heat_map, senses_plane
+from polysema.drawing.style import TEXT, ink_on
+from polysema.errors import InputError, MissingExtraError
+from tests.planted import TOPICS, planted_lexicon
+
+
+@pytest.fixture(scope="module")
+def planted() -> Lexicon:
+    return planted_lexicon()
+
+
+def texts(figure) -> list[Text]:
+    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+
+
+def check(figure) -> None:
+    """A title, text of a readable size, nothing outside the picture; and it can be saved."""
+    figure.savefig(io.BytesIO(), format="png")
+    axes = figure.axes[0]
+    assert len(axes.get_title()) > 5
+    assert all(text.get_fontsize() >= TEXT for text in texts(figure))
+    width, height = figure.canvas.get_width_height()
+    for text in [*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label]:
+        if not text.get_text():
+            continue
+        box = text.get_window_extent()
+        assert (box.x0 > -5, box.y0 > -5, box.x1 < width + 5, box.y1 < height + 5) == (True,) * 4, text.get_text()
+
+
+@pytest.mark.parametrize("brackets", ["bank", "(muddy bank)", "((central bank) (raised (cheap (muddy rates))))"])
+def test_entropy_tree(planted, brackets):
+    composition = planted.compose(brackets)
+    figure = entropy_tree(composition)
+    check(figure)
+    shown = [text.get_text().replace("\n", " ") for text in texts(figure)]
+    for step in composition.steps:
+        assert f"{step.phrase} {step.entropy:.2f}" in shown
+    assert figure.axes[1].get_ylabel() == "von Neumann entropy (nats)"
+
+
+def test_entropy_tree_boxes_do_not_hide_each_other(planted):
+    figure = entropy_tree(planted.compose("((central bank) (raised (cheap (muddy rates))))"))
+    figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in texts(figure) if text.get_bbox_patch()]
+    assert len(boxes) == 11
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_heat_map(planted):
+    figure = heat_map(planted["bank"])
+    check(figure)
+    axes, bar = figure.axes
+    assert axes.get_title().startswith("bank: entropy 0.")
+    assert (axes.get_xlabel(), bar.get_ylabel()) == ("dimension", "entry of the density matrix")
+    low, high = axes.images[0].get_clim()
+    assert low == -high
+    with pytest.raises(InputError, match="not a stack"):
+        heat_map(planted.stack(["bank", "bar"]))
+    with pytest.raises(InputError, match="too large"):
+        heat_map(DensityMatrix([[1.0]] * 1001))
+
+
+def test_senses_plane(planted):
+    figure = senses_plane(planted, "bank", top=4)
+    check(figure)
+    names = {text.get_text() for text in figure.findobj(Annotation)}
+    assert len(names) == 8
+    assert names <= {*TOPICS["water"], *TOPICS["money"]}
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert [entry[:7] for entry in legend] == ["sense 1", "sense 2"]
+    with pytest.raises(KeyError):
+        senses_plane(planted, "nowhere")
+
+
+def test_vectors_have_no_pictures(vectors):
+    with pytest.raises(InputError, match="no entropy"):
+        entropy_tree(vectors.compose("(old cars)"))
+    with pytest.raises(InputError, match="density matrices"):
+        senses_plane(vectors, "bank")
+
+
+def test_without_matplotlib(planted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"polysema\[plots\]"):
+        heat_map(planted["bank"])
+
+
+def test_ink_reads_on_any_colour():
+    assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from polysema import DensityMatrix, Lexicon, disambiguate
+from tests.planted import planted_lexicon
+
+
+class Balanced(HTMLParser):
+    """Every tag that opens closes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def shown(item) -> str:
+    parser = Balanced()
+    parser.feed(item._repr_html_())
+    parser.close()
+    assert parser.open == []
+    return parser.text
+
+
+def test_words_phrases_and_lexicons_show_themselves(lexicon: Lexicon, vectors: Lexicon):
+    word = shown(lexicon["bank"])
+    assert "bank" in word
+    assert "effective senses" in word
+    assert f"entropy {lexicon.entropy('bank'):.3f}" in word
+    phrase = lexicon.compose("(bob (likes (old cars)))")
+    text = shown(phrase)
+    for step in phrase.steps:
+        assert f"{step.entropy:.3f}" in text
+    assert "12 words" in shown(lexicon)
+    assert "old cars" in shown(vectors.compose("(old cars)"))
+    assert "stack=(2,)" in shown(lexicon.stack(["bank", "run"]))
+    assert "1.310" not in shown(DensityMatrix([[1.0]] * 70, "large"))
+
+
+def test_a_word_in_context_shows_itself():
+    text = shown(disambiguate("bank", "(muddy bank)", planted_lexicon()))
+    assert "in “(muddy bank)”" in text
+    assert "→" in text
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b", '"quoted"'])
+def test_names_are_escaped(name):
+    assert name in shown(DensityMatrix([[1.0, 0.0], [0.0, 1.0]], name))
+    assert "<script>" not in DensityMatrix([[1.0]], name)._repr_html_()
