@@ -17,7 +17,8 @@ FORMS: dict[str, tuple[str, ...]] = {
 """The forms of the models that are trained by negative sampling; the first is the default."""
 
 INITS: dict[str, str] = {
-    "uniform": "each number uniform in ± 0.5/n, as word2vec",
+    "uniform": "each number uniform in ± 0.5/n",
+    "word2vec": "senses uniform in ± 0.5/n, context vectors zero, as word2vec's code",
     "paper": "each number uniform in ± 0.5/(n·m), as the paper's Word2DM",
     "unit": "each column normal, of squared length 1/m on average, so that a word's trace is about 1",
 }

@@ -48,6 +48,8 @@ def new_state(options: Options, size: int) -> State:
     rng = np.random.default_rng([options.seed, 0])
     target = _random(rng, options, (size, m, n))
     context = _random(rng, options, (size, m if options.model == "word2dm" else 1, n))
+    if options.init == "word2vec":
+        context[:] = 0
     return State(target, context)
 
 
