@@ -1,0 +1,1 @@
+"""The occurrences of words in their contexts, and density matrices made of them."""

@@ -1,0 +1,512 @@
+"""BERT2DM: a word's density matrix from its vectors in every sentence (paper, §3.1.1, algorithm 1).
+
+    ρ_w ∝ Σᵢ Vᵀ(xᵢ − μ)(xᵢ − μ)ᵀV  over the occurrences i of w
+
+with xᵢ (d,) the encoder's vector of the occurrence and V (d, n) the projection of PCA, or of SVD with μ = 0. V needs all
+vectors, so these are read twice: from a file on disk where they fit, else by running the encoder again. Clustered,
+the centroids of k-means on a word's vectors (k of the best silhouette) take the place of the occurrences, also in V.
+
+Memory does not grow with the text: d² numbers for V, n(n + 1)/2 a word for the sums, a batch of sentences.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.contexts.sample import Ids, Sample
+from polysema.corpus.corpus import Corpus
+from polysema.encoders.checkpoint import Checkpoint
+from polysema.encoders.huggingface import Encoder
+from polysema.encoders.moments import REDUCTIONS, Moments, Projection
+from polysema.encoders.pieces import PieceTable
+from polysema.encoders.spill import Spill
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.kernels.clusters import add_outer, best_k_means
+from polysema.kernels.sampling import stream_key
+from polysema.lexicon import Lexicon
+
+log = logging.getLogger(__name__)
+
+STORES = {
+    "auto": "disk if the vectors fit and writing and reading them takes less time than encoding them again",
+    "disk": "keep the vectors on disk between the two passes",
+    "again": "keep nothing: run the encoder twice",
+}
+WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
+
+BUDGET = 1 << 30
+"""Bytes for sums of words, or for the vectors of words to be clustered, at a time."""
+
+TOGETHER = 64
+"""Batches whose sentences are sorted by length together; between them the state can be saved."""
+
+MEAN_SENTENCES = 1000
+"""How many sentences the means of the layers are taken from, which contextual matrices are centred by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to make density matrices from an encoder's vectors.
+
+    Attributes:
+        dim: n, the dimension.
+        reduction: how the vectors are brought to it: see ``REDUCTIONS``.
+        cluster: whether to cluster a word's vectors first.
+        senses: how many clusters at most.
+        occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed.
+        weights: what a cluster counts: see ``WEIGHTS``.
+        rank: m, how many columns of a factor are kept, those of the largest eigenvalues; 0 for all n.
+        words: about how many words of text to read, whole sentences drawn by the seed; 0 for all.
+        min_count: words seen less often in that get no matrix.
+        max_size: how many words at most, the most frequent.
+        stop_words: whether function words get matrices too.
+        store: see ``STORES``.
+        seed: of the samples and of k-means.
+    """
+
+    dim: int = 17
+    reduction: str = "svd"
+    cluster: bool = False
+    senses: int = 10
+    occurrences: int = 100
+    weights: str = "even"
+    rank: int = 0
+    words: int = 0
+    min_count: int = 1
+    max_size: int | None = None
+    stop_words: bool = False
+    store: str = "auto"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for what, value, choices in (
+            ("reduction", self.reduction, REDUCTIONS),
+            ("store", self.store, STORES),
+            ("weights", self.weights, WEIGHTS),
+        ):
+            if value not in choices:
+                raise UnknownChoiceError(what, value, choices)
+        least = {"dim": 1, "senses": 2, "occurrences": 3, "rank": 0, "words": 0, "min_count": 1}
+        for name, low in least.items():
+            if getattr(self, name) < low:
+                raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        stage: what it is doing.
+        done, total: words of text, or words of the vocabulary when clustering.
+        speed: of those a second.
+        note: something to tell once, such as how much disk it will take.
+    """
+
+    stage: str
+    done: int
+    total: int
+    speed: float = 0.0
+    note: str = ""
+
+
+def bert2dm(
+    corpus: Corpus,
+    encoder: Encoder | str | Path,
+    *,
+    keep: Iterable[str] = (),
+    state: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint_seconds: float = 60.0,
+    workers: int | None = None,
+    **options: Any,
+) -> Lexicon:
+    """Density matrices of a corpus's words from an encoder's vectors.
+
+    Args:
+        encoder: an encoder, or the name or folder of one, whose last layer is then taken.
+        keep: words that get a matrix though they are function words or rare.
+        state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was, and another
+            variant on the same text and encoder does not encode again. Without, it is a temporary folder.
+        progress: called with how far it has come.
+        workers: threads for clustering; by default one per core.
+        options: see :class:`Options`.
+    """
+    chosen = Options(**options)
+    reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
+    if chosen.dim > reader.width:
+        raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
+    sample = Sample(
+        corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
+        stop_words=chosen.stop_words, seed=chosen.seed,
+    )  # fmt: skip
+    with _folder(state) as folder:
+        run = _Run(reader, sample, chosen, folder, progress or (lambda _: None), checkpoint_seconds, workers)
+        factors, projection = run.clustered() if chosen.cluster else run.unclustered()
+        means = run.layer_means()
+    return Lexicon(
+        sample.vocabulary,
+        factors,
+        columns="senses" if chosen.cluster else "eigen",
+        metadata={
+            "training": {
+                "model": "bert2dm",
+                "config": {name: value for name, value in asdict(chosen).items() if name != "store"},
+                "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
+            },
+            "encoder": {
+                "name": reader.name,
+                "layers": ",".join(map(str, reader.layers)),
+                "depth": reader.depth,
+                "width": reader.width,
+                "precision": reader.precision,
+            },
+        },
+        arrays={
+            "projection": projection.basis.astype(np.float32),
+            "projection_mean": projection.mean.astype(np.float32),
+            "layer_means": means,
+        },
+    )
+
+
+@contextmanager
+def _folder(state: str | Path | None) -> Iterator[Path]:
+    if state is None:
+        with TemporaryDirectory(prefix="polysema-") as folder:
+            yield Path(folder)
+        return
+    folder = Path(state)
+    if not folder.parent.is_dir():
+        raise InputError(f"{folder.parent} is not a folder: the state of the run cannot be kept there")
+    folder.mkdir(exist_ok=True)
+    yield folder
+
+
+class _Run:
+    """One run: the passes over the text, and what follows from them."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        sample: Sample,
+        options: Options,
+        folder: Path,
+        progress: Callable[[Progress], None],
+        checkpoint_seconds: float,
+        workers: int | None,
+    ) -> None:
+        self.encoder, self.sample, self.options, self.folder = encoder, sample, options, folder
+        self.progress, self.checkpoint_seconds, self.workers = progress, checkpoint_seconds, workers
+        self.dtype = "float32" if encoder.precision == "float32" else "float16"
+        self.step = TOGETHER * encoder.batch_size
+        words = "\n".join(sample.vocabulary.words)
+        self.identity = {
+            "corpus": sha256(np.ascontiguousarray(sample.counts_read).tobytes()).hexdigest()[:16],
+            "vocabulary": sha256(words.encode()).hexdigest()[:16],
+            "words": options.words,
+            "seed": options.seed,
+            "encoder": encoder.name,
+            "layers": list(encoder.layers),
+            "precision": encoder.precision,
+            "batch": encoder.batch_size,
+        }
+        self._table: PieceTable | None = None
+
+    # --------------------------------------------------------------------------------------------------- unclustered
+
+    def unclustered(self) -> tuple[NDArray[np.float32], Projection]:
+        """Factors (V, n, m) from all occurrences."""
+        moments, spill = self._read_all()
+        projection = moments.projection(self.options.dim, self.options.reduction)
+        if spill is not None:
+            return self._mixed(spill, projection), projection
+        name = f"reduced-{self.options.reduction}-{self.options.dim}"
+        reduced = self._encode(name, "reducing", projection=projection)
+        assert reduced is not None
+        same = Projection(np.eye(self.options.dim), np.zeros(self.options.dim))
+        return self._mixed(reduced, same), projection
+
+    def _mixed(self, spill: Spill, projection: Projection) -> NDArray[np.float32]:
+        """Σ of x xᵀ over each word's reduced vectors, as factors, so many words at a time as the budget holds."""
+        n, count = self.options.dim, len(self.sample.vocabulary)
+        rank = min(self.options.rank or n, n)
+        factors = np.empty((count, n, rank), np.float32)
+        step = max(1, BUDGET // (8 * n * (n + 1) // 2))
+        upper = np.triu_indices(n)
+        for low in range(0, count, step):
+            high = min(low + step, count)
+            sums = np.zeros((high - low, len(upper[0])))
+            for positions, vectors in spill.blocks():
+                rows = self._rows(positions) - low
+                rows[rows >= high - low] = -1
+                add_outer(sums, rows, projection(vectors))
+                self.progress(Progress("mixing", low, count))
+            for start in range(0, high - low, 4096):
+                dense = np.zeros((min(4096, high - low - start), n, n))
+                dense[:, *upper] = sums[start : start + 4096]
+                dense[:, upper[1], upper[0]] = dense[:, *upper]
+                values, axes = np.linalg.eigh(dense)
+                top = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+                factors[low + start : low + start + len(top)] = top[:, :, ::-1][:, :, :rank]
+        return factors
+
+    def _read_all(self) -> tuple[Moments, Spill | None]:
+        """Every occurrence's vector: their moments, and the file they are in if they are kept."""
+        occurrences, store = self.sample.occurrences, self.options.store
+        need, free = self._bytes(occurrences), self._free("all")
+        if store == "auto" and need > 0.9 * free:
+            store = "again"
+        if store == "disk" and need > free:
+            raise InputError(
+                f"{occurrences:,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
+                "give another folder for the state, read fewer words, or choose the store 'again'"
+            )
+        kept = "nothing: the encoder runs twice" if store == "again" else f"{_size(need)} of vectors on disk"
+        self._tell(
+            f"{occurrences:,} occurrences of {len(self.sample.vocabulary):,} words in {self.sample.tokens:,} words of "
+            f"text; {self.folder} ({_size(free)} free) will hold {kept}"
+        )
+        moments = Moments(self.encoder.width)
+        return moments, self._encode("all", "encoding", moments, keep=store != "again", choose=store == "auto")
+
+    # ---------------------------------------------------------------------------------------------------- clustered
+
+    def clustered(self) -> tuple[NDArray[np.float32], Projection]:
+        """Factors (V, n, senses) from the centroids of each word's clusters."""
+        starts, positions = self.sample.drawn(self.options.occurrences)
+        whole = self._saved("all")
+        if whole.numbers["finished"] and whole.numbers["kept"]:
+            spill = self._encode("all", "encoding", Moments(self.encoder.width))
+        else:
+            name = f"drawn-{self.options.occurrences}"
+            need, free = self._bytes(len(positions)), self._free(name)
+            if need > free:
+                raise InputError(
+                    f"{len(positions):,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
+                    "give another folder for the state, or cluster fewer occurrences"
+                )
+            self._tell(f"{self.folder} ({_size(free)} free) will hold {_size(need)} of vectors on disk")
+            spill = self._encode(name, "encoding", among=np.sort(positions))
+        assert spill is not None
+        moments = Moments(self.encoder.width)
+        centroids, sizes = self._centroids(spill, starts, positions, moments)
+        projection = moments.projection(self.options.dim, self.options.reduction)
+        factors = np.zeros((len(self.sample.vocabulary), self.options.dim, self.options.senses), np.float32)
+        column = np.zeros(len(factors), np.int64)
+        at = 0
+        for rows, vectors in centroids.blocks():
+            weight = sizes[at : at + len(rows)] if self.options.weights == "size" else np.ones(len(rows))
+            at += len(rows)
+            scaled = projection(vectors) * np.sqrt(weight)[:, None]
+            first = np.concatenate([[True], rows[1:] != rows[:-1]])
+            place = np.arange(len(rows)) - np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
+            place += column[rows]  # a word whose clusters began in the block before
+            factors[rows, :, place] = scaled
+            np.add.at(column, rows, 1)
+        return factors[:, :, : int(column.max())], projection
+
+    def _centroids(self, spill: Spill, starts: Ids, positions: Ids, moments: Moments) -> tuple[Spill, Ids]:
+        """The centroids of every word's clusters, a file of them with their words, and their sizes."""
+        name = f"centroids-{self.options.occurrences}-{self.options.senses}"
+        saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
+        if not saved.load():
+            saved.numbers = {"next": 0, "rows": 0}
+            saved.arrays = {"total": moments.total, "second": moments.second, "sizes": np.empty(0, np.int64)}
+        centroids = Spill(self.folder / name, self.encoder.width, "float32", saved.numbers["rows"])
+        sizes = saved.arrays["sizes"]
+        moments.add_sums(len(sizes), saved.arrays["total"], saved.arrays["second"])
+        order = np.argsort(positions)
+        count, begun = len(self.sample.vocabulary), time.perf_counter()
+        first = low = int(saved.numbers["next"])
+        with ThreadPoolExecutor(self.workers or os.cpu_count()) as pool:
+            while low < count:
+                room = BUDGET // (4 * self.encoder.width)
+                high = max(low + 1, int(np.searchsorted(starts, starts[low] + room, side="right")) - 1)
+                vectors = self._gathered(spill, positions, order, int(starts[low]), int(starts[high]))
+                for start in range(low, high, 512):
+                    words = range(start, min(start + 512, high))
+                    cut = [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in words]
+                    found = list(pool.map(self._clusters_of, words, cut))
+                    rows = np.repeat(np.array(words), [len(size) for _, size in found])
+                    means = np.concatenate([mean for mean, _ in found])
+                    centroids.append(rows, means)
+                    moments.add(means)
+                    sizes = np.concatenate([sizes, *(size for _, size in found)])
+                    speed = (words.stop - first) / (time.perf_counter() - begun)
+                    self.progress(Progress("clustering", words.stop, count, speed))
+                low = high
+                saved.numbers = {"next": low, "rows": centroids.rows}
+                saved.arrays = {"total": moments.total, "second": moments.second, "sizes": sizes}
+                saved.save()
+        return centroids, sizes
+
+    def _gathered(self, spill: Spill, positions: Ids, order: Ids, low: int, high: int) -> NDArray[np.float32]:
+        """The vectors at ``positions[low:high]``, read from the file in its own order."""
+        vectors = np.zeros((high - low, self.encoder.width), np.float32)
+        rising = positions[order]
+        for found, rows in spill.blocks():
+            at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
+            slot = np.where(rising[at] == found, order[at], -1)
+            wanted = (slot >= low) & (slot < high)
+            vectors[slot[wanted] - low] = rows[wanted]
+        return vectors
+
+    def _clusters_of(self, word: int, vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], Ids]:
+        """The centroids (k, d) of one word's vectors, and how many vectors each has."""
+        points = vectors.astype(np.float64)
+        labels = np.zeros(len(points), np.int64)
+        if len(np.unique(points, axis=0)) >= 3:
+            centred = points - points.mean(axis=0)
+            values, axes = np.linalg.eigh(centred @ centred.T)
+            turned = np.ascontiguousarray(axes * np.sqrt(np.maximum(values, 0.0)))  # same distances, N axes and not d
+            best_k_means(turned, self.options.senses, stream_key(self.options.seed, 3, word), 3, labels)
+        _, labels = np.unique(labels, return_inverse=True)
+        sizes = np.bincount(labels)
+        sums = np.zeros((len(sizes), points.shape[1]))
+        np.add.at(sums, labels, points)
+        return sums / sizes[:, None], sizes
+
+    # ------------------------------------------------------------------------------------------- passes over the text
+
+    def _saved(self, name: str) -> Checkpoint:
+        """Where a pass stands."""
+        saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
+        saved.numbers = {"next": 0, "rows": 0, "words": 0, "count": 0, "kept": True, "finished": False}
+        saved.load()
+        return saved
+
+    def _bytes(self, occurrences: int) -> int:
+        """What so many vectors take on disk, with their positions."""
+        return occurrences * (self.encoder.width * np.dtype(self.dtype).itemsize + 8)
+
+    def _free(self, name: str) -> int:
+        """What is free for a pass, its own file counted in."""
+        return shutil.disk_usage(self.folder).free + self._bytes(self._saved(name).numbers["rows"])
+
+    def _tell(self, note: str) -> None:
+        log.info(note)
+        self.progress(Progress("encoding", 0, self.sample.tokens, note=note))
+
+    def _encode(
+        self,
+        name: str,
+        stage: str,
+        moments: Moments | None = None,
+        *,
+        keep: bool = True,
+        choose: bool = False,
+        among: Ids | None = None,
+        projection: Projection | None = None,
+    ) -> Spill | None:
+        """One pass of the encoder over the text, from where it was stopped.
+
+        Args:
+            name: of the files of this pass.
+            moments: gets the moments of the vectors.
+            keep: write the vectors to a file.
+            choose: give up the file if it turns out slower than encoding again.
+            among: the positions whose vectors are wanted, rising; by default all.
+            projection: what the vectors go through before they are written.
+
+        Returns:
+            the file, if there is one.
+        """
+        import torch
+
+        saved = self._saved(name)
+        if moments is not None and saved.arrays:
+            moments.add_sums(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"])
+        spill = None
+        if keep and saved.numbers["kept"]:
+            width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
+            spill = Spill(self.folder / name, width, dtype, saved.numbers["rows"])
+        words, sentences = int(saved.numbers["words"]), len(self.sample.sentences)
+        device = self.encoder.device
+        axes = None if projection is None else torch.from_numpy(projection.basis).to(device)
+        centre = None if projection is None else torch.from_numpy(projection.mean).to(device)
+        begun, before = time.perf_counter(), words
+        for start in range(saved.numbers["next"], sentences, self.step):
+            part = self.sample.part(self.sample.sentences[start : start + self.step])
+            wanted = part.rows >= 0
+            if among is not None:
+                at = np.minimum(np.searchsorted(among, part.positions), len(among) - 1)
+                wanted &= among[at] == part.positions
+            total = second = None
+            writing, started = 0.0, time.perf_counter()
+            for batch, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, wanted):
+                with torch.inference_mode():
+                    if moments is not None:
+                        exact = vectors.double()
+                        summed, squared = exact.sum(0), exact.T @ exact
+                        total = summed if total is None else total + summed
+                        second = squared if second is None else second + squared
+                        moments.count += len(exact)
+                    if spill is not None:
+                        out = vectors if axes is None else (vectors.double() - centre) @ axes
+                        out = out.to(getattr(torch, spill.dtype.name)).cpu().numpy()
+                        now = time.perf_counter()
+                        spill.append(part.positions[batch.tokens], out)
+                        writing += time.perf_counter() - now
+                words += batch.words
+                speed = (words - before) / (time.perf_counter() - begun)
+                self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed))
+            if moments is not None and total is not None and second is not None:
+                if not bool(torch.isfinite(total).all()):
+                    raise InputError(f"{self.encoder} gives vectors that are not finite: choose the precision float32")
+                moments.add_sums(0, total.cpu().numpy(), second.cpu().numpy())
+            if choose and start == 0 and spill is not None and 2 * writing > time.perf_counter() - started - writing:
+                spill.remove()
+                spill = None
+                log.info("the disk is slower than the encoder: the text is encoded twice instead")
+            last = start + self.step >= sentences
+            if last or saved.due:
+                saved.numbers = {
+                    "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
+                    "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
+                }  # fmt: skip
+                if moments is not None:
+                    saved.arrays = {"total": moments.total, "second": moments.second}
+                saved.save()
+        return spill
+
+    def layer_means(self) -> NDArray[np.float32]:
+        """The mean vector of each layer, (depth + 1, d), over some sentences of the text."""
+        count = len(self.sample.sentences)
+        chosen = np.unique(np.linspace(0, count - 1, min(MEAN_SENTENCES, count)).astype(np.int64))
+        part = self.sample.part(self.sample.sentences[chosen])
+        total, seen = np.zeros((self.encoder.depth + 1, self.encoder.width)), 0
+        every = range(self.encoder.depth + 1)
+        for _, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, part.rows >= 0, every, True):
+            total += vectors.sum(0, dtype=vectors.dtype).double().cpu().numpy()
+            seen += len(vectors)
+            self.progress(Progress("centring", seen, int((part.rows >= 0).sum())))
+        return np.asarray(total / max(seen, 1), np.float32)
+
+    @property
+    def table(self) -> PieceTable:
+        """The word pieces of the sample's words."""
+        if self._table is None:
+            self._table = self.encoder.piece_table(self.sample.words_read)
+        return self._table
+
+    def _rows(self, positions: Ids) -> Ids:
+        return self.sample.rows[np.asarray(self.sample.corpus.tokens[positions])]
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,124 @@
+"""Phrases as English sentences, and words found in them again.
+
+The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. Here the
+same follows from the tree, with the forms of words by ``lemminflect``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from polysema.composition.trees import Leaf, Node, Tree, head, leaves
+from polysema.errors import InputError, MissingExtraError
+
+Span = tuple[int, int]
+
+
+def as_sentence(tree: Tree) -> tuple[str, dict[int, Span]]:
+    """A phrase as an English sentence, and where each of its words stands in that.
+
+    A verb agrees with its subject, a noun phrase begins with *the*. A phrase without a verb is just that.
+
+    >>> from polysema.composition.trees import from_pattern
+    >>> as_sentence(from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"]))[0]
+    'The local family runs the small hotel.'
+    """
+    verbs = _verbs(tree)
+    words: list[tuple[str, int | None]] = []
+    opening, subject = True, ""
+    for leaf in leaves(tree):
+        verb = leaf.position in verbs
+        if not verb and leaf.position not in _adverbs(tree):
+            if opening:
+                words.append(("the", None))
+            opening = False
+            subject = leaf.word
+            words.append((leaf.word, leaf.position))
+            continue
+        words.append((present(leaf.word, subject) if verb else leaf.word, leaf.position))
+        opening = opening or verb
+    text, spans = "", {}
+    for word, position in words:
+        text += " " if text else ""
+        if position is not None:
+            spans[position] = (len(text), len(text) + len(word))
+        text += word
+    return text[:1].upper() + text[1:] + ".", spans
+
+
+def _verbs(tree: Tree) -> set[int]:
+    """The positions of words that take arguments."""
+    found: set[int] = set()
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            if top.kind == "argument":
+                found.add(head(top.functor).position)
+            stack += [top.functor, top.argument]
+    return found
+
+
+def _adverbs(tree: Tree) -> set[int]:
+    """The positions of words that modify a verb."""
+    verbs = _verbs(tree)
+    found: set[int] = set()
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            if top.kind == "modifier" and head(top.argument).position in verbs:
+                found |= {leaf.position for leaf in leaves(top.functor)}
+            stack += [top.functor, top.argument]
+    return found
+
+
+def present(verb: str, subject: str) -> str:
+    """The verb in the present tense, as it agrees with its subject.
+
+    >>> present("run", "family"), present("run", "people")
+    ('runs', 'run')
+    """
+    forms = _lemminflect().getInflection(verb, tag="VBP" if is_plural(subject) else "VBZ")
+    return str(forms[0]) if forms else verb
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun is plural: not its own dictionary form, or the plural of another word.
+
+    >>> is_plural("children"), is_plural("people"), is_plural("glass")
+    (True, True, False)
+    """
+    return noun == "people" or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get("NOUN", (noun,))
+
+
+def find_word(sentence: str, word: str) -> Span:
+    """Where a word stands in a sentence: as it is spelled or, failing that, in another of its forms.
+
+    >>> find_word("The family runs the hotel.", "run")
+    (11, 15)
+    """
+    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE)
+    if found:
+        return found.span()
+    inflect = _lemminflect()
+    wanted = word.lower()
+    for match in re.finditer(r"\w+", sentence):
+        form = match.group().lower()
+        lemmas = {lemma for forms in inflect.getAllLemmas(form).values() for lemma in forms}
+        forms = {form for forms in inflect.getAllInflections(wanted).values() for form in forms}
+        if wanted in lemmas or form in forms:
+            return match.span()
+    raise InputError(f"{word!r} does not stand in {sentence!r}")
+
+
+def _lemminflect() -> Any:
+    try:
+        import lemminflect
+    except ImportError:
+        raise MissingExtraError("forms of words", "encoders") from None
+    return lemminflect
+
+
+__all__ = ["Leaf", "as_sentence", "find_word", "is_plural", "present"]

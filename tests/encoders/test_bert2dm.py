@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("torch")
+decomposition = pytest.importorskip("sklearn.decomposition")
+
+from polysema.contexts.stop_words import STOP_WORDS
+from polysema.encoders import bert2dm as module
+from polysema.encoders.bert2dm import bert2dm
+from polysema.encoders.huggingface import Encoder
+from polysema.encoders.moments import Moments
+from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from tests.encoders.test_huggingface import slow_word_vectors
+from tests.encoders.tiny import make_corpus, make_encoder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return Encoder.load(make_encoder(tmp_path_factory.mktemp("tiny") / "bert"), batch_size=8)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(module, "TOGETHER", 4)
+    monkeypatch.setattr(module, "MEAN_SENTENCES", 16)
+
+
+@pytest.fixture(scope="module")
+def stacked(corpus, encoder):
+    """Every content word's vector, all in memory: the paper's way."""
+    words, vectors = [], []
+    for sentence in corpus:
+        pieces = [sentence] if len(sentence) < 30 else None
+        if pieces is None:  # the long one, cut as the encoder's window cuts it: 38 pieces, ``lend`` being 4
+            pieces = [sentence[i : i + 9] for i in range(0, len(sentence), 9)]
+        for piece in pieces:
+            found = slow_word_vectors(encoder, piece, encoder.layers)
+            for word, vector in zip(piece, found, strict=True):
+                if word not in STOP_WORDS:
+                    words.append(word)
+                    vectors.append(vector)
+    return np.array(words), np.array(vectors, np.float64)
+
+
+@pytest.mark.parametrize("reduction", ["pca", "svd"])
+@pytest.mark.parametrize("store", ["disk", "again"])
+def test_streaming_equals_scikit_learn_on_the_stacked_vectors(corpus, encoder, stacked, reduction, store):
+    words, vectors = stacked
+    if reduction == "pca":
+        reduced = decomposition.PCA(5, svd_solver="full").fit_transform(vectors)
+    else:
+        reduced = decomposition.TruncatedSVD(5, algorithm="arpack", random_state=0).fit_transform(vectors)
+    lexicon = bert2dm(corpus, encoder, dim=5, reduction=reduction, store=store)
+    assert set(lexicon) == set(words)
+    for word in lexicon:
+        own = reduced[words == word]
+        expected = own.T @ own
+        np.testing.assert_allclose(lexicon[word].dense(), expected / np.trace(expected), atol=2e-5)
+        assert lexicon.vocabulary.count(word) == len(own)
+
+
+def test_a_word_seen_once_has_a_matrix(corpus, encoder):
+    lexicon = bert2dm(corpus, encoder, dim=5)
+    assert lexicon.vocabulary.count("hapax") == 1
+    assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)
+
+
+def test_stop_words_out_keep_list_in(corpus, encoder):
+    assert "the" not in bert2dm(corpus, encoder, dim=3)
+    lexicon = bert2dm(corpus, encoder, dim=3, min_count=2, keep=["the", "hapax"])
+    assert {"the", "hapax"} <= set(lexicon)
+    assert "of" not in lexicon
+    assert "of" in bert2dm(corpus, encoder, dim=3, stop_words=True)
+
+
+@pytest.mark.parametrize("reduction", ["pca", "svd"])
+def test_clustered(corpus, encoder, stacked, reduction):
+    lexicon = bert2dm(corpus, encoder, dim=4, reduction=reduction, cluster=True, occurrences=20, senses=5)
+    assert lexicon.columns == "senses"
+    assert lexicon.m <= 5
+    assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)
+    assert all(np.isfinite(lexicon[word].dense()).all() for word in lexicon)
+    columns = (np.abs(lexicon.factors).sum(1) > 0).sum(1)
+    assert columns[lexicon.vocabulary.index("hapax")] == 1
+    assert columns[lexicon.vocabulary.index("bank")] >= 2
+
+
+def test_clusters_do_not_depend_on_blocks_or_threads(corpus, encoder, monkeypatch):
+    first = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=1)
+    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)
+    second = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=2)
+    np.testing.assert_allclose(first.factors, second.factors, atol=1e-6)
+
+
+def test_words_in_blocks_equal_words_at_once(corpus, encoder, monkeypatch):
+    whole = bert2dm(corpus, encoder, dim=4)
+    monkeypatch.setattr(module, "BUDGET", 8 * 10 * 3)
+    np.testing.assert_array_equal(bert2dm(corpus, encoder, dim=4).factors, whole.factors)
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(calls, stage):
+    seen = [0]
+
+    def progress(item):
+        if item.stage == stage and not item.note:
+            seen[0] += 1
+            if seen[0] > calls:
+                raise Stopped
+
+    return progress
+
+
+@pytest.mark.parametrize(("cluster", "store", "stage"), [(False, "disk", "encoding"), (False, "again", "reducing"), (True, "disk", "encoding")])
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, cluster, store, stage):
+    settings = {"dim": 5, "cluster": cluster, "store": store, "occurrences": 20}
+    whole = bert2dm(corpus, encoder, **settings)
+    with pytest.raises(Stopped):
+        bert2dm(corpus, encoder, state=tmp_path / "state", checkpoint_seconds=0, progress=stop_after(10, stage), **settings)
+    begun = []
+    resumed = bert2dm(
+        corpus, encoder, state=tmp_path / "state", progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None, **settings
+    )
+    assert begun[0] > 200  # it did not start afresh
+    np.testing.assert_array_equal(resumed.factors, whole.factors)
+    np.testing.assert_array_equal(resumed.arrays["projection"], whole.arrays["projection"])
+
+
+def test_another_variant_reuses_the_encoding(tmp_path, corpus, encoder):
+    bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
+    stages = set()
+    again = bert2dm(corpus, encoder, dim=3, reduction="pca", state=tmp_path / "state", progress=lambda p: stages.add(p.stage if not p.note else "note"))
+    assert "encoding" not in stages
+    np.testing.assert_array_equal(again.factors, bert2dm(corpus, encoder, dim=3, reduction="pca").factors)
+    clustered = bert2dm(corpus, encoder, dim=3, cluster=True, state=tmp_path / "state")
+    np.testing.assert_allclose(clustered.factors, bert2dm(corpus, encoder, dim=3, cluster=True).factors, atol=1e-4)
+
+
+def test_another_run_in_the_state_is_an_error(tmp_path, corpus, encoder):
+    bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
+    with pytest.raises(InputError, match="holds another run"):
+        bert2dm(corpus, encoder, dim=5, seed=2, state=tmp_path / "state")
+
+
+def test_part_of_the_text(corpus, encoder):
+    lexicon = bert2dm(corpus, encoder, dim=3, words=400)
+    tokens = lexicon.metadata["training"]["corpus"]["tokens"]
+    assert 200 < tokens < 600
+    assert lexicon.vocabulary.counts.sum() < tokens
+
+
+def test_the_disk_need_is_announced(corpus, encoder):
+    notes = []
+    bert2dm(corpus, encoder, dim=3, progress=lambda p: notes.append(p.note))
+    assert any("of vectors on disk" in note for note in notes)
+
+
+def test_wrong_options(corpus, encoder):
+    with pytest.raises(UnknownChoiceError, match="reduction"):
+        bert2dm(corpus, encoder, reduction="ica")
+    with pytest.raises(InputError, match="dim"):
+        bert2dm(corpus, encoder, dim=1000)
+    with pytest.raises(CorpusError, match="min count"):
+        bert2dm(corpus, encoder, dim=3, min_count=10**6)
+
+
+def test_saved_and_loaded(tmp_path, corpus, encoder):
+    from polysema.storage import load
+
+    lexicon = bert2dm(corpus, encoder, dim=5)
+    lexicon.save(tmp_path / "model")
+    back = load(tmp_path / "model")
+    np.testing.assert_array_equal(back.arrays["layer_means"], lexicon.arrays["layer_means"])
+    assert back.metadata["encoder"]["width"] == encoder.width
+
+
+def test_moments_refuse_nonsense():
+    moments = Moments(3)
+    with pytest.raises(InputError, match="no vectors"):
+        moments.projection(2, "pca")
+    moments.add(np.eye(3))
+    with pytest.raises(InputError, match="cannot be reduced"):
+        moments.projection(4, "pca")
