@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, fold
-from polysema.composition.methods import Method, method_named
+from polysema.composition.methods import CONTEXTUAL, Method, method_named
 from polysema.composition.phrases import Phrase, as_tree, is_sentence
 from polysema.composition.trees import Leaf, Tree, leaves
 from polysema.density import DensityMatrix
@@ -136,7 +136,7 @@ def disambiguate_all(
         lexicon = load()
     if lexicon.kind != "matrices":
         raise InputError("this lexicon holds vectors: senses need density matrices")
-    chosen = method_named(method)
+    chosen = method_named(method, lexicon.methods)
     pairs = list(pairs)
     evidence = _Evidence(lexicon, chosen)
     results: list[Disambiguation | PolysemaError] = []
@@ -177,8 +177,11 @@ class _Evidence:
 
     def weigh(self, word: str, context: Context, found: _Occurrence, top: int) -> Disambiguation:
         weights, vectors = self.lexicon.sense_vectors(word)
-        by_words = self.by_context(vectors, found.around)
-        by_tree = None if found.leaf is None else self.by_composition(vectors, found)
+        if self.method is CONTEXTUAL:
+            by_words, by_tree = self.by_encoder(word, context, found), None
+        else:
+            by_words = self.by_context(vectors, found.around)
+            by_tree = None if found.leaf is None else self.by_composition(vectors, found)
         prior = np.log(weights)
         total = _softmax(prior + by_words + (0.0 if by_tree is None else by_tree))
         words_alone = _softmax(prior + by_words)
@@ -214,6 +217,14 @@ class _Evidence:
         words = DensityMatrix(self.lexicon.factors[indices])
         overlaps = ((vectors @ words.factor) ** 2).sum(axis=-1)  # (words, k)
         return np.asarray(np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
+
+    def by_encoder(self, word: str, context: Context, found: _Occurrence) -> Array:
+        """ln ⟨v_k|ρ|v_k⟩ for each sense (k,), ρ the word as the encoder sees it in the sentence."""
+        from polysema.encoders.contextual import sense_evidence
+        from polysema.encoders.sentences import as_sentence
+
+        sentence = as_sentence(found.tree)[0] if found.tree is not None and not _is_plain(context) else str(context)
+        return np.log(np.maximum(sense_evidence(self.lexicon, word, sentence), 1e-12))
 
     def by_composition(self, vectors: Array, found: _Occurrence) -> Array:
         """ln of the trace that is left when each sense (k,) stands in the word's place."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composition, Meaning
-from polysema.composition.methods import METHODS, VECTOR_METHODS, Method, method_named
+from polysema.composition.methods import CONTEXTUAL, METHODS, VECTOR_METHODS, Method, method_named
 from polysema.composition.phrases import Phrase, Read, read_phrases
 from polysema.composition.trees import Leaf, Tree, is_bracketed
 from polysema.density import DensityMatrix, factorise, stack
@@ -158,7 +158,9 @@ class Lexicon:
     @property
     def methods(self) -> dict[str, Method]:
         """The composition methods this lexicon offers, by name."""
-        return METHODS if self.kind == "matrices" else VECTOR_METHODS
+        if self.kind == "vectors":
+            return VECTOR_METHODS
+        return {**METHODS, CONTEXTUAL.name: CONTEXTUAL} if "encoder" in self.metadata else METHODS
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -381,6 +383,10 @@ class Lexicon:
 
     def _composed(self, read: Read, method: Method) -> Composition | PolysemaError:
         try:
+            if method is CONTEXTUAL:
+                from polysema.encoders.contextual import compose_in_context
+
+                return compose_in_context(self, read.tree, read.text, read.left_out)
             return Composition(read.tree, method, self._meaning_of(), read.left_out)
         except PolysemaError as error:
             return error

@@ -150,6 +150,16 @@ class Composition:
         self.meaning = self._meanings[id(tree)]
         self.meaning.name = self.phrase
 
+    @classmethod
+    def of(
+        cls, tree: Tree, method: Method, meanings: dict[int, Meaning], left_out: Sequence[LeftOut] = ()
+    ) -> Composition:
+        """A composition whose meanings, by the id of each node, came about without a fold."""
+        composed = cls.__new__(cls)
+        composed.tree, composed.left_out, composed.method = tree, tuple(left_out), method.name
+        composed._meanings, composed.meaning = meanings, meanings[id(tree)]
+        return composed
+
     @property
     def phrase(self) -> str:
         """The words, left to right."""

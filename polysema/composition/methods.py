@@ -180,6 +180,14 @@ VECTOR_METHODS: dict[str, Method] = _table(
 """Composition methods for vectors (paper, §4.1.1)."""
 
 
+def _no_fold(node: Node, functor: State, argument: State) -> State:
+    raise TreeError(f"contextual reads the whole sentence: it cannot compose {node} from its parts")
+
+
+CONTEXTUAL = Method("contextual", "the head as the encoder sees it in the whole sentence", _no_fold)
+"""What a lexicon made with an encoder offers beside ``METHODS``; see :mod:`polysema.encoders.contextual`."""
+
+
 def method_named(name: str, table: dict[str, Method] = METHODS) -> Method:
     """The method of that name; an unknown one is an error that lists the choices."""
     try:

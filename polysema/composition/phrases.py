@@ -21,10 +21,12 @@ class Read(NamedTuple):
     Attributes:
         tree: its tree.
         left_out: the words of a sentence that are not in the tree, and why.
+        text: the sentence, where it is one.
     """
 
     tree: Tree
     left_out: tuple[LeftOut, ...] = ()
+    text: str | None = None
 
 
 def is_sentence(phrase: Phrase) -> bool:
@@ -66,7 +68,7 @@ def _read(phrase: Phrase, pattern: str | None, parse: Parse | PolysemaError | No
     if isinstance(parse, PolysemaError):
         return parse
     if parse is not None:
-        return Read(parse.tree, parse.left_out)
+        return Read(parse.tree, parse.left_out, str(phrase))
     try:
         return Read(as_tree(phrase, pattern))
     except PolysemaError as error:

@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.contexts.checkpoint import Checkpoint
+from polysema.contexts.progress import Progress
 from polysema.contexts.sample import Ids, Sample
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.checkpoint import Checkpoint
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import PieceTable
@@ -104,24 +105,6 @@ class Options:
         for name, low in least.items():
             if getattr(self, name) < low:
                 raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come.
-
-    Attributes:
-        stage: what it is doing.
-        done, total: words of text, or words of the vocabulary when clustering.
-        speed: of those a second.
-        note: something to tell once, such as how much disk it will take.
-    """
-
-    stage: str
-    done: int
-    total: int
-    speed: float = 0.0
-    note: str = ""
 
 
 def bert2dm(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from polysema.composition.trees import Leaf, Node, Tree, head, leaves
+from polysema.composition.trees import Node, Tree, head, leaves
 from polysema.errors import InputError, MissingExtraError
 
 Span = tuple[int, int]
@@ -77,11 +77,12 @@ def _adverbs(tree: Tree) -> set[int]:
 def present(verb: str, subject: str) -> str:
     """The verb in the present tense, as it agrees with its subject.
 
-    >>> present("run", "family"), present("run", "people")
-    ('runs', 'run')
+    >>> present("run", "family"), present("run", "people"), present("win-over", "speaker")
+    ('runs', 'run', 'wins over')
     """
+    verb, dash, rest = verb.partition("-")
     forms = _lemminflect().getInflection(verb, tag="VBP" if is_plural(subject) else "VBZ")
-    return str(forms[0]) if forms else verb
+    return (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")
 
 
 def is_plural(noun: str) -> bool:
@@ -90,7 +91,7 @@ def is_plural(noun: str) -> bool:
     >>> is_plural("children"), is_plural("people"), is_plural("glass")
     (True, True, False)
     """
-    return noun == "people" or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get("NOUN", (noun,))
+    return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get("NOUN", (noun,))
 
 
 def find_word(sentence: str, word: str) -> Span:
@@ -119,6 +120,3 @@ def _lemminflect() -> Any:
     except ImportError:
         raise MissingExtraError("forms of words", "encoders") from None
     return lemminflect
-
-
-__all__ = ["Leaf", "as_sentence", "find_word", "is_plural", "present"]

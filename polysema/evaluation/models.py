@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.composition.compose import fold
-from polysema.composition.methods import method_named
-from polysema.composition.trees import Leaf, from_pattern
+from polysema.composition.methods import CONTEXTUAL, method_named
+from polysema.composition.trees import Leaf, from_pattern, head
 from polysema.density import DensityMatrix, unit_trace
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.unknown_words import Resolver, resolver
@@ -109,8 +109,14 @@ class LexiconModel:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The composition methods of its kind."""
-        return tuple(self.lexicon.methods)
+        """The composition methods of its kind; ``contextual`` where its encoder is at hand."""
+        offered = dict(self.lexicon.methods)
+        if CONTEXTUAL.name in offered:
+            from polysema.encoders.contextual import is_offered
+
+            if not is_offered(self.lexicon):
+                del offered[CONTEXTUAL.name]
+        return tuple(offered)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -149,6 +155,8 @@ class LexiconModel:
     def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
         chosen = method_named(method, self.lexicon.methods)
+        if chosen is CONTEXTUAL:
+            return self._in_context(data)
         stack = self._prepared(data)
         similarity = np.full(len(data), np.nan)
         entropy = np.full(len(data), np.nan)
@@ -161,6 +169,20 @@ class LexiconModel:
             if isinstance(composed.meaning, DensityMatrix):
                 entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
         return PhraseScores(similarity, entropy if self.kind == "matrices" else None)
+
+    def _in_context(self, data: PhrasePairs) -> PhraseScores:
+        """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""
+        from polysema.encoders.contextual import contextual
+        from polysema.encoders.sentences import as_sentence
+
+        distinct = list(dict.fromkeys((*data.first, *data.second)))
+        trees = [from_pattern(data.pattern, phrase) for phrase in distinct]
+        sentences = [as_sentence(tree) for tree in trees]
+        spans = [places[head(tree).position] for tree, (_, places) in zip(trees, sentences, strict=True)]
+        meanings = contextual(self.lexicon).matrices([text for text, _ in sentences], spans)
+        row = {phrase: index for index, phrase in enumerate(distinct)}
+        first, second = (meanings[[row[phrase] for phrase in side]] for side in (data.first, data.second))
+        return PhraseScores(_similarity(first, second), np.asarray(measures.entropy(first)))
 
     def _prepared(self, data: PhrasePairs) -> _Stack:
         """The phrases of a set as a stack; kept, since every method needs it."""

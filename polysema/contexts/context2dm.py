@@ -1,0 +1,236 @@
+"""Context2DM: a word's density matrix from clusters of its contexts (paper, §4.1.3; Schütze 1998).
+
+    ρ_w ∝ Σ_k c_k c_kᵀ ,   c_k the centroids of the clusters of  x_i = Σ_{j around i} v_j
+
+over the occurrences i of w, with v_j the vectors of the words in the window. Clusters are agglomerative (Ward's
+criterion), their number that of the best variance ratio (Caliński & Harabasz 1974). Of a frequent word a sample of
+occurrences is clustered, so that no word costs more than another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.contexts.checkpoint import Checkpoint
+from polysema.contexts.progress import Progress
+from polysema.contexts.sample import Ids, Sample
+from polysema.corpus.corpus import Corpus
+from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.kernels.contexts import context_sums
+from polysema.lexicon import Lexicon
+from polysema.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+
+WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
+BLOCK = 2048
+"""Words between two writings of the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to make density matrices from clusters of contexts.
+
+    Attributes:
+        window: how many words to each side make a context.
+        senses: how many clusters at most.
+        occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed.
+        weights: what a cluster counts: see ``WEIGHTS``.
+        words: about how many words of text to read, whole sentences drawn by the seed; 0 for all.
+        min_count: words seen less often in that get no matrix.
+        max_size: how many words at most, the most frequent.
+        stop_words: whether function words get matrices too.
+        seed: of the samples.
+    """
+
+    window: int = 5
+    senses: int = 10
+    occurrences: int = 200
+    weights: str = "even"
+    words: int = 0
+    min_count: int = 50
+    max_size: int | None = None
+    stop_words: bool = False
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.weights not in WEIGHTS:
+            raise UnknownChoiceError("weights", self.weights, WEIGHTS)
+        for name, low in {"window": 1, "senses": 2, "occurrences": 3, "words": 0, "min_count": 1}.items():
+            if getattr(self, name) < low:
+                raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
+
+
+def context2dm(
+    corpus: Corpus,
+    vectors: Lexicon,
+    *,
+    keep: Iterable[str] = (),
+    state: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint_seconds: float = 60.0,
+    workers: int = 1,
+    **options: Any,
+) -> Lexicon:
+    """Density matrices of a corpus's words from clusters of their contexts.
+
+    Args:
+        vectors: a lexicon of word vectors, trained (``polysema train --model word2vec``) or loaded.
+        keep: words that get a matrix though they are function words or rare.
+        state: a folder for the state of the run: one that was stopped goes on where it was.
+        progress: called with how far it has come.
+        workers: processes to cluster in.
+        options: see :class:`Options`.
+    """
+    _library()
+    chosen = Options(**options)
+    if vectors.kind != "vectors":
+        raise InputError("context2dm sums word vectors: give a lexicon of vectors, not of density matrices")
+    sample = Sample(
+        corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
+        stop_words=chosen.stop_words, seed=chosen.seed,
+    )  # fmt: skip
+    starts, positions = sample.drawn(chosen.occurrences)
+    contexts = _Contexts(corpus, vectors, chosen.window)
+    factors = _clustered(sample, starts, positions, contexts, chosen, state, progress, checkpoint_seconds, workers)
+    known = np.flatnonzero(factors.any(axis=(1, 2)))
+    if not len(known):
+        raise CorpusError(f"{corpus.path}: none of its contexts holds a word that has a vector")
+    vocabulary = Vocabulary([sample.vocabulary.words[i] for i in known], sample.vocabulary.counts[known])
+    return Lexicon(
+        vocabulary,
+        factors[known],
+        metadata={
+            "training": {
+                "model": "context2dm",
+                "config": asdict(chosen),
+                "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
+                "vectors": vectors.metadata.get("training", {}),
+                "words without a context": len(factors) - len(known),
+            }
+        },
+    )
+
+
+class _Contexts:
+    """The context of any position of a corpus as a vector."""
+
+    def __init__(self, corpus: Corpus, vectors: Lexicon, window: int) -> None:
+        self.tokens, self.window = np.asarray(corpus.tokens), window
+        self.sentences = np.asarray(corpus.sentences)
+        self.vectors = np.ascontiguousarray(vectors.factors, np.float32)
+        where = vectors.vocabulary.indices
+        self.rows = np.array([where.get(word, -1) for word in corpus.vocabulary.words], np.int64)
+
+    def __call__(self, positions: Ids) -> NDArray[np.float32]:
+        """(k,) positions to (k, n)."""
+        sentence = np.searchsorted(self.sentences, positions, side="right") - 1
+        out = np.empty((len(positions), self.vectors.shape[1]), np.float32)
+        starts, ends = self.sentences[sentence], self.sentences[sentence + 1]
+        context_sums(self.tokens, starts, ends, positions, self.rows, self.vectors, self.window, out)
+        return out
+
+
+def _clustered(
+    sample: Sample,
+    starts: Ids,
+    positions: Ids,
+    contexts: _Contexts,
+    options: Options,
+    state: str | Path | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint_seconds: float,
+    workers: int,
+) -> NDArray[np.float32]:
+    """The factors (V, n, senses), block by block; zero for words whose contexts hold no vector."""
+    from joblib import Parallel, delayed
+
+    count, n = len(sample.vocabulary), contexts.vectors.shape[1]
+    saved = None
+    factors, first = np.zeros((count, n, options.senses), np.float32), 0
+    if state is not None:
+        Path(state).mkdir(exist_ok=True)
+        digest = sha256(np.ascontiguousarray(contexts.vectors).tobytes())
+        digest.update("\n".join(sample.vocabulary.words).encode())
+        digest.update(positions.tobytes())
+        identity = {**asdict(options), "text and vectors": digest.hexdigest()[:16]}
+        saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
+        if saved.load():
+            factors, first = saved.arrays["factors"].copy(), int(saved.numbers["next"])
+    begun = time.perf_counter()
+    with Parallel(n_jobs=workers) as parallel:
+        for low in range(first, count, BLOCK):
+            high = min(low + BLOCK, count)
+            vectors = contexts(positions[starts[low] : starts[high]])
+            cuts = [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in range(low, high)]
+            for word, found in enumerate(
+                parallel(delayed(senses_of)(cut, options.senses, options.weights) for cut in cuts), low
+            ):
+                factors[word, :, : found.shape[1]] = found
+            if progress is not None:
+                progress(Progress("clustering", high, count, (high - first) / (time.perf_counter() - begun)))
+            if saved is not None and saved.due:
+                saved.numbers, saved.arrays = {"next": high}, {"factors": factors}
+                saved.save()
+    return factors
+
+
+def senses_of(contexts: NDArray[Any], most: int, weights: str = "even") -> NDArray[np.float32]:
+    """The centroids of a word's contexts (N, n) as the columns of its factor (n, k).
+
+    Fewer than three distinct contexts are one cluster; a context without a known word is none.
+    """
+    points = contexts[contexts.any(axis=1)].astype(np.float64)
+    if not len(points):
+        return np.zeros((contexts.shape[1], 0), np.float32)
+    labels = clusters(points, most)
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(sizes), points.shape[1]))
+    np.add.at(sums, labels, points)
+    scale = np.sqrt(sizes) if weights == "size" else np.ones(len(sizes))
+    return np.asarray((sums / sizes[:, None] * scale[:, None]).T, np.float32)
+
+
+def clusters(points: Array, most: int) -> NDArray[np.intp]:
+    """The label of each point (N,): Ward's tree, cut at the k = 2 … ``most`` of the best variance ratio."""
+    from sklearn.cluster import ward_tree
+    from sklearn.metrics import calinski_harabasz_score
+
+    distinct = len(np.unique(points, axis=0))
+    best, labels = -np.inf, np.zeros(len(points), np.intp)
+    if distinct < 3:
+        return labels
+    children, _, _, _ = ward_tree(points)
+    for k in range(2, min(most, distinct - 1) + 1):
+        cut = _cut(children, len(points), k)
+        score = float(calinski_harabasz_score(points, cut))
+        if score > best:
+            best, labels = score, cut
+    return labels
+
+
+def _cut(children: NDArray[Any], count: int, k: int) -> NDArray[np.intp]:
+    """The k clusters that a tree of merges holds before its last k − 1 merges."""
+    parent = np.arange(2 * count - 1)
+    merges = count - k
+    for side in (0, 1):
+        parent[children[:merges, side]] = count + np.arange(merges)
+    roots = np.arange(count)
+    while (above := parent[roots]).tolist() != roots.tolist():
+        roots = above
+    return np.unique(roots, return_inverse=True)[1]
+
+
+def _library() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("clustering contexts", "cluster") from None

@@ -1,0 +1,161 @@
+"""Contextual density matrices: a word as it is meant in its sentence.
+
+    ρ = 1/(|L| |C|) Σ_{l ∈ L, c ∈ C} u_lc u_lcᵀ ,   u_lc = (x_lc − μ_l) / ‖x_lc − μ_l‖
+
+with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), and μ_l
+the mean vector of that layer over a corpus. The mixture says what layers and carriers agree on; its entropy, how much
+they do not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.composition.compose import Composition, Meaning
+from polysema.composition.methods import CONTEXTUAL
+from polysema.composition.trees import Leaf, LeftOut, Tree, head, leaves, postorder
+from polysema.density import DensityMatrix
+from polysema.encoders.huggingface import Encoder, Span
+from polysema.encoders.sentences import as_sentence, find_word
+from polysema.errors import InputError
+
+if TYPE_CHECKING:
+    from polysema.lexicon import Lexicon
+
+CARRIERS = ("{}", "It is said that {}", "They say that {}", "We know that {}", "I think that {}")
+"""What a sentence is put into: it stays what it was, and the encoder reads it once more."""
+
+
+class Contextual:
+    """An encoder that gives density matrices of words in sentences.
+
+    Args:
+        encoder: the encoder.
+        means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
+        layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
+        carriers: see :data:`CARRIERS`.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        means: NDArray[Any],
+        layers: Sequence[int] | None = None,
+        carriers: Sequence[str] = CARRIERS,
+    ) -> None:
+        if means.shape != (encoder.depth + 1, encoder.width):
+            raise InputError(
+                f"means of shape {means.shape} do not belong to {encoder}: they are of another encoder's layers"
+            )
+        first = max(1, encoder.depth // 4)
+        self.encoder, self.means, self.carriers = encoder, np.asarray(means, np.float64), tuple(carriers)
+        self.layers = tuple(layers) if layers else tuple(range(first, max(encoder.depth, first + 1)))
+
+    def matrices(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> DensityMatrix:
+        """The density matrix of one word in each sentence: a stack of k, n the encoder's width.
+
+        Args:
+            targets: the word of each sentence: its spelling there, its dictionary form, or where it stands.
+        """
+        vectors = self._vectors(sentences, targets, self.layers)
+        vectors -= self.means[list(self.layers)][None, None]
+        vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return DensityMatrix(vectors.reshape(len(sentences), -1, self.encoder.width).mT)
+
+    def _vectors(
+        self, sentences: Sequence[str], targets: Sequence[str | Span], layers: Sequence[int]
+    ) -> NDArray[np.float64]:
+        """x_lc of each sentence: (k, carriers, layers, d)."""
+        spans = [find_word(s, t) if isinstance(t, str) else t for s, t in zip(sentences, targets, strict=True)]
+        texts: list[str] = []
+        places: list[Span] = []
+        for sentence, (start, end) in zip(sentences, spans, strict=True):
+            for carrier in self.carriers:
+                before = carrier.index("{}")
+                inner = sentence if before == 0 else sentence[:1].lower() + sentence[1:]
+                texts.append(carrier.format(inner))
+                places.append((start + before, end + before))
+        states = self.encoder.word_states(texts, places, layers).astype(np.float64)
+        return states.reshape(len(sentences), len(self.carriers), len(layers), -1)
+
+
+def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
+    """The contextual matrices that a lexicon of an encoder offers.
+
+    Args:
+        encoder: the encoder, where it is loaded already; else it is loaded by the name that the lexicon keeps, or from
+            the folder that the variable POLYSEMA_ENCODER names.
+    """
+    known = lexicon.__dict__.get("_contextual")
+    if isinstance(known, Contextual) and encoder in (None, known.encoder):
+        return known
+    name = encoder_name(lexicon)
+    if name is None:
+        raise InputError("this lexicon was not made with an encoder (--model bert2dm): it has no contextual meanings")
+    if encoder is None:
+        if not _may_be_here(name):
+            raise InputError(f"the encoder {name!r} of this lexicon is not here: set POLYSEMA_ENCODER to its folder")
+        encoder = Encoder.load(name, layers=lexicon.metadata["encoder"].get("layers", "last"))
+    found = Contextual(encoder, np.asarray(lexicon.arrays["layer_means"]))
+    lexicon.__dict__["_contextual"] = found
+    return found
+
+
+def encoder_name(lexicon: Lexicon) -> str | None:
+    """The name or folder of the encoder that a lexicon was made with; None for all others."""
+    facts = lexicon.metadata.get("encoder")
+    if not isinstance(facts, dict) or "layer_means" not in lexicon.arrays:
+        return None
+    return os.environ.get("POLYSEMA_ENCODER") or str(facts.get("name", ""))
+
+
+def is_offered(lexicon: Lexicon) -> bool:
+    """Whether a lexicon has contextual meanings, and its encoder seems to be at hand."""
+    name = encoder_name(lexicon)
+    return name is not None and ("_contextual" in lexicon.__dict__ or _may_be_here(name))
+
+
+def _may_be_here(name: str) -> bool:
+    """A folder that is there, or the name of something on the hub."""
+    path = Path(name)
+    return path.is_dir() or not (path.is_absolute() or name.startswith("."))
+
+
+def compose_in_context(
+    lexicon: Lexicon, tree: Tree, text: str | None = None, left_out: Sequence[LeftOut] = ()
+) -> Composition:
+    """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
+
+    Args:
+        text: the sentence; by default the one that :func:`as_sentence` makes of the tree.
+    """
+    spans: dict[int, Span] = {}
+    if text is None:
+        text, spans = as_sentence(tree)
+    words = leaves(tree)
+    targets = [spans.get(leaf.position) or find_word(text, leaf.word) for leaf in words]
+    stack = contextual(lexicon).matrices([text] * len(words), targets)
+    of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
+    meanings: dict[int, Meaning] = {id(node): of_leaf[head(node)] for node in postorder(tree)}
+    return Composition.of(tree, CONTEXTUAL, meanings, left_out)
+
+
+def sense_evidence(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+    """⟨v_k|ρ|v_k⟩ of each sense v_k of a word: how much of it is in the word as this sentence means it, (k,).
+
+    ρ is the mixture of the word's vectors over the carriers, at the layers and through the projection that made the
+    lexicon. With the senses' weights p_k, P(sense k | sentence) ∝ p_k ⟨v_k|ρ|v_k⟩.
+    """
+    reader = contextual(lexicon)
+    layers = reader.encoder.layers
+    vectors = reader._vectors([sentence], [word], layers)[0].mean(axis=1)
+    reduced = (vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]
+    rho = DensityMatrix((reduced / np.linalg.norm(reduced, axis=-1, keepdims=True)).T)
+    _, senses = lexicon.sense_vectors(word)
+    return np.asarray(((senses @ rho.factor) ** 2).sum(axis=-1))
