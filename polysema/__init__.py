@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
     from polysema.composition.trees import parse_brackets as parse_brackets
+    from polysema.contexts.context2dm import context2dm as context2dm
     from polysema.corpus.build import build_corpus as build_corpus
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from polysema.drawing.entropy_tree import entropy_tree as entropy_tree
     from polysema.drawing.heat_map import heat_map as heat_map
     from polysema.drawing.senses_plane import senses_plane as senses_plane
+    from polysema.encoders.bert2dm import bert2dm as bert2dm
+    from polysema.encoders.contextual import Contextual as Contextual
+    from polysema.encoders.huggingface import Encoder as Encoder
     from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.evaluate import Evaluation as Evaluation
@@ -78,6 +82,11 @@ _WHERE = {
     "k_e": "polysema.measures",
     # a vocabulary with its density matrices
     "Lexicon": "polysema.lexicon",
+    # matrices from contexts and from encoders
+    "context2dm": "polysema.contexts.context2dm",
+    "bert2dm": "polysema.encoders.bert2dm",
+    "Encoder": "polysema.encoders.huggingface",
+    "Contextual": "polysema.encoders.contextual",
     "Ensemble": "polysema.ensemble",
     "load": "polysema.storage",
     # composition

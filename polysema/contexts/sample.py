@@ -157,4 +157,4 @@ def _ranges(starts: Ids, ends: Ids) -> Ids:
     """All whole numbers of the ranges start … end, one range after the other."""
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths))

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 FUNCTION_WORDS = {
     "articles and determiners": "a an the this that these those each every either neither some any no all both such "
     "another other others same own many much several more most enough",
-    "pronouns": "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she "
-    "her hers herself it its itself they them their theirs themselves one ones oneself someone somebody something "
+    "pronouns": "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself "
+    "she her hers herself it its itself they them their theirs themselves one ones oneself someone somebody something "
     "anyone anybody anything everyone everybody everything nobody nothing none who whom whose which what whoever "
     "whatever whichever",
-    "auxiliaries": "am is are was were be been being have has had having do does did doing done will would shall should "
-    "can could may might must ought cannot",
-    "prepositions": "of in on at by for with without within from to into onto upon about above below under over between "
-    "among amongst through throughout during before after since until till against toward towards across behind beside "
-    "besides beyond near off out up down along around via per than as",
+    "auxiliaries": "am is are was were be been being have has had having do does did doing done will would shall "
+    "should can could may might must ought cannot",
+    "prepositions": "of in on at by for with without within from to into onto upon about above below under over "
+    "between among amongst through throughout during before after since until till against toward towards across "
+    "behind beside besides beyond near off out up down along around via per than as",
     "conjunctions": "and or but nor so yet if unless although though because while whereas whether",
     "adverbs": "not only also too very just even then there here when where why how again once ever never always often "
     "still already however therefore thus hence else rather quite almost now",

@@ -2,8 +2,8 @@
 
     ρ_w ∝ Σᵢ Vᵀ(xᵢ − μ)(xᵢ − μ)ᵀV  over the occurrences i of w
 
-with xᵢ (d,) the encoder's vector of the occurrence and V (d, n) the projection of PCA, or of SVD with μ = 0. V needs all
-vectors, so these are read twice: from a file on disk where they fit, else by running the encoder again. Clustered,
+with xᵢ (d,) the encoder's vector of the occurrence and V (d, n) the projection of PCA, or of SVD with μ = 0. V needs
+all vectors, so these are read twice: from a file on disk where they fit, else by running the encoder again. Clustered,
 the centroids of k-means on a word's vectors (k of the best silhouette) take the place of the occurrences, also in V.
 
 Memory does not grow with the text: d² numbers for V, n(n + 1)/2 a word for the sums, a batch of sentences.
@@ -170,8 +170,8 @@ def bert2dm(
 @contextmanager
 def _folder(state: str | Path | None) -> Iterator[Path]:
     if state is None:
-        with TemporaryDirectory(prefix="polysema-") as folder:
-            yield Path(folder)
+        with TemporaryDirectory(prefix="polysema-") as temporary:
+            yield Path(temporary)
         return
     folder = Path(state)
     if not folder.parent.is_dir():
@@ -488,7 +488,7 @@ class _Run:
         return self._table
 
     def _rows(self, positions: Ids) -> Ids:
-        return self.sample.rows[np.asarray(self.sample.corpus.tokens[positions])]
+        return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
 
 
 def _size(count: float) -> str:

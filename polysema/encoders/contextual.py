@@ -2,9 +2,9 @@
 
     ρ = 1/(|L| |C|) Σ_{l ∈ L, c ∈ C} u_lc u_lcᵀ ,   u_lc = (x_lc − μ_l) / ‖x_lc − μ_l‖
 
-with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), and μ_l
-the mean vector of that layer over a corpus. The mixture says what layers and carriers agree on; its entropy, how much
-they do not.
+with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), and
+μ_l the mean vector of that layer over a corpus. The mixture says what layers and carriers agree on; its entropy, how
+much they do not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Second moments that accumulate while vectors stream by, and the projection that follows from them.
 
-The principal axes of N stacked vectors X (N, d) are the eigenvectors of XᵀX, a d×d matrix that is a sum over the vectors.
+The principal axes of N stacked vectors X (N, d) are the eigenvectors of XᵀX, a d×d matrix that is a sum over vectors.
 So the projection of PCA and of the truncated SVD needs no more memory for a hundred million vectors than for one.
 """
 

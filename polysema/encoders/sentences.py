@@ -91,7 +91,9 @@ def is_plural(noun: str) -> bool:
     >>> is_plural("children"), is_plural("people"), is_plural("glass")
     (True, True, False)
     """
-    return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get("NOUN", (noun,))
+    return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get(
+        "NOUN", (noun,)
+    )
 
 
 def find_word(sentence: str, word: str) -> Span:

@@ -62,11 +62,11 @@ def k_means(points: Any, squared: Any, k: Any, key: Any, iterations: Any, labels
         if c > 0:
             total = nearest.sum()
             share = np.float64(mixed(key + np.uint64(c) * GOLDEN) >> np.uint64(11)) / 2.0**53 * total
-            chosen = count - 1
+            chosen = np.int64(count - 1)
             for i in range(count):
                 share -= nearest[i]
                 if share < 0.0:
-                    chosen = i
+                    chosen = np.int64(i)
                     break
         centroids[c] = points[chosen]
         for i in range(count):

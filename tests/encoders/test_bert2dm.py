@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("transformers")
 pytest.importorskip("torch")
-decomposition = pytest.importorskip("sklearn.decomposition")
+pytest.importorskip("sklearn")
 
 from polysema.contexts.stop_words import STOP_WORDS
 from polysema.encoders import bert2dm as module
@@ -53,6 +53,8 @@ def stacked(corpus, encoder):
 @pytest.mark.parametrize("reduction", ["pca", "svd"])
 @pytest.mark.parametrize("store", ["disk", "again"])
 def test_streaming_equals_scikit_learn_on_the_stacked_vectors(corpus, encoder, stacked, reduction, store):
+    from sklearn import decomposition
+
     words, vectors = stacked
     if reduction == "pca":
         reduced = decomposition.PCA(5, svd_solver="full").fit_transform(vectors)
@@ -122,15 +124,24 @@ def stop_after(calls, stage):
     return progress
 
 
-@pytest.mark.parametrize(("cluster", "store", "stage"), [(False, "disk", "encoding"), (False, "again", "reducing"), (True, "disk", "encoding")])
+@pytest.mark.parametrize(
+    ("cluster", "store", "stage"),
+    [(False, "disk", "encoding"), (False, "again", "reducing"), (True, "disk", "encoding")],
+)
 def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, cluster, store, stage):
     settings = {"dim": 5, "cluster": cluster, "store": store, "occurrences": 20}
     whole = bert2dm(corpus, encoder, **settings)
     with pytest.raises(Stopped):
-        bert2dm(corpus, encoder, state=tmp_path / "state", checkpoint_seconds=0, progress=stop_after(10, stage), **settings)
+        bert2dm(
+            corpus, encoder, state=tmp_path / "state", checkpoint_seconds=0, progress=stop_after(10, stage), **settings
+        )
     begun = []
     resumed = bert2dm(
-        corpus, encoder, state=tmp_path / "state", progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None, **settings
+        corpus,
+        encoder,
+        state=tmp_path / "state",
+        progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None,
+        **settings,
     )
     assert begun[0] > 200  # it did not start afresh
     np.testing.assert_array_equal(resumed.factors, whole.factors)
@@ -140,7 +151,14 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
 def test_another_variant_reuses_the_encoding(tmp_path, corpus, encoder):
     bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
     stages = set()
-    again = bert2dm(corpus, encoder, dim=3, reduction="pca", state=tmp_path / "state", progress=lambda p: stages.add(p.stage if not p.note else "note"))
+    again = bert2dm(
+        corpus,
+        encoder,
+        dim=3,
+        reduction="pca",
+        state=tmp_path / "state",
+        progress=lambda p: stages.add(p.stage if not p.note else "note"),
+    )
     assert "encoding" not in stages
     np.testing.assert_array_equal(again.factors, bert2dm(corpus, encoder, dim=3, reduction="pca").factors)
     clustered = bert2dm(corpus, encoder, dim=3, cluster=True, state=tmp_path / "state")

@@ -91,7 +91,13 @@ def test_compose_offers_contextual(lexicon, tmp_path):
 def test_evaluation_offers_contextual(lexicon):
     model = LexiconModel(lexicon)
     assert "contextual" in model.methods
-    data = PhrasePairs("x", "subj verb obj", (("family", "run", "hotel"), ("bank", "lend", "money")), (("family", "walk", "hotel"), ("bank", "run", "money")), np.array([1.0, 2.0]))
+    data = PhrasePairs(
+        "x",
+        "subj verb obj",
+        (("family", "run", "hotel"), ("bank", "lend", "money")),
+        (("family", "walk", "hotel"), ("bank", "run", "money")),
+        np.array([1.0, 2.0]),
+    )
     scores = model.phrases(data, "contextual")
     assert scores.similarity.shape == (2,)
     assert (scores.entropy > 0).all()

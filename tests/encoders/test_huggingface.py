@@ -31,10 +31,18 @@ def slow_word_vectors(encoder, words, layers):
         states = encoder.model(**encoded, output_hidden_states=True).hidden_states
     mean = sum(states[layer][0] for layer in layers) / len(layers)
     owners = encoded.word_ids(0)
-    return np.stack([mean[[i for i, owner in enumerate(owners) if owner == w]].mean(0).numpy() for w in range(len(words))])
+    return np.stack(
+        [mean[[i for i, owner in enumerate(owners) if owner == w]].mean(0).numpy() for w in range(len(words))]
+    )
 
 
-SENTENCES = [["the", "family", "run", "hotel"], ["bank"], ["money", "flowing", "walked", "bank", "river"], ["lend"] * 6, ["qqq", "z"]]
+SENTENCES = [
+    ["the", "family", "run", "hotel"],
+    ["bank"],
+    ["money", "flowing", "walked", "bank", "river"],
+    ["lend"] * 6,
+    ["qqq", "z"],
+]
 
 
 @pytest.mark.parametrize("layers", ["last", "1", "0", "1-3", "0,2", "2"])
@@ -76,15 +84,19 @@ def test_long_sentences_are_split_not_dropped(encoder):
 
 def test_a_word_longer_than_the_window_still_has_a_vector(encoder):
     table = encoder.piece_table(["q" * 90, "bank"])
-    found = {int(t): v for b, vs in encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool)) for t, v in zip(b.tokens, vs, strict=True)}
+    found = {
+        int(t): v
+        for b, vs in encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool))
+        for t, v in zip(b.tokens, vs, strict=True)
+    }
     assert set(found) == {0, 1}
 
 
 def test_separate_layers(encoder):
     words = ["bank", "river"]
     table = encoder.piece_table(words)
-    (_, every), = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3], True)
-    (_, mean), = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3])
+    ((_, every),) = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3], True)
+    ((_, mean),) = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3])
     assert every.shape == (2, 3, encoder.width)
     np.testing.assert_allclose(every.mean(1), mean, atol=1e-6)
 
