@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option(
     "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
 )
+@click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
 @json_option
@@ -164,6 +166,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     lexicons of one name, and those trained alike but for the seed, are one row: mean, spread, and their ensemble. A
     set that is not in the data directory is downloaded if there is a network.
     """
+    from polysema.evaluation.comparison import differences
     from polysema.evaluation.entries import evaluate_models
 
     own = ("data", "sets", "pairs", "phrases", "offline")
@@ -174,7 +177,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     with progress_line() as update:
-        entries = evaluate_models(
+        entries: list[Any] = evaluate_models(
             models,
             sets,
             methods=options["methods"] or None,
@@ -185,9 +188,11 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
             progress=lambda name, done, total: update("evaluate", done, total),
         )
     if options["report"]:
-        _write(entries, sets, missing, bootstraps, options)
+        _write(entries, models, sets, missing, bootstraps, options)
+    tests = differences(entries, sets, seed=options["seed"]) if options["compare"] and len(entries) > 1 else []
     if as_json:
-        print_json(_as_json(entries, missing))
+        compared = {"comparisons": [asdict(item) for item in tests]} if options["compare"] else {}
+        print_json(_as_json(entries, missing) | compared)
         return
     for entry in entries:
         for result in [*entry.seeds, *([entry.ensemble] if entry.ensemble else [])]:
@@ -198,6 +203,10 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
                 f"Spearman {number(item.spearman)}; given frequency {number(item.pearson_given_frequency)}, "
                 f"{number(item.spearman_given_frequency)}"
             )
+    if tests:
+        heading(f"better than {tests[0].other}? paired permutation tests, one-sided; corrected for {len(tests)} tests")
+        rows = [(t.model, t.set, t.method, t.test.difference, t.test.items, t.test.p, t.test.adjusted) for t in tests]
+        print_table(rows, ["model", "set", "method", "difference", "items", "p", "corrected"])
     for name, reason in missing.items():
         click.echo(f"{name} is missing: {reason}", err=True)
 
@@ -335,7 +344,14 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
     return name, EncoderModel(encoder, name, methods=("mean",), metadata={"weights": weights, "vectors": vectors})
 
 
-def _write(entries: Any, sets: Any, missing: dict[str, str], bootstraps: int, options: dict[str, Any]) -> None:
+def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
+    """n and m of the first model of density matrices; the paper's where there is none."""
+    return next(((model.n, model.m) for _, model in models if model.kind == "matrices"), (17, 5))
+
+
+def _write(
+    entries: Any, models: Any, sets: Any, missing: dict[str, str], bootstraps: int, options: dict[str, Any]
+) -> None:
     from polysema import __version__
     from polysema.evaluation.report.build import Settings, build_report
     from polysema.evaluation.report.write import write_report
@@ -344,7 +360,12 @@ def _write(entries: Any, sets: Any, missing: dict[str, str], bootstraps: int, op
         key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "noise_draws", "layer")
     }
     configuration = {"polysema": __version__, "bootstraps": bootstraps, **shown}
-    settings = Settings(noise_draws=options["noise_draws"], configuration=configuration, missing=missing)
+    settings = Settings(
+        noise_draws=options["noise_draws"],
+        noise_size=_size(models),
+        configuration=configuration,
+        missing=missing,
+    )
     files = write_report(build_report(entries, sets, settings=settings), options["report"])
     click.echo(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON", err=True)
 
@@ -354,9 +375,9 @@ def _as_json(entries: Any, missing: dict[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for entry in entries:
         ambiguity = [item.to_json() for item in entry.ambiguity] or [None] * len(entry.seeds)
+        distinct = len({result.name for result in entry.seeds}) == len(entry.seeds)
         for index, (result, senses) in enumerate(zip(entry.seeds, ambiguity, strict=True), 1):
-            name = entry.name if len(entry.seeds) == 1 else f"{entry.name} #{index}"
-            found[name] = result.to_json() | {"ambiguity": senses}
+            found[result.name if distinct else f"{result.name} #{index}"] = result.to_json() | {"ambiguity": senses}
         if entry.ensemble:
             found[f"{entry.name}, ensemble"] = entry.ensemble.to_json()
     if len(found) == 1:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import PhrasePairs, WordPairs
 from polysema.evaluation.entries import Entry
+from polysema.evaluation.evaluate import DataSet
 from polysema.evaluation.statistics import PairedTest, paired_test
 
 LEVEL = 0.05
@@ -64,6 +65,46 @@ def compare(
         ]
         found.append(Compared((entry.name, chosen[1]), (owner.name, way), *tests))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a model differs from another on one set, with one method; ``test`` is whether it is better."""
+
+    set: str
+    method: str
+    model: str
+    other: str
+    test: PairedTest
+
+
+def differences(
+    entries: Sequence[Entry], sets: Mapping[str, DataSet], resamples: int = 10_000, seed: int = 0
+) -> list[Difference]:
+    """Test whether each further model is better than the first, set by set and method by method.
+
+    The correction counts all tests that are made.
+    """
+    found = []
+    first = entries[0]
+    for entry in entries[1:]:
+        for name, data in sets.items():
+            if isinstance(data, WordPairs):
+                scores = {"words": [e.best.word_similarity[name].scores for e in (entry, first)]}
+            else:
+                own, other = (e.best.disambiguation[name].methods for e in (entry, first))
+                scores = {method: [own[method].scores, other[method].scores] for method in own if method in other}
+            found += [(name, method, entry.name, data.gold, a, b) for method, (a, b) in scores.items()]
+    return [
+        Difference(
+            name,
+            method,
+            model,
+            first.name,
+            paired_test(g, a, b, comparisons=len(found), resamples=resamples, seed=seed),
+        )
+        for name, method, model, g, a, b in found
+    ]
 
 
 def best(entries: Sequence[Entry], name: str, methods: Sequence[str] | None) -> tuple[Entry, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def evaluate_models(
             if senses and isinstance(model, Lexicon) and model.kind == "matrices":
                 ambiguity += _correlated(model, senses)
             done += 1
-        name = models[group[0]][0]
+        name = _common_name([models[index][0] for index in group])
         ensemble = None
         if len(group) > 1:
             members = [as_model(models[index][1], name, unknown_words) for index in group]
@@ -132,6 +133,14 @@ def _evaluated(
     scored = as_model(model, name, unknown_words)
     chosen = None if methods is None else [method for method in scored.methods if method in methods]
     return evaluate(scored, sets, methods=chosen, unknown_words=unknown_words, bootstraps=bootstraps, seed=seed)
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """What names have in common at their beginning, without a number or a sign at its end; else the first of them."""
+    if len(set(names)) == 1:
+        return names[0]
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same).rstrip("0123456789 -_.#=") or names[0]
 
 
 def _correlated(model: Lexicon, senses: str) -> list[AmbiguityCorrelation]:

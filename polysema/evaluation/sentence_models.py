@@ -4,7 +4,7 @@ They read full sentences (*The family runs the hotel.*); a method is the way the
 
 - ``cls``: the vector of the first piece, as the paper takes it from BERT,
 - ``mean``: the mean over all pieces; of InferSent, its own pooling,
-- ``target``: the vector of the verb itself inside the sentence, at a chosen layer.
+- ``target``: the vector of the verb itself inside the sentence, at a chosen layer; none where a pattern has no verb.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.models import Array, Kind, PhraseScores
 from polysema.vectors import Vector, cosine
@@ -73,7 +73,7 @@ class EncoderModel:
         texts = [data.sentence(phrase) for phrase in distinct]
         if method == "target":
             if "verb" not in data.roles:
-                raise InputError(f"{data.name}: the pattern {data.pattern!r} has no verb whose vector could be taken")
+                return PhraseScores(np.full(len(data), np.nan))
             verb = data.roles.index("verb")
             vectors = self.encoder.words(texts, [phrase[verb] for phrase in distinct], self.layer)
         else:

@@ -15,7 +15,7 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation import published
 from polysema.evaluation.comparison import compare
 from polysema.evaluation.datasets import PhrasePairs, WordPairs
-from polysema.evaluation.entries import Skipped, evaluate_models, grouped
+from polysema.evaluation.entries import Skipped, _common_name, evaluate_models, grouped
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.noise import noise_floor
 from polysema.evaluation.protocol import figures
@@ -71,6 +71,7 @@ def test_models_trained_alike_but_for_the_seed_are_seeds():
 
     assert grouped(["a", "b", "c", "d"], [trained(1), trained(2), trained(3, 20), {}]) == [[0, 1], [2], [3]]
     assert grouped(["a", "a", "b"], [{}, {}, {}]) == [[0, 1], [2]]
+    assert [_common_name(n) for n in (["ms-1", "ms-2"], ["a", "b"], ["x1", "x1"])] == ["ms", "a", "x1"]
 
 
 def test_the_paired_comparison(entries, toy):
@@ -225,6 +226,13 @@ def test_the_command_on_own_sets(files, capsys):
     found = json.loads(capsys.readouterr().out)["models"]
     assert list(found) == ["A #1", "A #2", "A, ensemble"]
     assert set(found["A #1"]["disambiguation"]["mine"]) == {"add", "verb", "covered", "total"}
+    other = [str(files / "good"), f"B={files / 'good'}", "--compare"]
+    assert main(["evaluate", *other, *own, "--json"]) == 0
+    tests = json.loads(capsys.readouterr().out)["comparisons"]
+    assert len(tests) == 11
+    assert all(item["test"]["p"] == 1.0 for item in tests)  # a model is not better than itself
+    assert main(["evaluate", *other, *own]) == 0
+    assert "better than good?" in capsys.readouterr().out
     report = ["--report", str(files / "out"), "--noise-draws", "2"]
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
     assert "phaser" in capsys.readouterr().out
