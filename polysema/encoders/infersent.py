@@ -87,7 +87,7 @@ class InferSent:
             found[batch] = states.max(dim=1).values.numpy()
         return found
 
-    def words(self, sentences: Sequence[str], targets: Sequence[str], layer: Any = None) -> NDArray[np.float32]:
+    def words(self, sentences: Sequence[str], targets: Sequence[Any], layer: Any = None) -> NDArray[np.float32]:
         """InferSent compares sentences, not words in them: an error that says so."""
         raise InputError("InferSent gives vectors of sentences only")
 

@@ -117,7 +117,7 @@ def test_as_a_model(weights, vectors):
             "dog run": "The dog runs.",
             "dog move": "The dog moves.",
             "home run": "home runs .",
-            "home move": "home",
+            "home move": "home moves",
         },
     )
     encoder = InferSent(weights, vectors)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.evaluate import evaluate
+from polysema.evaluation.records import DISAMBIGUATION
+from polysema.evaluation.sentence_models import EncoderModel, word_span
+
+
+class Letters:
+    """An encoder that counts letters: of the sentence, of its first word, or of a word in it."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def sentences(self, texts, pooling):
+        self.read += texts
+        return np.array([self._count(text if pooling == "mean" else text.split()[0]) for text in texts])
+
+    def words(self, sentences, targets, layer=None):
+        scale = 1.0 if layer is None else float(layer)
+        return scale * np.array([self._count(s[slice(*span)]) for s, span in zip(sentences, targets, strict=True)])
+
+    def _count(self, text):
+        return np.array([text.lower().count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"])
+
+
+@pytest.fixture
+def toy():
+    return PhrasePairs(
+        "toy",
+        "subj verb obj",
+        (("family", "run", "hotel"), ("family", "run", "hotel")),
+        (("family", "operate", "hotel"), ("family", "move", "hotel")),
+        np.array([6.0, 1.0]),
+        sentences={
+            "family run hotel": "The family runs the hotel.",
+            "family move hotel": "The family moves the hotel.",
+        },
+    )
+
+
+def test_full_sentences_are_read_once(toy):
+    encoder = Letters()
+    model = EncoderModel(encoder)
+    found = model.phrases(toy, "mean")
+    assert encoder.read == ["The family runs the hotel.", "family operate hotel", "The family moves the hotel."]
+    a, b = (encoder._count(text) for text in encoder.read[:2])
+    assert found.similarity[0] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)))
+    assert found.entropy is None
+
+
+def test_the_verbs_own_vector(toy):
+    encoder = Letters()
+    found = EncoderModel(encoder, layer="3").phrases(toy, "target")
+    a, b = encoder._count("runs"), encoder._count("moves")
+    assert found.similarity[1] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)))
+    nouns = PhrasePairs("n", "adj noun", (("old", "car"),), (("new", "car"),), np.ones(1))
+    assert np.isnan(EncoderModel(encoder).phrases(nouns, "target").similarity).all()
+
+
+def test_as_any_model(toy):
+    found = evaluate(EncoderModel(Letters(), "letters"), {"toy": toy}).disambiguation["toy"]
+    assert list(found.methods) == ["cls", "mean", "target"]
+    assert (found.covered, found.total) == (2, 2)
+    assert np.isnan(EncoderModel(Letters()).words([("a", "b")])).all()
+    with pytest.raises(InputError, match="no word 2"):
+        word_span("The dog", 1, "run")
+    with pytest.raises(UnknownChoiceError, match="cls, mean or target"):
+        EncoderModel(Letters()).phrases(toy, "max")
+
+
+@pytest.mark.parametrize("name", DISAMBIGUATION)
+def test_every_verb_of_the_sets_is_found(name, sets):
+    items = sets[name]
+    verb = items.roles.index("verb")
+    for phrase in {*items.first, *items.second}:
+        text = items.sentence(phrase)
+        found = text[slice(*word_span(text, verb, phrase[verb]))]
+        assert found.startswith(phrase[verb][:2]), (phrase, text)
+        assert (" over" in found) == ("-over" in phrase[verb])
