@@ -63,6 +63,13 @@ class DensityMatrix:
         return rho
 
     @classmethod
+    def of_unit_factors(cls, parts: Sequence[NDArray[np.float64]], name: str = "") -> DensityMatrix:
+        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not looked at again."""
+        rho = cls.__new__(cls)
+        rho.parts, rho.name = tuple(parts), name
+        return rho
+
+    @classmethod
     def mixture(cls, weights: ArrayLike, vectors: ArrayLike, name: str = "") -> DensityMatrix:
         """Σᵢ pᵢ vᵢ vᵢᵀ with pᵢ the weights (scaled to sum to one) and vᵢ the rows of ``vectors``, each made unit."""
         p = np.asarray(weights, dtype=np.float64)
@@ -115,10 +122,8 @@ class DensityMatrix:
         """Matrices of the stack."""
         if not self.shape:
             raise IndexError(f"{_called(self.name)}this is a single density matrix, not a stack")
-        chosen = DensityMatrix.__new__(DensityMatrix)
-        chosen.parts = tuple(np.broadcast_to(part, self.shape + part.shape[-2:])[index] for part in self.parts)
-        chosen.name = self.name
-        return chosen
+        parts = [np.broadcast_to(part, self.shape + part.shape[-2:])[index] for part in self.parts]
+        return DensityMatrix.of_unit_factors(parts, self.name)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -65,10 +65,11 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace:
         if trace or node is tree:
             parts = []
             for part in method.parts(state):
-                part, nonzero, of_part = _normalised(part, matrices)
-                valid, log_trace = valid & nonzero, log_trace + of_part
+                if part is not state.core:  # else it is normalised already
+                    part, nonzero, of_part = _normalised(part, matrices)
+                    valid, log_trace = valid & nonzero, log_trace + of_part
                 parts.append(part)
-            meaning = DensityMatrix.product(parts) if matrices else Vector.product(parts)
+            meaning = DensityMatrix.of_unit_factors(parts) if matrices else Vector.product(parts)
             results.append(Folded(node, meaning, valid, log_trace))
     return results
 
@@ -81,7 +82,7 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_],
     The operands have unit norm, so what rounding leaves of an exact zero is below n·ε. Vectors keep their length.
     """
     axes = (-2, -1) if matrices else (-1,)
-    norm = np.linalg.norm(array, axis=axes, keepdims=True)
+    norm = np.sqrt((array * array).sum(axis=axes, keepdims=True))
     floor = 4 * array.shape[-2] * EPS if matrices else 0.0
     valid = np.asarray(norm > floor)
     if matrices:

@@ -147,6 +147,7 @@ def test_the_lexicon_composes_sentences(lexicon: Lexicon):
     assert phrase.entropy == pytest.approx(lexicon.compose("((old family) (likes cars))").entropy)
     assert dict(phrase.left_out)["Antarctica"] == "not in the lexicon"
     assert "left out: The (determiner)" in str(phrase)
+    assert str(lexicon.compose("The old family (Bob) likes cars.").tree) == "(((old family) bob~) (likes cars))"
     assert lexicon.similarity("old cars", "(old cars)") == pytest.approx(1)
     first, second, third = lexicon.compose_all(["Bob likes cars.", "It is.", "(old cars)"])
     assert (first.phrase, isinstance(second, InputError), third.phrase) == ("bob likes cars", True, "old cars")
