@@ -4,8 +4,8 @@
 
 Both give the last layer's vector of every content word, its pieces averaged. The plain loop takes the sentences as they
 come: tokenises, pads and reads a batch, copies the states to NumPy, averages by word. CORPUS is a folder of ``polysema
-corpus build``; ENCODER a folder or a name. Each run is a process of its own; the figures are the medians, with the least
-and the largest, and the largest difference of any number between the two.
+corpus build``; ENCODER a folder or a name. Each run is a process of its own; the figures are the medians, with the
+least and the largest, and the largest difference of any number between the two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ PLAIN = (
     COMMON
     + """
 rows = sample.rows
-sentences = [np.asarray(corpus.tokens[corpus.sentences[s] : corpus.sentences[s + 1]]) for s in sample.sentences.tolist()]
+bounds = [(corpus.sentences[s], corpus.sentences[s + 1]) for s in sample.sentences.tolist()]
+sentences = [np.asarray(corpus.tokens[first:last]) for first, last in bounds]
 texts = [[corpus.vocabulary.words[i] for i in sentence] for sentence in sentences]
 total, words, started = np.zeros(encoder.width), 0, time.perf_counter()
 for first in range(0, len(texts), encoder.batch_size):
@@ -90,7 +91,8 @@ def main() -> None:
     a, b = (timing.runs[0]["sum"] for timing in timings.values())
     largest = max(abs(x) for x in a)
     print(f"\nsums of all vectors differ by {max(abs(x - y) for x, y in zip(a, b, strict=True)) / largest:.1e}")
-    print(f"{arguments['batch_size']} sentences a batch, {arguments['threads']} threads; {machine('torch', 'transformers')}")
+    print(f"{arguments['batch_size']} sentences a batch, {arguments['threads']} threads")
+    print(machine("torch", "transformers"))
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ def compose(
     if len(results) == 1 and isinstance(results[0], PolysemaError):
         raise results[0]
     items = [None if isinstance(item, PolysemaError) else item for item in results]
-    near = [model.neighbours(x, top, COMMON) if x is not None and len(x.meaning.parts) == 1 else [] for x in items]
+    near = [model.neighbours(x, top, COMMON) if x is not None and x.meaning.n == model.n else [] for x in items]
     if as_json:
         print_json([_composed(text, item, some) for text, item, some in zip(asked, results, near, strict=True)])
     else:

@@ -15,6 +15,9 @@ import click
 from polysema.cli.corpora import read_words
 from polysema.cli.output import json_option, print_json
 from polysema.cli.progress import progress_line
+from polysema.contexts.progress import Progress as ContextProgress
+from polysema.encoders.bert2dm import STORES, WEIGHTS
+from polysema.encoders.moments import REDUCTIONS
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.storage import load
 from polysema.training.models import DEVICES, MODELS, train
@@ -61,6 +64,34 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_CONTEXT_HELP = {
+    "vectors": (str, "context2dm: a lexicon of vectors, else word2vec is trained first."),
+    "encoder": (str, "bert2dm: the encoder, a folder or a name on the hub."),
+    "layers": (str, "bert2dm: last, all, a number, 3-11 or 1,2,6: their mean is taken.  [default: last]"),
+    "precision": (str, "bert2dm: float32, float16 or bfloat16.  [default: float16 on a GPU]"),
+    "batch_size": (int, "bert2dm: sentences in a batch.  [default: 32, 512 on a GPU]"),
+    "reduction": (str, f"bert2dm: {' or '.join(REDUCTIONS)}.  [default: svd]"),
+    "cluster": (bool, "bert2dm: cluster a word's vectors first."),
+    "rank": (int, "bert2dm: columns of a factor to keep.  [default: dim]"),
+    "store": (str, f"bert2dm: where vectors are between two passes: {', '.join(STORES)}.  [default: auto]"),
+    "occurrences": (int, "context2dm, bert2dm: how many of a word's are clustered at most.  [default: 200, 100]"),
+    "weights": (str, f"context2dm, bert2dm: what a cluster counts: {' or '.join(WEIGHTS)}.  [default: even]"),
+    "words": (int, "context2dm, bert2dm: read about so many words of the text.  [default: all]"),
+    "stop_words": (bool, "context2dm, bert2dm: matrices for function words too."),
+}
+
+
+def _context_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of context2dm and bert2dm that the others do not have."""
+    for name, (kind, text) in reversed(_CONTEXT_HELP.items()):
+        flag = "--" + name.replace("_", "-")
+        shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind}
+        if kind is str:
+            shape["metavar"] = "NAME"
+        command = click.option(flag, default=None, help=text, **shape)(command)
+    return command
+
+
 @click.command("train")
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="LEXICON", help="The folder to write.")
@@ -74,6 +105,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to train whatever their count.")
 @click.option("--start", default=None, metavar="LEXICON", help="Go on from a trained lexicon, on new text.")
 @_options
+@_context_options
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
 @click.option("--device", default=None, metavar="NAME", help=f"{' or '.join(DEVICES)}.  [default: cpu]")
 @click.option("--checkpoint-minutes", default=10.0, show_default=True, help="How often the state is written.")
@@ -99,6 +131,8 @@ def train_command(
       polysema train wiki.corpus -o wiki --dim 17 --senses 5 --min-count 50 --subsample 1e-5 --epochs 4
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
+      polysema train wiki.corpus -o contexts --model context2dm
+      polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
     the same result, as it does after a crash. A seed gives the same numbers whatever the number of threads.
@@ -115,6 +149,11 @@ def train_command(
     with progress_line("speed", "loss", "rate") as update:
 
         def show(at: Any) -> None:
+            if isinstance(at, ContextProgress):
+                if at.note:
+                    click.echo(at.note, err=True)
+                update(at.stage, at.done, at.total, speed=f"{at.speed:,.0f} words/s" if at.speed else "")
+                return
             update(
                 f"epoch {at.epoch} of {at.epochs}" if at.epochs > 1 else "training",
                 at.words,
@@ -163,7 +202,7 @@ def _config(path: Path | None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a readable TOML file: {error}") from None
     table = content.get("train", content)
-    known = {field.name for field in dataclasses.fields(Options)} | {"preset", "threads", "device"}
+    known = {field.name for field in dataclasses.fields(Options)} | {"preset", "threads", "device", *_CONTEXT_HELP}
     for name in table:
         if name.replace("-", "_") not in known:
             raise UnknownChoiceError(f"option in {path}", name, sorted(known))

@@ -76,6 +76,18 @@ def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) 
     return train(job, options)
 
 
+def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+    from polysema.training.contexts import train_context2dm
+
+    return train_context2dm(job, preset, options)
+
+
+def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+    from polysema.training.contexts import train_bert2dm
+
+    return train_bert2dm(job, preset, options)
+
+
 MODELS: dict[str, Model] = {
     item.name: item
     for item in (
@@ -84,6 +96,8 @@ MODELS: dict[str, Model] = {
         Model("word2vec", "vectors: skip-gram or CBOW with negative sampling", _negative_sampling),
         Model("glove", "vectors: GloVe, from co-occurrence counts", _glove),
         Model("fasttext", "vectors: FastText, by gensim", _fasttext),
+        Model("context2dm", "density matrices of clustered contexts, on word vectors", _context2dm),
+        Model("bert2dm", "density matrices of an encoder's vectors", _bert2dm),
     )
 }
 
@@ -114,11 +128,12 @@ def train(
         state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
             bits as if it had never stopped. Delete it when the lexicon is saved.
         threads: how many; by default one per core.
-        device: ``cpu``, or ``cuda`` for a graphics card (Word2DM, multi-sense Word2DM and word2vec).
+        device: ``cpu``, or ``cuda`` for a graphics card (Word2DM, multi-sense Word2DM, word2vec and BERT2DM).
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
-        options: see :class:`polysema.training.options.Options`.
+        options: see :class:`polysema.training.options.Options`; for context2dm and bert2dm,
+            :mod:`polysema.training.contexts`.
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
     >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+import polysema as ps
+from polysema.cli import main
+from polysema.errors import MissingExtraError
+
+pytest.importorskip("transformers")
+pytest.importorskip("sklearn")
+
+from polysema.encoders import bert2dm as module
+from tests.encoders.tiny import make_corpus, make_encoder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(module, "MEAN_SENTENCES", 16)
+
+
+def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
+    out = tmp_path / "bert"
+    arguments = ["train", str(corpus.path), "-o", str(out), "--model", "bert2dm", "--encoder", str(encoder)]
+    assert (
+        main([*arguments, "--dim", "4", "--layers", "1-2", "--reduction", "pca", "--cluster", "--occurrences", "10"])
+        == 0
+    )
+    assert "of vectors on disk" in capsys.readouterr().err
+    lexicon = ps.load(out)
+    assert lexicon.n == 4
+    assert lexicon.metadata["encoder"]["layers"] == "1,2"
+    assert lexicon.metadata["training"]["config"]["reduction"] == "pca"
+    assert not (tmp_path / "bert.training").exists()
+    assert main(["compose", "(family (run hotel))", "-m", "contextual", "-l", str(out)]) == 0
+    assert main(["disambiguate", "bank", "The bank lends money.", "-m", "contextual", "-l", str(out)]) == 0
+
+
+def test_context2dm_by_the_command(corpus, tmp_path):
+    out = tmp_path / "contexts"
+    arguments = [
+        "train",
+        str(corpus.path),
+        "-o",
+        str(out),
+        "--model",
+        "context2dm",
+        "--min-count",
+        "1",
+        "--threads",
+        "1",
+    ]
+    assert main([*arguments, "--dim", "4"]) == 0
+    assert ps.load(out).n == 4
+    assert (
+        main(
+            [
+                "train",
+                str(corpus.path),
+                "-o",
+                str(tmp_path / "w2v"),
+                "--model",
+                "word2vec",
+                "--dim",
+                "6",
+                "--epochs",
+                "1",
+                "--min-count",
+                "1",
+            ]
+        )
+        == 0
+    )
+    assert main([*arguments, "--vectors", str(tmp_path / "w2v"), "--force"]) == 0
+    assert ps.load(out).n == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "bert2dm"], "--encoder"),
+        (["--model", "bert2dm", "--encoder", "{encoder}", "--negatives", "3"], "unknown option of bert2dm 'negatives'"),
+        (["--model", "bert2dm", "--encoder", "{encoder}", "--reduction", "ica"], "choose pca or svd"),
+        (["--model", "bert2dm", "--encoder", "{encoder}", "--layers", "9"], "layers 0 to 3"),
+        (["--model", "context2dm", "--weights", "odd"], "choose even or size"),
+        (["--model", "context2dm", "--encoder", "x"], "unknown option of context2dm"),
+        (["--encoder", "x"], "unknown option"),
+    ],
+)
+def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):
+    filled = [argument.format(encoder=encoder) for argument in arguments]
+    assert main(["train", str(corpus.path), "-o", str(tmp_path / "x"), *filled]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra", "settings"),
+    [
+        ("transformers", "encoders", {"model": "bert2dm", "encoder": "x"}),
+        ("sklearn", "cluster", {"model": "context2dm"}),
+    ],
+)
+def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, settings):
+    real = builtins.__import__
+
+    def without(name, *rest, **named):
+        if name.split(".")[0] == missing:
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=rf"polysema\[{extra}\]"):
+        ps.train(corpus, **settings)
