@@ -113,3 +113,12 @@ COPULA = "be"
 
 IN_TURN = ("amod", "advmod")
 """Modifiers that, joined by *and*, each act in turn: a *small and cheap* hotel is both. Joined by *or* they mix."""
+
+
+def rules_table() -> str:
+    """The table in Markdown, as ``docs/parsing.md`` shows it."""
+    lines = ["| label | part | step | what | example |", "|---|---|---|---|---|"]
+    for label, rule in RULES.items():
+        step = str(rule.step) if rule.part != "falls away" else ""
+        lines.append(f"| `{label}` | {rule.part} | {step} | {rule.what} | {rule.example} |")
+    return "\n".join(lines)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from polysema import Lexicon, parse_sentence, parse_sentences
 from polysema.composition.trees import Leaf, from_pattern, leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing import sentences as module
-from polysema.parsing.rules import FUNCTION_WORDS, RULES
+from polysema.parsing.rules import FUNCTION_WORDS, RULES, rules_table
 
 try:
     module.parser()
@@ -151,6 +152,15 @@ def test_the_lexicon_composes_sentences(lexicon: Lexicon):
     assert lexicon.similarity("old cars", "(old cars)") == pytest.approx(1)
     first, second, third = lexicon.compose_all(["Bob likes cars.", "It is.", "(old cars)"])
     assert (first.phrase, isinstance(second, InputError), third.phrase) == ("bob likes cars", True, "old cars")
+
+
+def test_the_documentation_shows_the_table():
+    text = (Path(__file__).parents[2] / "docs" / "parsing.md").read_text(encoding="utf-8")
+    assert rules_table() in text
+    assert f"{_NUMBERS[len(SENTENCES)]} hand-written sentences" in text
+
+
+_NUMBERS = {40: "Forty"}
 
 
 def test_every_label_of_the_model_has_a_rule():
