@@ -60,7 +60,8 @@ def configuration(metadata: Mapping[str, Any]) -> str:
     training = metadata.get("training")
     if not isinstance(training, Mapping) or not training.get("model"):
         return ""
-    chosen = {key: value for key, value in training.items() if key != "seed"}
+    flat = {**training, **training.get("config", {})}
+    chosen = {key: value for key, value in flat.items() if key not in ("seed", "config")}
     return json.dumps([chosen, metadata.get("corpus")], sort_keys=True, default=str)
 
 

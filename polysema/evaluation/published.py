@@ -153,12 +153,13 @@ def row_of(metadata: Mapping[str, Any]) -> str | None:
     training = metadata.get("training")
     if not isinstance(training, Mapping):
         return None
+    config = training.get("config", training)
     name = plain(training.get("model"))
     if name == "msword2dm":
-        row = f"MS-Word2DM {str(training.get('select', 'cosine'))[:3]} {training.get('senses')}"
+        row = f"MS-Word2DM {str(config.get('select', 'cosine'))[:3]} {config.get('senses')}"
     elif name == "bert2dm":
-        cluster = " + cluster" if training.get("cluster") else ""
-        row = f"BERT2DM {str(training.get('reduction', 'pca')).upper()}{cluster}"
+        cluster = " + cluster" if config.get("cluster") else ""
+        row = f"BERT2DM {str(config.get('reduction', 'pca')).upper()}{cluster}"
     else:
         row = next((row for row in WORD_SIMILARITY if plain(row) == name), "")
     return row if row in WORD_SIMILARITY else None

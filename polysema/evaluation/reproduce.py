@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from polysema.atomic import atomic_file
+from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.readers import find_sources, read_blocks
@@ -27,6 +28,7 @@ from polysema.evaluation.evaluate import DataSet
 from polysema.evaluation.models import Model
 from polysema.evaluation.report.build import Settings, build_report
 from polysema.evaluation.report.write import write_report
+from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
 from polysema.lexicon import Lexicon
 from polysema.storage import load
@@ -34,7 +36,7 @@ from polysema.storage import load
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
 _SEEDED = ("ms-word2dm", "word2dm")
-_ON_DEVICES = ("ms-word2dm", "word2dm", "word2vec", "bert2dm")
+_ON_DEVICES = ("ms-word2dm", "word2dm", "word2vec")
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,13 @@ def reproduce(plan: Plan, say: Callable[[str], None] = lambda line: None, progre
             reason = " ".join(str(error).split())
             say(f"{variant.row}: left out: {reason}")
             skipped.append(Skipped(variant.row, reason))
+    shutil.rmtree(plan.folder / "models" / "bert2dm.training", ignore_errors=True)
     models += plan.extra
     if not models:
         raise InputError(f"no model could be trained: {skipped[0].reason}" if skipped else "there is no model to train")
     say("evaluating")
-    entries = evaluate_models(models, plan.sets, bootstraps=plan.preset.bootstraps)
+    methods = (*METHODS, *ENCODER_METHODS)  # not the contextual matrices, which the paper does not have
+    entries = evaluate_models(models, plan.sets, methods=methods, bootstraps=plan.preset.bootstraps)
     return _report(plan, text, entries, [*skipped, *plan.left_out], say)
 
 
@@ -167,17 +171,8 @@ def _trained(
     variant: Variant, plan: Plan, text: Corpus, say: Callable[[str], None], progress: Any
 ) -> Iterator[Lexicon]:
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
-    from polysema.training.models import MODELS, train
-
-    options = options_of(variant, plan.preset)
-    if variant.needs == "encoder":
-        if not plan.encoder:
-            raise InputError("no encoder was named: give one with --encoder")
-        options["encoder"] = plan.encoder
-    if variant.model not in MODELS:
-        raise InputError(f"this installation cannot train {variant.model}")
-    if plan.device != "cpu" and variant.model in _ON_DEVICES:
-        options["device"] = plan.device
+    if variant.needs == "encoder" and not plan.encoder:
+        raise InputError("no encoder was named: give one with --encoder")
     seeds = (plan.seeds or plan.preset.seeds) if variant.model in _SEEDED else 1
     slug = variant.row.lower().replace(" + ", "-").replace(" ", "-")
     for seed in range(1, seeds + 1):
@@ -186,19 +181,55 @@ def _trained(
             where.parent.mkdir(parents=True, exist_ok=True)
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
             state = where.with_name(f"{seed}.training")
-            lexicon = train(
-                text,
-                variant.model,
-                keep=_evaluated(plan.sets) if plan.preset.keep else (),
-                state=state,
-                threads=plan.threads,
-                progress=progress,
-                **options,
-                seed=seed,
-            )
-            lexicon.save(where)
+            options = {**options_of(variant, plan.preset), "seed": seed}
+            _TRAINERS.get(variant.model, _train)(variant.model, plan, text, state, progress, options).save(where)
             shutil.rmtree(state, ignore_errors=True)
         yield load(where)
+
+
+def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+    """Train a model of ``polysema train``."""
+    from polysema.training.models import train
+
+    if plan.device != "cpu" and model in _ON_DEVICES:
+        options["device"] = plan.device
+    return train(text, model, keep=_kept(plan), state=state, threads=plan.threads, progress=progress, **options)
+
+
+def _context2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+    """Context2DM on word2vec vectors of 17 numbers, as in the paper, which are trained first."""
+    from polysema.contexts.context2dm import context2dm
+
+    where = state.with_name("vectors")
+    if not where.is_dir():
+        vectors = {"dim": 17, **{key: value for key, value in _preset(plan, "word2vec").items() if key != "dim"}}
+        learnt = _train("word2vec", plan, text, state.with_name("vectors.training"), progress, vectors)
+        learnt.save(where)
+        shutil.rmtree(state.with_name("vectors.training"), ignore_errors=True)
+    return context2dm(text, load(where), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
+
+
+def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+    """BERT2DM; its variants share a state, so that text is encoded once for those that read the same."""
+    from polysema.encoders.bert2dm import bert2dm
+    from polysema.encoders.huggingface import Encoder
+
+    reader = Encoder.load(plan.encoder, device=plan.device)
+    shared = plan.folder / "models" / "bert2dm.training"
+    return bert2dm(text, reader, keep=_kept(plan), state=shared, workers=plan.threads, **options)
+
+
+_TRAINERS = {"context2dm": _context2dm, "bert2dm": _bert2dm}
+"""Models that are made by functions of their own."""
+
+
+def _preset(plan: Plan, model: str) -> dict[str, Any]:
+    return dict(plan.preset.options.get(model, {}))
+
+
+def _kept(plan: Plan) -> list[str]:
+    """Words that are trained whatever their count."""
+    return _evaluated(plan.sets) if plan.preset.keep else []
 
 
 def _evaluated(sets: Mapping[str, DataSet]) -> list[str]:

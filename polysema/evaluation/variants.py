@@ -19,7 +19,7 @@ class Variant:
 
     Attributes:
         row: its name in the paper's tables.
-        model: the model's name, as ``polysema train --model`` takes it.
+        model: the model's name.
         options: what sets it apart from other rows of the model.
         needs: what it cannot do without: ``encoder`` for BERT2DM.
     """
@@ -88,6 +88,7 @@ PRESETS: dict[str, Preset] = {
                 "fasttext": {"dim": 50, "epochs": 2, "buckets": 50_000},
                 "word2dm": {"epochs": 1},
                 "ms-word2dm": {"epochs": 3},
+                "context2dm": {"min_count": 20, "occurrences": 20},
                 "bert2dm": {"words": 20_000, "min_count": 2},
             },
             bootstraps=200,
@@ -104,6 +105,7 @@ PRESETS: dict[str, Preset] = {
                 "glove": {"dim": 100},
                 "fasttext": {"dim": 100, "epochs": 1},
                 "word2dm": {"epochs": 1},
+                "context2dm": {"max_size": 20_000},
                 "bert2dm": {"words": 1_000_000},
             },
         ),

@@ -24,8 +24,14 @@ from polysema.evaluation.statistics import human_agreement
 PAPER_METHODS = published.METHODS
 SHOWN = (*PAPER_METHODS, "fuzz")
 REVERSED = tuple(name for name in METHODS if name not in SHOWN)
-ENCODED = ("cls", "mean", "target")
-_NAMES = {"cls": "[CLS]", "mean": "mean pooling", "target": "the verb's own vector"}
+ENCODED = ("cls", "mean", "target", "contextual")
+COMPARED = (*SHOWN, "contextual")
+_NAMES = {
+    "cls": "[CLS]",
+    "mean": "mean pooling",
+    "target": "the verb's own vector",
+    "contextual": "the verb's contextual matrix",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ def build_report(
     words = {name: data for name, data in sets.items() if isinstance(data, WordPairs)}
     phrases = {name: data for name, data in sets.items() if isinstance(data, PhrasePairs)}
     noise = noise_floor(sets, *chosen.noise_size, methods=SHOWN, draws=chosen.noise_draws) if chosen.noise_draws else {}
-    compared = {name: compare(entries, name, data, SHOWN, chosen.resamples) for name, data in phrases.items()}
+    compared = {name: compare(entries, name, data, COMPARED, chosen.resamples) for name, data in phrases.items()}
     sections = [_introduction(entries, skipped, chosen)]
     if words:
         sections.append(_word_similarity(entries, words))
@@ -130,7 +136,7 @@ def _disambiguation(
     for key, caption, methods in (
         (name, f"Spearman's ρ on {name}.", SHOWN),
         (f"{name}-reversed", f"{name}: operators whose roles are reversed.", REVERSED),
-        (f"{name}-encoders", f"{name}: sentence encoders, by the vector that is compared.", ENCODED),
+        (f"{name}-encoders", f"{name}: sentence encoders, by what is compared.", ENCODED),
     ):
         rows = []
         for line in lines(entries):
@@ -164,7 +170,7 @@ def _disambiguation(
 def _champions(entries: Sequence[Entry], name: str) -> list[tuple[Entry, str]]:
     """The best baseline and the best model of density matrices."""
     groups = [entry for entry in entries if entry.kind != "matrices"], [e for e in entries if e.kind == "matrices"]
-    return [found for group in groups if (found := best(group, name, None if group is groups[0] else SHOWN))]
+    return [found for group in groups if (found := best(group, name, None if group is groups[0] else COMPARED))]
 
 
 def _dots(entries: Sequence[Entry], name: str, data: PhrasePairs, noise: Mapping[str, float]) -> Plot:
