@@ -30,8 +30,7 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
     if options.model == "word2dm":
         return int(max(4, min(128, 20 / busiest, size / 8)))
-    most = 1024 if options.pairs else 8192
-    return int(max(16, min(most, 1000 / busiest, 2 * size)))
+    return int(max(16, min(1024, 1000 / busiest, size / 4)))
 
 
 class CpuEngine:

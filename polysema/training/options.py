@@ -52,10 +52,10 @@ class Options:
         epochs: how many times to go through the corpus. By default 4 for 100 million words and more, for fewer in
             proportion to the root, at most 40.
         optimiser: sgd, whose rate falls linearly to zero, or adam, as the paper has it.
-        rate: the learning rate; by default 0.025 for sgd and 0.001 for adam.
+        rate: the learning rate; by default 0.025 for sgd (0.1 for cbow) and 0.001 for adam.
         batch: sentences a step of Adam.
         round: targets a round of sgd; by default by the size of the vocabulary, see ``docs/training.md``.
-        init: see ``INITS``. By default uniform, and unit for word2dm.
+        init: see ``INITS``. By default unit for the window form of ms-word2dm and for word2dm, else uniform.
         seed: of all randomness.
         parallel: see ``PARALLEL``.
         held_out: the share of sentences that are kept for the loss. By default about 2000 sentences, 2 % at most.
@@ -127,8 +127,8 @@ class Options:
             "subsample": min(1e-3, 1e-5 / small),
             "min_count": max(5, round(50 * small)),
             "epochs": min(40, round(4 / small**0.5)),
-            "rate": OPTIMISERS[self.optimiser],
-            "init": "unit" if self.model == "word2dm" else "uniform",
+            "rate": 0.1 if (self.optimiser, self.form) == ("sgd", "cbow") else OPTIMISERS[self.optimiser],
+            "init": "unit" if self.model == "word2dm" or (self.form or self.forms[0]) == "window" else "uniform",
             "held_out": min(0.02, 2000 / sentences) if sentences >= 1000 else 0.0,
         }
         return dataclasses.replace(

@@ -1,0 +1,113 @@
+"""What settings do to quality: python benchmarks/quality.py CORPUS [--seeds N] [--device cuda] [--only NAME …].
+
+Each setting changes the first, and is trained with several seeds; word similarity, the held-out loss and Phaser on the
+four disambiguation sets (Add for vectors), mean ± standard deviation. Settings are to be chosen by the first two, never
+by the last: those sets are what the paper tests on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+from measure import table
+
+import polysema as ps
+from polysema.evaluation.evaluate import evaluate, load_all
+
+BASE = {"min_count": 50, "subsample": 1e-5, "epochs": 4}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "17×5, 4 epochs": {},
+    "init uniform": {"init": "uniform"},
+    "init word2vec": {"init": "word2vec"},
+    "8 epochs": {"epochs": 8},
+    "16 epochs": {"epochs": 16},
+    "rate 0.0125": {"rate": 0.0125},
+    "rate 0.05": {"rate": 0.05},
+    "window 3": {"window": 3},
+    "window 10": {"window": 10},
+    "15 negatives": {"negatives": 15},
+    "subsample 1e-4": {"subsample": 1e-4},
+    "subsample 3e-6": {"subsample": 3e-6},
+    "n = 10": {"dim": 10},
+    "n = 25": {"dim": 25},
+    "n = 50": {"dim": 50},
+    "n = 100": {"dim": 100},
+    "m = 2": {"senses": 2},
+    "m = 3": {"senses": 3},
+    "m = 10": {"senses": 10},
+    "select dot": {"select": "dot"},
+    "pair form": {"form": "pair"},
+    "rounds of 8192": {"round": 8192},
+    "rounds of 64": {"round": 64},
+    "adam": {"optimiser": "adam"},
+    "32×5, 8 epochs, window 3, 10 negatives": {"dim": 32, "epochs": 8, "window": 3, "negatives": 10},
+    "skip-gram, 17": {"model": "word2vec"},
+    "skip-gram, 85": {"model": "word2vec", "dim": 85},
+    "CBOW, 85": {"model": "word2vec", "form": "cbow", "dim": 85},
+    "Word2DM 17×17, paper's init": {"model": "word2dm", "init": "paper", "epochs": 1},
+    "Word2DM 17×17, unit init": {"model": "word2dm", "init": "unit", "epochs": 1, "rate": 0.005},
+}
+WORDS, PHRASES = ("RG", "WS", "MC", "SL", "MEN"), ("ML2008", "GS2011", "GS2012", "KS2013")
+
+
+def main() -> None:
+    """Train, evaluate, print a row a setting."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--data")
+    parser.add_argument("--only", nargs="*", choices=list(SETTINGS))
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    corpus, data = ps.Corpus(arguments.corpus), load_all(arguments.data)
+    rows, everything = [], {}
+    for name in arguments.only or SETTINGS:
+        options = {**BASE, **SETTINGS[name]}
+        model = options.pop("model", "ms-word2dm")
+        runs = []
+        for seed in range(1, arguments.seeds + 1):
+            started = time.perf_counter()
+            lexicon = ps.train(corpus, model, seed=seed, device=arguments.device, **options)
+            figures = evaluate(lexicon, data).to_json()
+            figures["loss"] = lexicon.metadata["curve"][-1]["held_out_loss"]
+            figures["seconds"] = time.perf_counter() - started
+            runs.append(figures)
+        everything[name] = runs
+        rows.append(row(name, runs))
+        print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+    print(table(["", "loss", *WORDS, "mean", *PHRASES], rows))
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(everything, file)
+
+
+def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
+    """A line of the table."""
+    losses = [run["loss"] for run in runs if run["loss"] is not None]
+    words = [[run["word_similarity"][key]["spearman"] for run in runs] for key in WORDS]
+    phrases = []
+    for key in PHRASES:
+        methods = runs[0]["disambiguation"][key]
+        method = "phaser" if "phaser" in methods else "add"
+        phrases.append([run["disambiguation"][key][method]["spearman"] for run in runs])
+    mean = [statistics.mean(values) for values in zip(*words, strict=True)]
+    return [name, spread(losses, 3), *map(spread, [*words, mean, *phrases])]
+
+
+def spread(values: list[float], digits: int = 2) -> str:
+    """Mean ± standard deviation."""
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{values[0]:.{digits + 1}f}"
+    return f"{statistics.mean(values):.{digits + 1}f} ± {statistics.stdev(values):.{digits}f}"
+
+
+if __name__ == "__main__":
+    main()
