@@ -2,8 +2,8 @@
 
 Raw corpus words a second on one and two threads, in one run and on the same text, vocabulary and subsampling: polysema
 17×5 against gensim's skip-gram with as many numbers a word (85), read from a file as gensim does it fastest; Word2DM
-17×17 against the released research scripts' 36 k words/s (measured once elsewhere, with their bug fixed). --growth: words
-a second against n, m and the vocabulary. Compilation and reading the vocabulary are not timed, for neither.
+17×17 against the released research scripts' 36 k words/s (measured once elsewhere, with their bug fixed). --growth:
+words a second against n, m and the vocabulary. Compilation and reading the vocabulary are not timed, for neither.
 """
 
 from __future__ import annotations
