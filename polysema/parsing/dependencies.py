@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from polysema.composition.trees import Leaf, LeftOut, Node, Tree
-from polysema.parsing.rules import CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree, head
+from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,9 @@ class _Sentence:
             tree = _mixed(tree, verb)
             dependents = [d for d in dependents if d.place != partner] + theirs
             partner = self._partner(partner)
-        later = sorted(d for d in dependents if d.step > 1)
         if self.leaves[i] is None:  # *exactly* in parallel: the adverb acts on what the preposition leaves
-            later += [d for d in dependents if d.step == 1]
-        return self._joined(tree, i, later)
+            dependents = [d._replace(step=AFTER_OBJECTS) if d.step == 1 else d for d in dependents]
+        return self._joined(tree, i, sorted(d for d in dependents if d.step > 1))
 
     def _dependents(self, i: int) -> list[_Dependent]:
         """What depends on a word and does not fall away, in the order in which it joins."""
@@ -144,7 +143,8 @@ class _Sentence:
                 # what belongs to an unknown word is mixed: nothing says who acts
                 tree = _mixed(other, tree) if j < i else _mixed(tree, other)
             elif rule.part == "modifier":
-                tree = Node(other, tree, "modifier", functor_first=j < i)
+                place = i if self.leaves[i] else head(tree).position
+                tree = Node(other, tree, "modifier", functor_first=j < place)
             else:
                 tree = Node(tree, other, "argument", functor_first=rule.part == "object")
         return tree

@@ -30,6 +30,9 @@ class Rule(NamedTuple):
     example: str = ""
 
 
+AFTER_OBJECTS = 4
+"""The step at which adverbs join whose own head falls away."""
+
 CLAUSE = 7
 """The step at which whole clauses are joined: conjuncts that have a subject of their own."""
 
