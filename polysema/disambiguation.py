@@ -309,11 +309,13 @@ def _in_sentences(pairs: Sequence[tuple[str, str]], lexicon: Lexicon) -> list[_O
 
 
 def _place(word: str, words: Sequence[str], lemmas: Sequence[str]) -> int | None:
-    """The first place of a word: as it stands, in another case, or in another form."""
-    for spelled, wanted in ((words, word), ([w.lower() for w in words], word.lower()), (lemmas, word.lower())):
+    """The first place of a word: as it stands, in another case, or in another form, by its lemma or its ending."""
+    lower = [w.lower() for w in words]
+    for spelled, wanted in ((words, word), (lower, word.lower()), (lemmas, word.lower())):
         if wanted in spelled:
             return list(spelled).index(wanted)
-    return None
+    forms = {word.lower() + ending for ending in ("s", "es", "d", "ed", "ing")}
+    return next((i for i, spelled in enumerate(lower) if spelled in forms), None)
 
 
 def _absent(word: str, context: str) -> InputError:

@@ -113,6 +113,7 @@ def test_plain_sentences_without_a_parser(planted, no_parser):
     assert told.senses[0].by_composition is None
     assert told.senses[0].probability == told.senses[0].by_context
     assert topic_of_sense(disambiguate("bank", "The Bank raised rates.", planted)) == "money"
+    assert topic_of_sense(disambiguate("bank", "Muddy banks", planted)) == "water"
 
 
 def test_plain_sentences_with_a_parser(planted):

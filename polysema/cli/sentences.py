@@ -129,12 +129,12 @@ def demo(path: str | None) -> None:
         senses = model.senses(word, 7, min_weight=0.05)
         print_table([(f"    {s.weight:.2f}", " ".join(near.word for near in s.neighbours)) for s in senses])
     heading("\n3. Which one is meant?  Context tells, step by step.")
-    word = WORDS[0]
+    word, parsed = WORDS[0], True
     for sentence, brackets in SENTENCES.items():
         try:
             composed = model.compose(sentence)
         except MissingExtraError:
-            composed = model.compose(brackets)
+            composed, parsed = model.compose(brackets), False
         click.echo(f"  {sentence}")
         print_table([(f"    {step.branch}", step.entropy) for step in composed.steps], ["    composed", "entropy"])
         told = disambiguate(word, composed, model, top=7)
@@ -144,18 +144,20 @@ def demo(path: str | None) -> None:
             f"{best.probability:.0%} {' '.join(near.word for near in best.neighbours)}\n"
         )
     heading("What to type next")
-    for command, what in NEXT:
-        click.echo(f"  {command:<68} {what}")
+    for what, command in NEXT.items():
+        click.echo(f"  {what:<22} {command}")
+    if not parsed:
+        click.echo("  plain sentences        pip install 'polysema[parse]' && python -m spacy download en_core_web_sm")
 
 
-NEXT = (
-    ('polysema disambiguate run "The family runs a small hotel."', "a word of your own in a sentence"),
-    ('polysema compose "The local family runs a small hotel."', "the entropy at every step"),
-    ("polysema senses plant light", "senses of more words"),
-    ("polysema similarity bank river money", "how similar words are"),
-    ("polysema train my-text.txt", "a model of your own text"),
-    ("polysema --help", "everything else"),
-)
+NEXT = {
+    "a word in context": 'polysema disambiguate plant "The workers at the nuclear plant went home."',
+    "entropy step by step": 'polysema compose "((local family) (runs (small hotel)))"',
+    "more senses": "polysema senses plant light",
+    "similarity": "polysema similarity bank river money",
+    "your own text": "polysema train my-text.txt",
+    "everything else": "polysema --help",
+}
 
 
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:

@@ -180,9 +180,9 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
     """What depends on a word that falls away, handed to that word's head: the subject of an auxiliary to its verb."""
     result = list(tokens)
     for i in range(len(tokens)):
-        while (head := result[result[i].head]).head != result[i].head and _rule(head).part == "falls away":
-            passive = head.label == "auxpass" and result[i].label == "nsubj"
-            result[i] = replace(result[i], head=head.head, label="nsubjpass" if passive else result[i].label)
+        while (over := result[result[i].head]).head != result[i].head and _rule(over).part == "falls away":
+            passive = over.label == "auxpass" and result[i].label == "nsubj"
+            result[i] = replace(result[i], head=over.head, label="nsubjpass" if passive else result[i].label)
     return result
 
 
