@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from polysema.composition.compose import Composition
     from polysema.density import DensityMatrix
     from polysema.disambiguation import Disambiguation
+    from polysema.evaluation.evaluate import Evaluation
+    from polysema.evaluation.report.tables import Report
     from polysema.lexicon import Lexicon
 
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -82,6 +84,34 @@ def lexicon_html(lexicon: Lexicon) -> str:
         rows += [(escape(str(key)), escape(str(value))) for key, value in training.items() if value is not None]
     frequent = " ".join(lexicon.vocabulary.words[:12])
     return f"<b>{escape(repr(lexicon))}</b>{_table(rows)}{escape(frequent)} …"
+
+
+def evaluation_html(evaluation: Evaluation) -> str:
+    """A model's results: Spearman's ρ on every set, by every method."""
+    methods = list(dict.fromkeys(name for found in evaluation.disambiguation.values() for name in found.methods))
+    rows = [
+        (escape(name), f"{found.spearman:.3f}", f"{found.covered} of {found.total}")
+        for name, found in evaluation.word_similarity.items()
+    ]
+    phrases = [
+        (
+            escape(name),
+            *(f"{found.methods[m].spearman:.3f}" if m in found.methods else "–" for m in methods),
+            f"{found.covered} of {found.total}",
+        )
+        for name, found in evaluation.disambiguation.items()
+    ]
+    words = _table(rows, ("word similarity", "ρ", "covered")) if rows else ""
+    told = _table(phrases, ("disambiguation", *map(escape, methods), "covered")) if phrases else ""
+    return f"<b>{escape(evaluation.name)}</b>{words}{told}"
+
+
+def report_html(report: Report) -> str:
+    """A whole report in a frame of its own, so that its styles stay there."""
+    from polysema.evaluation.report.html import to_html
+
+    page = escape(to_html(report), quote=True)
+    return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
 
 
 def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
-from polysema import DensityMatrix, Lexicon, disambiguate
+from polysema import DensityMatrix, Lexicon, disambiguate, evaluate
+from polysema.evaluation.datasets import PhrasePairs, WordPairs
+from polysema.evaluation.report.tables import Report
 from tests.planted import planted_lexicon
 
 
@@ -54,6 +57,19 @@ def test_a_word_in_context_shows_itself():
     text = shown(disambiguate("bank", "(muddy bank)", planted_lexicon()))
     assert "in “(muddy bank)”" in text
     assert "→" in text
+
+
+def test_an_evaluation_and_a_report_show_themselves(lexicon: Lexicon):
+    words = [("bank", "river"), ("bank", "money"), ("old", "cars"), ("bob", "likes")]
+    pairs = WordPairs("own", tuple(words), np.array([1.0, 3.0, 2.0, 0.5]))
+    phrases = PhrasePairs(
+        "told", "subj verb", (("bob", "run"),) * 3, (("bob", "likes"),) * 3, np.array([1.0, 2.0, 3.0])
+    )
+    text = shown(evaluate(lexicon, {"own": pairs, "told": phrases}, name="<mine>"))
+    assert "<mine>" in text
+    assert "4 of 4" in text
+    assert "phaser" in text
+    assert "srcdoc='&lt;" in Report("a report", [])._repr_html_()
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b", '"quoted"'])

@@ -42,6 +42,11 @@ class Evaluation:
     policy: str = "skip"
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import evaluation_html
+
+        return evaluation_html(self)
+
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON holds them."""
         words = {

@@ -105,6 +105,11 @@ class Report:
     sections: Sequence[Section]
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        from polysema.notebook import report_html
+
+        return report_html(self)
+
 
 def shown(value: float | str | None, style: str = "correlation") -> str:
     """A figure as the paper writes it: .365, -.069, 0.224; a dash where there is none."""
