@@ -26,15 +26,15 @@ from polysema.evaluation.evaluate import load_all
 from polysema.models import DEFAULT
 
 SETTINGS: dict[str, Any] = {
-    "dim": 17,
+    "dim": 32,
     "senses": 5,
-    "window": 5,
-    "min_count": 5,
+    "window": 3,
+    "min_count": 20,
     "subsample": 1e-5,
     "epochs": 8,
     "seed": 1,
 }
-"""Options of ``polysema train`` for the model that ships."""
+"""Options of ``polysema train`` for the model that ships, chosen by word similarity (docs/training.md)."""
 
 BYTES = 14_500_000
 """What the folder may weigh, but for its card."""

@@ -1,0 +1,92 @@
+"""Word2DM's weak start, in a figure: python benchmarks/word2dm.py CORPUS --output FILE [--epochs N].
+
+Left: how hard a true context pulls at the target, ‖∂J/∂B_t‖, against how similar the two are, for random factors of the
+size of the paper's start and larger, beside multi-sense Word2DM. Right: the held-out loss while training on CORPUS from
+each start; 6 log 2 is what a model has that says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import polysema as ps
+from polysema.training import reference
+
+COLOURS = {"paper": "#D55E00", "uniform": "#E69F00", "unit": "#0072B2", "other": "#009E73"}
+RUNS = {
+    "paper's start, SGD": {"init": "paper", "optimiser": "sgd"},
+    "unit start, SGD": {"init": "unit", "optimiser": "sgd", "rate": 0.005},
+    "paper's start, Adam": {"init": "paper", "optimiser": "adam"},
+    "unit start, Adam": {"init": "unit", "optimiser": "adam"},
+}
+
+
+def pulls(scale: float, count: int = 400, n: int = 17) -> tuple[list[float], list[float]]:
+    """How similar random pairs are, from not at all to the same, and the gradient's norm by the factor's."""
+    rng = np.random.default_rng(0)
+    alike, pull = [], []
+    for share in np.linspace(0, 1, count):
+        target = scale * rng.standard_normal((n, n))
+        context = share * target + (1 - share) * scale * rng.standard_normal((n, n))
+        found = reference.word2dm(target, context[None], np.zeros((1, 1, n, n)))
+        a, c = target @ target.T, context @ context.T
+        alike.append(float((a * c).sum() / np.sqrt((a * a).sum() * (c * c).sum())))
+        pull.append(float(np.linalg.norm(found.target) / np.linalg.norm(target)))
+    return alike, pull
+
+
+def vector_pulls(count: int = 400, n: int = 17) -> tuple[list[float], list[float]]:
+    """The same for multi-sense Word2DM at its default start."""
+    rng = np.random.default_rng(0)
+    alike, pull = [], []
+    for share in np.linspace(0, 1, count):
+        sense = rng.standard_normal(n) / np.sqrt(5 * n)
+        context = share * sense + (1 - share) * rng.standard_normal(n) / np.sqrt(5 * n)
+        found = reference.ms_word2dm(sense[None], context[None], np.zeros((1, n)))
+        alike.append(float(sense @ context / np.linalg.norm(sense) / np.linalg.norm(context)) ** 2)
+        pull.append(float(np.linalg.norm(found.target) / np.linalg.norm(sense)))
+    return alike, pull
+
+
+def main() -> None:
+    """Compute, train, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus")
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--min-count", type=int, default=20)
+    arguments = parser.parse_args()
+    corpus = ps.Corpus(arguments.corpus)
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    starts = (("paper", 0.5 / 289 / np.sqrt(3)), ("uniform", 0.5 / 17 / np.sqrt(3)), ("unit", 1 / 17))
+    for name, scale in starts:
+        left.semilogy(*pulls(scale), ".", ms=3, color=COLOURS[name], label=f"Word2DM, start {name}")
+    left.semilogy(*vector_pulls(), ".", ms=3, color=COLOURS["other"], label="multi-sense Word2DM, start unit")
+    left.set(
+        xlabel="similarity of target and context",
+        ylabel="‖∂J/∂B‖ / ‖B‖ of one true context",
+        title="The pull of a true context",
+    )
+    left.legend(markerscale=4, fontsize=8)
+    for name, options in RUNS.items():
+        lexicon = ps.train(
+            corpus, "word2dm", min_count=arguments.min_count, subsample=1e-4, epochs=arguments.epochs, **options
+        )
+        losses = [row["held_out_loss"] for row in lexicon.metadata["curve"]]
+        print(name, [round(loss, 4) for loss in losses], file=sys.stderr, flush=True)
+        colour = COLOURS["paper" if "paper" in name else "unit"]
+        right.plot(range(1, len(losses) + 1), losses, "o-" if "Adam" in name else "s--", color=colour, label=name)
+    right.axhline(6 * np.log(2), color="0.5", lw=1)
+    right.text(1, 6 * np.log(2), "6 log 2", va="bottom", fontsize=8, color="0.3")
+    right.set(xlabel="epoch", ylabel="held-out loss", title=f"Word2DM 17×17 on {len(corpus.tokens) / 1e6:.1f} M words")
+    right.legend(fontsize=8)
+    figure.savefig(arguments.output, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
