@@ -1,13 +1,17 @@
-"""Progress of long work, on standard error: a live line on a terminal, nothing in a pipe."""
+"""Progress of long work, on standard error: a live line on a terminal, a plain line a minute elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import click
+
 Update = Callable[..., None]
+_EVERY = 60.0  # seconds between two lines where there is no terminal
 
 
 @contextmanager
@@ -18,7 +22,7 @@ def progress_line(*extra: str) -> Iterator[Update]:
         a function of ``stage``, ``done``, ``total`` (None if not known) and the extra figures as text.
     """
     if not sys.stderr.isatty():
-        yield lambda stage, done, total, **figures: None
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import (
@@ -39,7 +43,24 @@ def progress_line(*extra: str) -> Iterator[Update]:
         def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
             if stage not in tasks:
                 blank: dict[str, Any] = dict.fromkeys(extra, "")
+                for earlier in tasks.values():
+                    bar.update(earlier, visible=False)
                 tasks[stage] = bar.add_task(stage, total=total, **blank)
             bar.update(tasks[stage], completed=done, total=total, **figures)
 
         yield update
+
+
+def _lines() -> Update:
+    """Progress for a log: a line now and then."""
+    last = time.monotonic()
+
+    def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last < _EVERY:
+            return
+        last = time.monotonic()
+        share = f" {done / total:.0%}" if total else ""
+        click.echo(f"{stage}{share}  {'  '.join(str(value) for value in figures.values() if value)}", err=True)
+
+    return update

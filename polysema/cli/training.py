@@ -146,7 +146,8 @@ def train_command(
         raise UnknownChoiceError("model", model, MODELS)
     state = output.with_name(output.name + ".training")
     started = time.perf_counter()
-    with progress_line("speed", "loss", "rate") as update:
+    with progress_line("epoch", "speed", "loss", "rate") as update:
+        update("preparing (the first run compiles its kernels)", 0, None)
 
         def show(at: Any) -> None:
             if isinstance(at, ContextProgress):
@@ -155,9 +156,10 @@ def train_command(
                 update(at.stage, at.done, at.total, speed=f"{at.speed:,.0f} words/s" if at.speed else "")
                 return
             update(
-                f"epoch {at.epoch} of {at.epochs}" if at.epochs > 1 else "training",
+                "training",
                 at.words,
                 at.total,
+                epoch=f"epoch {at.epoch} of {at.epochs}",
                 speed=f"{at.words_per_second / 1e6:.2f} M words/s",
                 loss=f"loss {at.loss:.3f}"
                 if at.held_out is None
