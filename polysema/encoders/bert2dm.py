@@ -305,6 +305,8 @@ class _Run:
 
     def _centroids(self, spill: Spill, starts: Ids, positions: Ids, moments: Moments) -> tuple[Spill, Ids]:
         """The centroids of every word's clusters, a file of them with their words, and their sizes."""
+        from threadpoolctl import threadpool_limits
+
         name = f"centroids-{self.options.occurrences}-{self.options.senses}"
         saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
         if not saved.load():
@@ -316,7 +318,7 @@ class _Run:
         order = np.argsort(positions)
         count, begun = len(self.sample.vocabulary), time.perf_counter()
         first = low = int(saved.numbers["next"])
-        with ThreadPoolExecutor(self.workers or os.cpu_count()) as pool:
+        with ThreadPoolExecutor(self.workers or os.cpu_count()) as pool, threadpool_limits(1, "blas"):
             while low < count:
                 room = BUDGET // (4 * self.encoder.width)
                 high = max(low + 1, int(np.searchsorted(starts, starts[low] + room, side="right")) - 1)
@@ -353,16 +355,11 @@ class _Run:
         """The centroids (k, d) of one word's vectors, and how many vectors each has."""
         points = vectors.astype(np.float64)
         labels = np.zeros(len(points), np.int64)
-        if len(np.unique(points, axis=0)) >= 3:
-            centred = points - points.mean(axis=0)
-            values, axes = np.linalg.eigh(centred @ centred.T)
-            turned = np.ascontiguousarray(axes * np.sqrt(np.maximum(values, 0.0)))  # same distances, N axes and not d
-            best_k_means(turned, self.options.senses, stream_key(self.options.seed, 3, word), 3, labels)
+        best_k_means(points, self.options.senses, stream_key(self.options.seed, 3, word), 3, labels)
         _, labels = np.unique(labels, return_inverse=True)
         sizes = np.bincount(labels)
-        sums = np.zeros((len(sizes), points.shape[1]))
-        np.add.at(sums, labels, points)
-        return sums / sizes[:, None], sizes
+        members = (labels == np.arange(len(sizes))[:, None]).astype(np.float64)
+        return members @ points / sizes[:, None], sizes
 
     # ------------------------------------------------------------------------------------------- passes over the text
 

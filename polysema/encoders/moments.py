@@ -35,8 +35,9 @@ class Projection:
     mean: Array
 
     def __call__(self, vectors: NDArray[Any]) -> Array:
-        """(…, d) to (…, n)."""
-        return np.asarray((vectors.astype(np.float64) - self.mean) @ self.basis)
+        """(…, d) to (…, n), multiplied in the vectors' own precision."""
+        basis = self.basis.astype(vectors.dtype, copy=False)
+        return np.asarray((vectors @ basis).astype(np.float64) - self.mean @ self.basis)
 
 
 class Moments:

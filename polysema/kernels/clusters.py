@@ -45,6 +45,21 @@ def squared_distances(points: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def _distinct(squared: Any) -> Any:
+    """How many points are apart from all before them, by more than rounding."""
+    least = 1e-12 * squared.max()
+    found = 0
+    for i in range(len(squared)):
+        apart = True
+        for j in range(i):
+            if squared[i, j] <= least:
+                apart = False
+                break
+        found += apart
+    return found
+
+
+@njit(nogil=True, cache=True)
 def k_means(points: Any, squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
     """Lloyd's algorithm from k-means++ seeds; returns Σ ‖x − its centroid‖².
 
@@ -143,22 +158,40 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def best_k_means(points: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
+def turned(points: Any) -> Any:
+    """The points (N, d) centred, in the axes of their own span: the same distances, at most N numbers a point."""
+    count, width = points.shape
+    centred = points - points.sum(axis=0) / count
+    if count >= width:
+        return centred
+    values, axes = np.linalg.eigh(centred @ centred.T)
+    return axes * np.sqrt(np.maximum(values, 0.0))
+
+
+@njit(nogil=True, cache=True)
+def best_k_means(vectors: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
     """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
 
     Args:
-        points: (N, d), at least three of them distinct.
+        vectors: (N, d). Fewer than three distinct ones are one cluster.
         starts: k-means runs for each k, of which the tightest counts.
         labels: (N,) gets each point's cluster.
 
     Returns:
         k.
     """
+    labels[:] = 0
+    if len(vectors) < 3:
+        return 1
+    points = turned(vectors)
     squared = squared_distances(points)
+    distinct = _distinct(squared)
+    if distinct < 3:
+        return 1
     distances = np.sqrt(squared)
     trial, tightest = np.empty(len(points), np.int64), np.empty(len(points), np.int64)
     best_k, best = 1, -2.0
-    for k in range(2, min(most, len(points) - 1) + 1):
+    for k in range(2, min(most, distinct - 1) + 1):
         least = np.inf
         for start in range(starts):
             inertia = k_means(points, squared, k, key + np.uint64(1000 * k + start) * GOLDEN, 100, trial)
