@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
+from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
@@ -347,7 +347,7 @@ def _ahead(items: Iterable[T], most: int = 4) -> Iterator[T]:
         while not stop.is_set():
             try:
                 return queue.put(item, timeout=0.1)
-            except Exception:  # full: see whether it is still wanted
+            except Full:  # see whether it is still wanted
                 continue
 
     def make() -> None:
