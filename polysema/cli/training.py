@@ -15,8 +15,8 @@ import click
 from polysema.cli.corpora import read_words
 from polysema.cli.output import json_option, print_json
 from polysema.cli.progress import progress_line
+from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress as ContextProgress
-from polysema.encoders.bert2dm import STORES, WEIGHTS
 from polysema.encoders.moments import REDUCTIONS
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.storage import load

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.contexts.checkpoint import Checkpoint
+from polysema.contexts.choices import WEIGHTS
 from polysema.contexts.progress import Progress
 from polysema.contexts.sample import Ids, Sample
 from polysema.corpus.corpus import Corpus
@@ -30,7 +31,6 @@ from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 
-WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
 BLOCK = 2048
 """Words between two writings of the state."""
 

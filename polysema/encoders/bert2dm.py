@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.contexts.checkpoint import Checkpoint
+from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress
 from polysema.contexts.sample import Ids, Sample
 from polysema.corpus.corpus import Corpus
@@ -41,13 +42,6 @@ from polysema.kernels.sampling import stream_key
 from polysema.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
-
-STORES = {
-    "auto": "disk if the vectors fit and writing and reading them takes less time than encoding them again",
-    "disk": "keep the vectors on disk between the two passes",
-    "again": "keep nothing: run the encoder twice",
-}
-WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
 
 BUDGET = 1 << 30
 """Bytes for sums of words, or for the vectors of words to be clustered, at a time."""
