@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from polysema.encoders.huggingface import Encoder as Encoder
     from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
+    from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
     from polysema.evaluation.evaluate import Evaluation as Evaluation
     from polysema.evaluation.evaluate import evaluate as evaluate
+    from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.lexicon import Lexicon as Lexicon
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
@@ -101,6 +103,8 @@ _WHERE = {
     # evaluation
     "evaluate": "polysema.evaluation.evaluate",
     "Evaluation": "polysema.evaluation.evaluate",
+    "ambiguity_correlation": "polysema.evaluation.ambiguity",
+    "paired_test": "polysema.evaluation.statistics",
     # sentences in plain English
     "parse_sentence": "polysema.parsing.sentences",
     "parse_sentences": "polysema.parsing.sentences",

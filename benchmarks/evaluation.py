@@ -1,0 +1,39 @@
+"""How long evaluation takes: all nine sets, all methods, entropies, for one 17×5 model of random matrices.
+
+python benchmarks/evaluation.py ../shared/data
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+
+from polysema import Lexicon, evaluate
+from polysema.evaluation.datasets import WordPairs
+from polysema.evaluation.evaluate import load_all
+from polysema.evaluation.noise import noise_floor
+
+
+def main(data: str) -> None:
+    """Print the seconds of each step."""
+    started = time.perf_counter()
+    sets = load_all(data)
+    print(f"find, verify and read nine sets        {time.perf_counter() - started:6.2f} s")
+    groups = [s.pairs if isinstance(s, WordPairs) else s.first + s.second for s in sets.values()]
+    words = sorted({word for group in groups for pair in group for word in pair})
+    for kind, shape in (("17×5 matrices, ten methods", (17, 5)), ("vectors of 300, four methods", (300,))):
+        model = Lexicon(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
+        for bootstraps in (0, 1000):
+            started = time.perf_counter()
+            evaluate(model, sets, bootstraps=bootstraps)
+            with_ = f", {bootstraps} bootstraps" if bootstraps else ""
+            print(f"{kind + with_:<46} {time.perf_counter() - started:6.2f} s")
+    started = time.perf_counter()
+    noise_floor(sets, draws=5)
+    print(f"noise floor, each of 5 draws                   {(time.perf_counter() - started) / 5:6.2f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
