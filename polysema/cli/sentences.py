@@ -9,6 +9,7 @@ import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, pairs, top_option
 from polysema.cli.output import heading, json_option, number, print_json, print_table
+from polysema.composition.compose import Composition
 from polysema.disambiguation import Disambiguation, disambiguate, disambiguate_all
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.lexicon import Lexicon
@@ -131,13 +132,14 @@ def demo(path: str | None) -> None:
     heading("\n3. Which one is meant?  Context tells, step by step.")
     word, parsed = WORDS[0], True
     for sentence, brackets in SENTENCES.items():
-        try:
-            composed = model.compose(sentence)
-        except MissingExtraError:
-            composed, parsed = model.compose(brackets), False
         click.echo(f"  {sentence}")
+        try:
+            composed, parsed = _composed(model, sentence, brackets)
+            told = disambiguate(word, composed, model, top=7)
+        except PolysemaError as error:
+            click.echo(f"    this lexicon cannot tell: {error}\n")
+            continue
         print_table([(f"    {step.branch}", step.entropy) for step in composed.steps], ["    composed", "entropy"])
-        told = disambiguate(word, composed, model, top=7)
         best = told.senses[0]
         click.echo(
             f"    {word}: entropy {number(told.entropy_before)} → {number(told.entropy_after)}, "
@@ -158,6 +160,14 @@ NEXT = {
     "your own text": "polysema train my-text.txt",
     "everything else": "polysema --help",
 }
+
+
+def _composed(model: Lexicon, sentence: str, brackets: str) -> tuple[Composition, bool]:
+    """A sentence composed, and whether it was parsed; without a parser, by its brackets."""
+    try:
+        return model.compose(sentence), True
+    except MissingExtraError:
+        return model.compose(brackets), False
 
 
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polysema import Lexicon
 from polysema.cli import main
@@ -61,6 +63,25 @@ def test_bad_input(run, model, arguments, message):
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+@settings(max_examples=25)
+@given(
+    word=st.text(max_size=6).filter(lambda s: not s.startswith("-")),
+    contexts=st.lists(
+        st.text(alphabet="() ab*~&bank.\n", max_size=15).filter(lambda s: not s.startswith("-")), max_size=2
+    ),
+)
+def test_fuzzed_arguments_never_end_in_a_traceback(word, contexts, model):
+    assert main(["disambiguate", word, *contexts, "-l", model, "--json"]) in (0, 2)
+    assert main(["disambiguate", "bank", *contexts, "-l", model, "--json"]) in (0, 2)
+
+
+def test_demo_of_a_lexicon_that_lacks_its_words(run, lexicon, tmp_path):
+    lexicon.save(tmp_path / "model")
+    code, out, _ = run("demo", "-l", str(tmp_path / "model"))
+    assert code == 0
+    assert "What to type next" in out
 
 
 def test_demo(run, tmp_path):

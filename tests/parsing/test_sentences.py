@@ -189,5 +189,15 @@ def test_the_papers_sentences_give_the_patterns_trees(shared):
     assert len(failed) <= 0.05 * total, "\n".join(failed)
 
 
+def test_a_missing_model_is_named_with_the_way_out(monkeypatch):
+    import spacy
+
+    module.parser.cache_clear()
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: False)
+    with pytest.raises(MissingExtraError, match="python -m spacy download en_core_web_sm"):
+        parse_sentence("The dog sleeps.")
+    module.parser.cache_clear()
+
+
 def test_one_word_is_a_leaf():
     assert parse_sentence("hotel").tree == Leaf("hotel", 0)
