@@ -149,7 +149,7 @@ def speed(tokens: int = 1_000_000_000) -> None:
         rows.append([name, f"{median / 1e6:.0f}", spread, f"{median / RELEASED:,.0f}×", f"{needs:.1f}", f"{used:.1f}"])
     del corpus
     corpus = Synthetic(tokens // 10, 400_000)
-    median, spread, needs, used = measured(corpus, model="word2dm", rate=0.001)
+    median, spread, needs, used = measured(corpus, model="word2dm", optimiser="sgd", rate=0.001)
     rows.append(
         ["word2dm 17×17", f"{median / 1e6:.1f}", spread, f"{median / 61e3:,.0f}×", f"{needs:.1f}", f"{used:.1f}"]
     )

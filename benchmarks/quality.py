@@ -49,8 +49,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "skip-gram, 17": {"model": "word2vec"},
     "skip-gram, 85": {"model": "word2vec", "dim": 85},
     "CBOW, 85": {"model": "word2vec", "form": "cbow", "dim": 85},
-    "Word2DM 17×17, paper's init": {"model": "word2dm", "init": "paper", "epochs": 1},
-    "Word2DM 17×17, unit init": {"model": "word2dm", "init": "unit", "epochs": 1, "rate": 0.005},
+    "Word2DM 17×17, paper's start": {"model": "word2dm", "init": "paper"},
+    "Word2DM 17×17": {"model": "word2dm"},
+    "Word2DM 17×17, sgd": {"model": "word2dm", "optimiser": "sgd", "rate": 0.005},
 }
 WORDS, PHRASES = ("RG", "WS", "MC", "SL", "MEN"), ("ML2008", "GS2011", "GS2012", "KS2013")
 

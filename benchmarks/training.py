@@ -72,7 +72,7 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
         tasks[f"17×5, pairs|{threads}"] = ours("{'form': 'pair'}", threads, 2)
         tasks[f"17×5, window, Adam|{threads}"] = ours("{'optimiser': 'adam'}", threads, 1)
         tasks[f"word2vec 85, skip-gram|{threads}"] = ours("{'model': 'word2vec', 'dim': 85}", threads, 1)
-        tasks[f"word2dm 17×17|{threads}"] = ours("{'model': 'word2dm', 'rate': 0.001}", threads, 1)
+        tasks[f"word2dm 17×17|{threads}"] = ours("{'model': 'word2dm', 'optimiser': 'sgd', 'rate': 0.001}", threads, 1)
     timings = in_turns(tasks, repeats, {"corpus": corpus, "text": text})
     rows = []
     for name, timing in timings.items():

@@ -35,7 +35,7 @@ _HELP = {
     "min_count": "Leave out words seen less often.  [default: by the size of the corpus]",
     "max_size": "Train so many of the most frequent words at most.",
     "epochs": "How often to go through the corpus.  [default: by the size of the corpus]",
-    "optimiser": " or ".join(OPTIMISERS) + ".",
+    "optimiser": " or ".join(OPTIMISERS) + ".  [default: adam for word2dm, else sgd]",
     "rate": "The learning rate.  [default: "
     + ", ".join(f"{rate} for {name}" for name, rate in OPTIMISERS.items())
     + "]",

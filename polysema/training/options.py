@@ -51,7 +51,8 @@ class Options:
         max_size: how many words at most, the most frequent.
         epochs: how many times to go through the corpus. By default 4 for 100 million words and more, for fewer in
             proportion to the root, at most 40.
-        optimiser: sgd, whose rate falls linearly to zero, or adam, as the paper has it.
+        optimiser: sgd, whose rate falls linearly to zero, or adam, as the paper has it. By default adam for word2dm,
+            else sgd (docs/training.md says why).
         rate: the learning rate; by default 0.025 for sgd (0.1 for cbow) and 0.001 for adam.
         batch: sentences a step of Adam.
         round: targets a round of sgd; by default by the size of the vocabulary, see ``docs/training.md``.
@@ -73,7 +74,7 @@ class Options:
     min_count: int | None = None
     max_size: int | None = None
     epochs: int | None = None
-    optimiser: str = "sgd"
+    optimiser: str | None = None
     rate: float | None = None
     batch: int = 16
     round: int | None = None
@@ -87,7 +88,7 @@ class Options:
             ("model", self.model, FORMS),
             ("form", self.form or self.forms[0], self.forms),
             ("selection", self.select, SELECTIONS),
-            ("optimiser", self.optimiser, OPTIMISERS),
+            ("optimiser", self.optimiser or "sgd", OPTIMISERS),
             ("initialisation", self.init or "uniform", INITS),
             ("way to train in parallel", self.parallel, PARALLEL),
         ):
@@ -121,13 +122,15 @@ class Options:
     def settled(self, tokens: int, sentences: int) -> Options:
         """The same with every ``None`` replaced, for a corpus of so many tokens and sentences."""
         small = min(1.0, max(tokens, 1) / 1e8)
+        optimiser = self.optimiser or ("adam" if self.model == "word2dm" and self.parallel == "rounds" else "sgd")
         chosen: dict[str, Any] = {
             "form": self.forms[0],
             "senses": {"word2vec": 1, "word2dm": self.dim}.get(self.model, 5),
             "subsample": min(1e-3, 1e-5 / small),
             "min_count": max(5, round(50 * small)),
             "epochs": min(40, round(4 / small**0.5)),
-            "rate": 0.1 if (self.optimiser, self.form) == ("sgd", "cbow") else OPTIMISERS[self.optimiser],
+            "optimiser": optimiser,
+            "rate": 0.1 if (optimiser, self.form) == ("sgd", "cbow") else OPTIMISERS[optimiser],
             "init": "unit" if self.model == "word2dm" or (self.form or self.forms[0]) == "window" else "uniform",
             "held_out": min(0.02, 2000 / sentences) if sentences >= 1000 else 0.0,
         }
