@@ -12,6 +12,7 @@ from polysema.encoders import bert2dm as module
 from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import Moments
+from polysema.encoders.spill import Spill
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from tests.encoders.test_huggingface import slow_word_vectors
 from tests.encoders.tiny import make_corpus, make_encoder
@@ -210,3 +211,25 @@ def test_moments_refuse_nonsense():
     moments.add(np.eye(3))
     with pytest.raises(InputError, match="cannot be reduced"):
         moments.projection(4, "pca")
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_memory_does_not_grow_with_the_text(tmp_path, encoder, monkeypatch, cluster):
+    import tracemalloc
+
+    monkeypatch.setattr(Spill.blocks, "__defaults__", (1 << 14,))
+    monkeypatch.setattr(module, "BUDGET", 1 << 16)
+
+    def peak(sentences):
+        corpus = make_corpus(tmp_path / f"{sentences}", sentences)
+        bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", workers=1)  # compiled and warm
+        tracemalloc.start()
+        try:
+            lexicon = bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", workers=1)
+            return tracemalloc.get_traced_memory()[1], int(lexicon.vocabulary.counts.sum()) * encoder.width * 4
+        finally:
+            tracemalloc.stop()
+
+    (little, _), (much, vectors) = peak(60), peak(1200)
+    assert vectors > 600_000
+    assert much - little < vectors / 4
