@@ -116,8 +116,13 @@ def search(files: Iterable[DataFile], data: str | Path | None = None) -> dict[st
     """Look for files by name in the data directories and below, and verify them by SHA-256; by file name."""
     wanted = {file.name: file for file in files}
     places: dict[str, list[Path]] = {name: [] for name in wanted}
+    seen: set[str] = set()  # links may lead in circles
     for top in directories(data):
-        for folder, _, names in os.walk(top, followlinks=True):
+        for folder, below, names in os.walk(top, followlinks=True):
+            if os.path.realpath(folder) in seen:
+                below.clear()
+                continue
+            seen.add(os.path.realpath(folder))
             for name in wanted.keys() & set(names):
                 places[name].append(Path(folder, name))
     found = {}

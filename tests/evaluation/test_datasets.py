@@ -72,6 +72,12 @@ def test_searched_by_name_and_verified(data, tmp_path):
     assert search(RECORDS["MC"].files, tmp_path)["EN-MC-30.txt"].path == right / "EN-MC-30.txt"
 
 
+def test_links_may_lead_in_circles(data, tmp_path):
+    (tmp_path / "sets").symlink_to(data)
+    (tmp_path / "again").symlink_to(tmp_path)
+    assert len(load_sets(None, tmp_path)[0]) == 9
+
+
 def test_the_variable_names_the_directory(data, monkeypatch):
     monkeypatch.setenv("POLYSEMA_DATA", str(data))
     assert len(load_all(None)) == 9
