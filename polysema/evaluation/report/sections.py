@@ -63,8 +63,8 @@ def introduction_section(entries: Sequence[Entry], skipped: Sequence[Skipped], s
         "interval.",
         "Bold: the best baseline and the best model of density matrices of a table. Underlined, for each model of "
         "density matrices with the method it does best with: significantly better than the best baseline (solid), or "
-        "not to be told from it (dotted; with some 200 items that says little), by a paired permutation test over items, "
-        "one-sided, Bonferroni-corrected.",
+        "not to be told from it (dotted; with some 200 items that says little), by a paired permutation test over "
+        "items, one-sided, Bonferroni-corrected.",
     ]
     if settings.missing:
         text += [f"Sets that were not there: {'; '.join(f'{n} ({r})' for n, r in settings.missing.items())}."]
