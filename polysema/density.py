@@ -161,12 +161,17 @@ def _widened(factor: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 def unit_trace(factor: Factor, name: str = "") -> NDArray[np.float64]:
     """B / ‖B‖_F, so that tr B Bᵀ = 1. A zero or non-finite factor is an error."""
-    largest = np.abs(factor).max(axis=(-2, -1), keepdims=True)
+    array = np.asarray(factor, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        square = (array * array).sum(axis=(-2, -1), keepdims=True)
+    if ((square > 1e-200) & (square < 1e200)).all():  # neither overflowed, nor vanished, nor NaN
+        return np.asarray(array / np.sqrt(square))
+    largest = np.abs(array).max(axis=(-2, -1), keepdims=True)
     if not np.isfinite(largest).all():
         raise MatrixError(f"{_called(name)}its density matrix is not finite (NaN or infinity)")
     if not (largest > 0).all():
         raise MatrixError(f"{_called(name)}its density matrix has zero trace")
-    scaled = np.asarray(factor, dtype=np.float64) / largest  # so that squares neither overflow nor vanish
+    scaled = array / largest  # so that squares neither overflow nor vanish
     return np.asarray(scaled / np.linalg.norm(scaled, axis=(-2, -1), keepdims=True))
 
 
