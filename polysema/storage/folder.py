@@ -101,6 +101,7 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         try:
             stored = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
             save_file(stored, folder / "lexicon.safetensors")
+            (folder / "lexicon.safetensors").chmod((folder / "config.json").stat().st_mode)  # not for the owner alone
         except SafetensorError as error:  # a full disk and its like
             raise OSError(str(error)) from None
 

@@ -382,3 +382,9 @@ def test_counts_of_zero_when_unknown(tmp_path):
 def test_an_empty_lexicon(tmp_path):
     Lexicon(Vocabulary([]), np.empty((0, 3, 2), np.float32)).save(tmp_path / "nothing")
     assert len(load(tmp_path / "nothing")) == 0
+
+
+def test_a_saved_folder_can_be_read_by_others(tmp_path):
+    Lexicon(["a", "b"], np.eye(2)[:, :, None]).save(tmp_path / "model")
+    modes = {path.stat().st_mode for path in (tmp_path / "model").iterdir()}
+    assert len(modes) == 1
