@@ -21,6 +21,7 @@ def card(lexicon: Lexicon, name: str) -> str:
         "",
         "```python",
         "import polysema",
+        "",
         f'lexicon = polysema.load("{name}")',
         "```",
     ]
