@@ -56,7 +56,7 @@ class Options:
         rate: the learning rate; by default 0.025 for sgd (0.1 for cbow) and 0.001 for adam.
         batch: sentences a step of Adam.
         round: targets a round of sgd; by default by the size of the vocabulary, see ``docs/training.md``.
-        init: see ``INITS``. By default unit for the window form of ms-word2dm and for word2dm, else uniform.
+        init: see ``INITS``. By default unit for the window form of ms-word2dm, paper for word2dm, else uniform.
         seed: of all randomness.
         parallel: see ``PARALLEL``.
         held_out: the share of sentences that are kept for the loss. By default about 2000 sentences, 2 % at most.
@@ -131,7 +131,10 @@ class Options:
             "epochs": min(40, round(4 / small**0.5)),
             "optimiser": optimiser,
             "rate": 0.1 if (optimiser, self.form) == ("sgd", "cbow") else OPTIMISERS[optimiser],
-            "init": "unit" if self.model == "word2dm" or (self.form or self.forms[0]) == "window" else "uniform",
+            "init": {
+                "ms-word2dm": "unit" if (self.form or "window") == "window" else "uniform",
+                "word2dm": "paper",
+            }.get(self.model, "uniform"),
             "held_out": min(0.02, 2000 / sentences) if sentences >= 1000 else 0.0,
         }
         return dataclasses.replace(
