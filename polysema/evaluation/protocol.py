@@ -39,7 +39,10 @@ def _paper(evaluations: Sequence[Evaluation], name: str, data: PhrasePairs, seed
     common = np.isfinite(scores).all(axis=0)
     means = np.full(len(keys), np.nan)
     if common.sum() > 2:
-        means = np.nanmean(bootstrap(data.gold[common], scores[:, common], RESAMPLES, seed), axis=1)
+        drawn = bootstrap(data.gold[common], scores[:, common], RESAMPLES, seed)
+        known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
+        total = np.where(known, drawn, 0.0).sum(axis=1)
+        means = np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
     for (model, method), mean in zip(keys, means, strict=True):
         figures[model][method] = float(mean)
     return figures

@@ -94,6 +94,9 @@ def test_the_papers_protocol(entries, toy):
     known = np.isfinite(scores).all(axis=0)
     expected = bootstrap(data.gold[known], broken[known], 100, seed=0)[0].mean()
     assert found["GloVe"]["add"] == pytest.approx(expected)
+    same = Lexicon(WORDS, np.ones((12, 3)))
+    constant = evaluate(same, {"GS2011": data}, name="constant")
+    assert np.isnan(figures([constant], {"GS2011": data}, "paper")["GS2011"]["constant"]["add"])
     with pytest.raises(UnknownChoiceError, match="plain or paper"):
         figures(results, {}, "script")
 
