@@ -202,7 +202,6 @@ def senses_of(contexts: NDArray[Any], most: int, weights: str = "even") -> NDArr
 def clusters(points: Array, most: int) -> NDArray[np.intp]:
     """The label of each point (N,): Ward's tree, cut at the k = 2 … ``most`` of the best variance ratio."""
     from sklearn.cluster import ward_tree
-    from sklearn.metrics import calinski_harabasz_score
 
     distinct = len(np.unique(points, axis=0))
     best, labels = -np.inf, np.zeros(len(points), np.intp)
@@ -211,10 +210,20 @@ def clusters(points: Array, most: int) -> NDArray[np.intp]:
     children, _, _, _ = ward_tree(points)
     for k in range(2, min(most, distinct - 1) + 1):
         cut = _cut(children, len(points), k)
-        score = float(calinski_harabasz_score(points, cut))
+        score = variance_ratio(points, cut, k)
         if score > best:
             best, labels = score, cut
     return labels
+
+
+def variance_ratio(points: Array, labels: NDArray[np.intp], k: int) -> float:
+    """B/(k − 1) over W/(N − k): the scatter between k clusters against that within (Caliński & Harabasz 1974)."""
+    members = (labels == np.arange(k)[:, None]).astype(np.float64)
+    sizes = members.sum(axis=1)
+    centred = points - points.mean(axis=0)
+    between = float(((members @ centred) ** 2).sum(axis=1) @ (1 / sizes))
+    within = float((centred**2).sum()) - between
+    return float(between / (k - 1) / (within / (len(points) - k))) if within > 1e-12 * between else 1.0
 
 
 def _cut(children: NDArray[Any], count: int, k: int) -> NDArray[np.intp]:
@@ -224,7 +233,7 @@ def _cut(children: NDArray[Any], count: int, k: int) -> NDArray[np.intp]:
     for side in (0, 1):
         parent[children[:merges, side]] = count + np.arange(merges)
     roots = np.arange(count)
-    while (above := parent[roots]).tolist() != roots.tolist():
+    while not np.array_equal(above := parent[roots], roots):
         roots = above
     return np.unique(roots, return_inverse=True)[1]
 

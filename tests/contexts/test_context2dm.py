@@ -76,6 +76,8 @@ def test_clusters_equal_scikit_learns(seed):
         key=lambda labels: calinski_harabasz_score(points, labels),
     )
     assert adjusted_rand_score(clusters(points, 10), best) == 1
+    labels = AgglomerativeClustering(4).fit_predict(points)
+    assert module.variance_ratio(points, labels, 4) == pytest.approx(calinski_harabasz_score(points, labels))
 
 
 def test_few_points_are_one_cluster():
