@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon import Lexicon
+from polysema.storage import load
 
 if TYPE_CHECKING:
     from polysema.training.models import Job
@@ -26,20 +27,27 @@ def train_context2dm(job: Job, preset: str | None, options: dict[str, Any]) -> L
     _check("context2dm", job, preset, options, Options, ("vectors", "dim"))
     vectors, dim = options.pop("vectors", None), options.pop("dim", 17)
     if vectors is None:
-        from polysema.training.negative_sampling import train
-
-        folder = None if job.folder is None else job.folder / "vectors"
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        vectors = train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim})
+        vectors = _word2vec(job, preset, dim)
     elif not isinstance(vectors, Lexicon):
-        from polysema.storage import load
-
         vectors = load(vectors, "vectors")
     return context2dm(
         job.corpus, vectors, keep=job.keep, state=job.folder, progress=job.progress,
         checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **options,
     )  # fmt: skip
+
+
+def _word2vec(job: Job, preset: str | None, dim: int) -> Lexicon:
+    """Word vectors of the same text; a run that goes on has them already."""
+    from polysema.training.negative_sampling import train
+
+    if job.folder is None:
+        return train("word2vec", job, preset, {"dim": dim})
+    done = job.folder / f"word2vec-{dim}"
+    if not done.is_dir():
+        folder = job.folder / "vectors"
+        folder.mkdir(parents=True, exist_ok=True)
+        train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim}).save(done)
+    return load(done)
 
 
 def train_bert2dm(job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
