@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from polysema.errors import InputError
+from polysema.composition.methods import CONTEXTUAL, METHODS
+from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.evaluate import DataSet, Evaluation, as_model, evaluate
 from polysema.evaluation.models import EnsembleModel, Model
 from polysema.evaluation.published import DISAMBIGUATION, plain, row_of
+from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.lexicon import Lexicon
 
 
@@ -100,6 +102,10 @@ def evaluate_models(
         senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
         progress: called with a model's name, how many are done, and how many there are.
     """
+    known = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name)
+    for method in methods or ():
+        if method not in known:
+            raise UnknownChoiceError("composition method", method, known)
     entries = []
     done = 0
     for group in grouped([name for name, _ in models], [model.metadata for _, model in models]):

@@ -262,6 +262,7 @@ def test_mistakes_are_one_line(files, tmp_path, capsys):
         ["evaluate", model, "--data", str(tmp_path), "--set", "GS2013"],
         ["evaluate", model, "--pairs", str(tmp_path / "none.tsv")],
         ["evaluate", model, "--pairs", str(files / "words.tsv"), "--unknown-words", "guess"],
+        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--method", "phasr"],
         ["data", "verify", "--data", str(tmp_path)],
     ):
         assert main(arguments) == 2, arguments
