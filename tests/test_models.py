@@ -48,7 +48,7 @@ def test_the_default_model_is_small_and_knows_much(default):
 @pytest.mark.parametrize(
     ("word", "one", "other"),
     [
-        ("bank", "(river bank)", "(central bank)"),
+        ("bank", "(river bank)", "(savings bank)"),
         ("bank", "(boat (left (river bank)))", "(bank (raised (interest rate)))"),
         ("plant", "(nuclear plant)", "(flowering plant)"),
         ("star", "(film star)", "(bright (distant star))"),

@@ -128,7 +128,7 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
 
     \b
       polysema similarity bank river -l MODEL
-      polysema similarity bank "(river bank)" "(central bank)" -l MODEL
+      polysema similarity bank "(river bank)" "(savings bank)" -l MODEL
       polysema similarity bank river --measure fidelity -l MODEL
     """
     if len(queries) < 2:
@@ -163,7 +163,7 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 
     \b
       polysema neighbours bank
-      polysema neighbours "(river bank)" "(central bank)" --top 5 -l MODEL
+      polysema neighbours "(river bank)" "(savings bank)" --top 5 -l MODEL
     """
     found = load(path).neighbours_of(queries, top, common)
     if as_json:

@@ -44,7 +44,7 @@ def disambiguate_command(
 
     \b
       polysema disambiguate bank "The bank raised its interest rate."
-      polysema disambiguate bank "(river bank)" "(central bank)"
+      polysema disambiguate bank "(river bank)" "(savings bank)"
       polysema disambiguate run "family run hotel" --pattern "subj verb obj"
       polysema disambiguate run --file sentences.txt --json
 

@@ -86,6 +86,7 @@ def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: A
     figure.draw_without_rendering()  # settles where things are
     inch = figure.dpi / 72
     half = 0.65 * TEXT * inch
+    frame = axes.bbox
     taken = [
         (x - radius * inch, x + radius * inch, y - radius * inch, y + radius * inch)
         for places, radius in ((marks, 16), (points, 4))
@@ -99,7 +100,8 @@ def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: A
                 for left in (x + 5 * inch, x - 5 * inch - width):
                     middle = y + rise * half
                     boxes.append((left, left + width, middle - half, middle + half))
-        box = next((box for box in boxes if not any(_overlap(box, other) for other in taken)), boxes[0])
+        inside = [box for box in boxes if frame.x0 < box[0] and box[1] < frame.x1] or boxes
+        box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), inside[0])
         taken.append(box)
         rise = ((box[2] + box[3]) / 2 - y) / inch
         axes.annotate(
