@@ -178,7 +178,7 @@ class _Evidence:
     def weigh(self, word: str, context: Context, found: _Occurrence, top: int) -> Disambiguation:
         weights, vectors = self.lexicon.sense_vectors(word)
         if self.method is CONTEXTUAL:
-            by_words, by_tree = self.by_encoder(word, context, found), None
+            by_words, by_tree = self.by_encoder(word, context, found) - np.log(weights), None
         else:
             by_words = self.by_context(vectors, found.around)
             by_tree = None if found.leaf is None else self.by_composition(vectors, found)
@@ -219,12 +219,12 @@ class _Evidence:
         return np.asarray(np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
 
     def by_encoder(self, word: str, context: Context, found: _Occurrence) -> Array:
-        """ln ⟨v_k|ρ|v_k⟩ for each sense (k,), ρ the word as the encoder sees it in the sentence."""
-        from polysema.encoders.contextual import sense_evidence
+        """ln P(sense k | sentence) for each sense (k,), by the word as the encoder sees it in the sentence."""
+        from polysema.encoders.contextual import sense_probabilities
         from polysema.encoders.sentences import as_sentence
 
         sentence = as_sentence(found.tree)[0] if found.tree is not None and not _is_plain(context) else str(context)
-        return np.log(np.maximum(sense_evidence(self.lexicon, word, sentence), 1e-12))
+        return np.log(np.maximum(sense_probabilities(self.lexicon, word, sentence), 1e-12))
 
     def by_composition(self, vectors: Array, found: _Occurrence) -> Array:
         """ln of the trace that is left when each sense (k,) stands in the word's place."""

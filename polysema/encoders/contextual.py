@@ -146,16 +146,20 @@ def compose_in_context(
     return Composition.of(tree, CONTEXTUAL, meanings, left_out)
 
 
-def sense_evidence(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
-    """⟨v_k|ρ|v_k⟩ of each sense v_k of a word: how much of it is in the word as this sentence means it, (k,).
+def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+    """P(sense k | sentence) of each sense of a word, (k,), in the order of :meth:`Lexicon.sense_vectors`.
 
     ρ is the mixture of the word's vectors over the carriers, at the layers and through the projection that made the
-    lexicon. With the senses' weights p_k, P(sense k | sentence) ∝ p_k ⟨v_k|ρ|v_k⟩.
+    lexicon. With p_k and v_k the senses of the word's own matrix σ, P(k) ∝ tr(E_k ρ), E_k = σ^−½ p_k v_k v_kᵀ σ^−½: the
+    measurement that tells the parts of a mixture apart well even where they overlap (Hausladen & Wootters 1994), and
+    ⟨v_k|ρ|v_k⟩ where they do not.
     """
     reader = contextual(lexicon)
-    layers = reader.encoder.layers
-    vectors = reader._vectors([sentence], [word], layers)[0].mean(axis=1)
+    vectors = reader._vectors([sentence], [word], reader.encoder.layers)[0].mean(axis=1)
     reduced = (vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]
     rho = DensityMatrix((reduced / np.linalg.norm(reduced, axis=-1, keepdims=True)).T)
-    _, senses = lexicon.sense_vectors(word)
-    return np.asarray(((senses @ rho.factor) ** 2).sum(axis=-1))
+    weights, senses = lexicon.sense_vectors(word)
+    u, s, w = np.linalg.svd(senses.T * np.sqrt(weights), full_matrices=False)
+    rank = int((s > 1e-6 * s[0]).sum())
+    found = np.asarray((((u[:, :rank] @ w[:rank]).T @ rho.factor) ** 2).sum(axis=-1))
+    return np.asarray(found / found.sum() if found.sum() > 0 else weights / weights.sum())

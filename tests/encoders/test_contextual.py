@@ -10,7 +10,7 @@ pytest.importorskip("lemminflect")
 from polysema.composition.trees import from_pattern, parse_brackets
 from polysema.encoders import bert2dm as module
 from polysema.encoders.bert2dm import bert2dm
-from polysema.encoders.contextual import CARRIERS, Contextual, contextual, sense_evidence
+from polysema.encoders.contextual import CARRIERS, Contextual, contextual, sense_probabilities
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.sentences import as_sentence, find_word
 from polysema.errors import InputError, UnknownChoiceError
@@ -109,10 +109,18 @@ def test_evaluation_offers_contextual(lexicon):
 
 
 def test_senses_given_a_sentence(lexicon):
-    found = sense_evidence(lexicon, "bank", "The bank lends money.")
-    weights, _ = lexicon.sense_vectors("bank")
+    found = sense_probabilities(lexicon, "bank", "The bank lends money.")
+    weights, senses = lexicon.sense_vectors("bank")
     assert found.shape == weights.shape
-    assert 0 <= found.min() <= found.max() <= 1 + 1e-9
+    assert found.sum() == pytest.approx(1)
+    reader = contextual(lexicon)
+    texts = [carrier.format(("T" if carrier == "{}" else "t") + "he bank lends money.") for carrier in CARRIERS]
+    reduced = (reader.encoder.words(texts, ["bank"] * 5) - lexicon.arrays["projection_mean"]) @ lexicon.arrays[
+        "projection"
+    ]
+    unit = reduced / np.linalg.norm(reduced, axis=1, keepdims=True)
+    overlaps = ((unit @ senses.T) ** 2).mean(axis=0)  # the senses of an unclustered word are orthogonal
+    np.testing.assert_allclose(found, overlaps / overlaps.sum(), atol=1e-4)
 
 
 def test_disambiguate_by_the_encoder(lexicon):
@@ -120,9 +128,8 @@ def test_disambiguate_by_the_encoder(lexicon):
 
     result = disambiguate("bank", "The bank lends money.", lexicon, method="contextual")
     assert sum(sense.probability for sense in result.senses) == pytest.approx(1)
-    weights, _ = lexicon.sense_vectors("bank")
-    expected = weights * sense_evidence(lexicon, "bank", "The bank lends money.")
-    assert result.senses[0].probability == pytest.approx((expected / expected.sum()).max())
+    expected = sense_probabilities(lexicon, "bank", "The bank lends money.")
+    assert result.senses[0].probability == pytest.approx(expected.max())
     bracketed = disambiguate("run", "(family (run hotel))", lexicon, method="contextual")
     assert bracketed.tree == parse_brackets("(family (run hotel))")
 
