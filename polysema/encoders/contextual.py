@@ -122,9 +122,9 @@ def is_offered(lexicon: Lexicon) -> bool:
 
 
 def _may_be_here(name: str) -> bool:
-    """A folder that is there, or the name of something on the hub."""
+    """A folder that holds an encoder, or the name of something on the hub."""
     path = Path(name)
-    return path.is_dir() or not (path.is_absolute() or name.startswith("."))
+    return (path / "config.json").is_file() if path.is_dir() else not (path.is_absolute() or name.startswith("."))
 
 
 def compose_in_context(

@@ -83,11 +83,12 @@ class Encoder:
         folder = Path(name).is_dir()
         if folder and not (Path(name) / "config.json").is_file():
             raise InputError(f"{name}: a folder without config.json holds no encoder")
+        local = folder or _is_cached(str(name))
         with _quiet(transformers):
             try:
-                tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), local_files_only=folder)
+                tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), local_files_only=local)
                 model = transformers.AutoModel.from_pretrained(
-                    str(name), local_files_only=folder, dtype=getattr(torch, precision)
+                    str(name), local_files_only=local, dtype=getattr(torch, precision)
                 )
             except (OSError, ValueError, KeyError) as error:
                 reason = " ".join(str(error).split())[:160]
@@ -373,6 +374,16 @@ def _ahead(items: Iterable[T], most: int = 4) -> Iterator[T]:
     finally:
         stop.set()
         thread.join()
+
+
+def _is_cached(name: str) -> bool:
+    """Whether the hub's cache holds a model, so that no network need be asked."""
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    except ValueError:  # no name that the hub could have
+        return False
 
 
 @contextmanager
