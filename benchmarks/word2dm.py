@@ -72,7 +72,7 @@ def main() -> None:
         ylabel="‖∂J/∂B‖ / ‖B‖ of one true context",
         title="The pull of a true context",
     )
-    left.legend(markerscale=4, fontsize=8)
+    left.legend(markerscale=4, fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3))
     for name, options in RUNS.items():
         lexicon = ps.train(
             corpus, "word2dm", min_count=arguments.min_count, subsample=1e-4, epochs=arguments.epochs, **options
@@ -84,6 +84,7 @@ def main() -> None:
     right.axhline(6 * np.log(2), color="0.5", lw=1)
     right.text(1, 6 * np.log(2), "6 log 2", va="bottom", fontsize=8, color="0.3")
     right.set(xlabel="epoch", ylabel="held-out loss", title=f"Word2DM 17×17 on {len(corpus.tokens) / 1e6:.1f} M words")
+    right.set_xticks(range(1, arguments.epochs + 1))
     right.legend(fontsize=8)
     figure.savefig(arguments.output, dpi=150)
 
