@@ -121,7 +121,7 @@ class Run:
                     state.words, state.seconds = state.words + words, state.seconds + seconds
                 if loss > _DIVERGED or np.isinf(loss):
                     self._diverged()
-                block = max(1, int(block * min(2.0, _BLOCK / max(seconds, 1e-3))))
+                block = max(1, int(min(block * min(2.0, _BLOCK / max(seconds, 1e-3)), len(rounds))))
                 if last == len(rounds) - 1:
                     self._end_epoch()
                 self._show(words / max(seconds, 1e-9), loss)

@@ -10,6 +10,7 @@ from signal import SIGINT, SIGTERM
 import pytest
 
 from polysema.cli import main
+from tests.cli import hears_ctrl_c
 
 TEXT = "The cat sat on the mat. The dog did not.\nA third sentence here.\n"
 
@@ -80,14 +81,16 @@ def test_stopping_the_command_leaves_nothing(signal, tmp_path):
     """A real process that is stopped while it waits for more text."""
     command = [sys.executable, "-m", "polysema", "corpus", "build", "-", "-o", str(tmp_path / "corpus")]
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=hears_ctrl_c
+    ) as process:
         process.stdin.write(TEXT.encode() * 1000)
         process.stdin.flush()
         started = time.monotonic()
         while not list(tmp_path.iterdir()) and time.monotonic() - started < 60:
             time.sleep(0.05)
         process.send_signal(signal)
-        assert process.wait(30) == 130
+        assert process.wait(120) == 130
         assert process.stderr.read().strip() == b"polysema: error: stopped"
     assert list(tmp_path.iterdir()) == []
 

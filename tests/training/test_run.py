@@ -145,6 +145,11 @@ def test_going_on_needs_a_trained_lexicon_of_the_same_model(planted_corpus):
         train(planted_corpus, start=plain)
 
 
+def test_very_many_short_epochs(small_corpus):
+    lexicon = train(small_corpus, min_count=1, epochs=1100, dim=2, senses=1, held_out=0.0, rate=1e-4)
+    assert lexicon.metadata["curve"][-1]["epoch"] == 1100
+
+
 def test_callbacks(planted_corpus):
     seen, epochs = [], []
     train(
