@@ -23,7 +23,7 @@ from numba import njit
 from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet
 from polysema.kernels.bits import prefetch
-from polysema.kernels.rounds import SAMPLED, owner, prepare, share, surprise
+from polysema.kernels.rounds import SAMPLED, assign, owner, prepare, share, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import add, axpy, dot, scaled
 
@@ -193,42 +193,53 @@ def learn_pairs(thread: Any, own: Any, text: Any, buffers: Any, model: Any, adam
 
 
 @njit(nogil=True, cache=True)
-def spread(thread: Any, threads: Any, first: Any, last: Any, text: Any, buffers: Any, model: Any, shared: Any) -> None:
-    """Move the context vectors that belong to a thread (``shared``: any) by what some targets call for."""
+def spread(first: Any, last: Any, text: Any, buffers: Any, model: Any) -> None:
+    """Move the context vectors by what some targets call for."""
     ids, lows, highs, slots = buffers.ids, buffers.lows, buffers.highs, buffers.slots
     noise, used, steps = buffers.noise, buffers.used, buffers.steps
     pairs, context = model.pairs, model.context
     one = np.uint64(1)
     n, negatives = np.uint64(model.n), np.uint64(text.negatives)
-    me, all_of_us = np.uint64(thread), np.uint64(threads)
-    alone = shared or threads == 1
     for t in range(first, last):
         slot = slots[t]
         _fetch_noise(slots[t + one] if t + one < last else slot, noise, context, n, negatives)
         for q in range(lows[t], highs[t]):
             if q == t:
                 continue
-            if alone or owner(ids[q], all_of_us) == me:
-                axpy(steps[slot * (negatives + one)], used, slot * n, context, np.uint64(ids[q]) * n, n)
+            axpy(steps[slot * (negatives + one)], used, slot * n, context, np.uint64(ids[q]) * n, n)
             if pairs:
                 _fetch_noise(slot + one, noise, context, n, negatives)
-                _spread_noise(slot, noise, used, steps, context, n, negatives, alone, me, all_of_us)
+                _spread_noise(slot, noise, used, steps, context, n, negatives)
                 slot += one
         if not pairs:
-            _spread_noise(slot, noise, used, steps, context, n, negatives, alone, me, all_of_us)
+            _spread_noise(slot, noise, used, steps, context, n, negatives)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _spread_noise(
-    slot: Any, noise: Any, used: Any, steps: Any, context: Any, n: Any, negatives: Any, alone: Any, me: Any,
-    all_of_us: Any,
-) -> None:  # fmt: skip
+def _spread_noise(slot: Any, noise: Any, used: Any, steps: Any, context: Any, n: Any, negatives: Any) -> None:
     """The part of ``spread`` for the noise words of a sample."""
     one = np.uint64(1)
     for k in range(negatives):
-        row = noise[slot * negatives + k]
-        if alone or owner(row, all_of_us) == me:
-            axpy(steps[slot * (negatives + one) + one + k], used, slot * n, context, np.uint64(row) * n, n)
+        row = np.uint64(noise[slot * negatives + k])
+        axpy(steps[slot * (negatives + one) + one + k], used, slot * n, context, row * n, n)
+
+
+@njit(nogil=True, cache=True)
+def spread_assigned(thread: Any, threads: Any, text: Any, buffers: Any, model: Any) -> None:
+    """As ``spread``, but only the rows that belong to a thread: the moves that ``assign`` found for it."""
+    used, steps, context = buffers.used, buffers.steps, model.context
+    n, width = np.uint64(model.n), np.uint64(text.negatives + 1)
+    ahead = np.uint64(8)
+    for i in range(threads):
+        moves = buffers.moves[i]
+        last = buffers.starts[i, thread + 1]
+        for at in range(buffers.starts[i, thread], last):
+            if at + ahead < last:
+                prefetch(context, (moves[at + ahead] >> np.uint64(32)) * n)
+            move = moves[at]
+            slot = (move & np.uint64(0xFFFFFFFF)) >> np.uint64(6)
+            step = steps[slot * width + (move & np.uint64(63))]
+            axpy(step, used, slot * n, context, (move >> np.uint64(32)) * n, n)
 
 
 @njit(nogil=True, cache=True)
@@ -281,6 +292,10 @@ def train_rounds(
     for r in range(rates.size):
         first, last = rounds[r], rounds[r + 1]
         own = prepare(thread, threads, meeting, text, buffers, first, last, key, model.pairs, shared)
+        if threads > 1 and not lazy and not shared:
+            start = np.uint64(sentences[share(first, last, thread, threads)] - sentences[first])
+            stop = start + np.uint64(buffers.counts[thread])
+            assign(thread, threads, start, stop, buffers, model.pairs, np.uint64(text.negatives))
         rate = np.float32(1.0) if lazy else rates[r]
         if model.pairs:
             learn_pairs(thread, own, text, buffers, model, target_adam, rate)
@@ -288,15 +303,18 @@ def train_rounds(
             learn_windows(thread, own, text, buffers, model, target_adam, rate)
         if not shared:
             meet(meeting, threads)
-        for i in range(threads):
-            if shared and i != thread:
-                continue
-            start = np.uint64(sentences[share(first, last, i, threads)] - sentences[first])
-            stop = start + np.uint64(buffers.counts[i])
-            if lazy:
-                spread_gradients(thread, threads, start, stop, text, buffers, model, context_adam)
-            else:
-                spread(thread, threads, start, stop, text, buffers, model, shared)
+        if threads > 1 and not lazy and not shared:
+            spread_assigned(thread, threads, text, buffers, model)
+        else:
+            for i in range(threads):
+                if shared and i != thread:
+                    continue
+                start = np.uint64(sentences[share(first, last, i, threads)] - sentences[first])
+                stop = start + np.uint64(buffers.counts[i])
+                if lazy:
+                    spread_gradients(thread, threads, start, stop, text, buffers, model, context_adam)
+                else:
+                    spread(start, stop, text, buffers, model)
         if lazy:
             apply(thread, target_adam, model.target, n, rates[r], step + r + 1)
             apply(thread, context_adam, model.context, n, rates[r], step + r + 1)

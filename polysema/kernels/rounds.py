@@ -47,6 +47,9 @@ class Buffers(NamedTuple):
         work: (threads, …), room to compute in.
         counts: (threads,), how many targets each thread gathered.
         loss: (threads, 2), the loss of a sample of samples, and their number.
+        moves: (threads, …) uint64, what the context side will be moved by, of each thread's share of the text; see
+            ``assign``.
+        starts: (threads, threads + 1), where in that the moves of each thread's rows start.
     """
 
     ids: Any
@@ -61,6 +64,8 @@ class Buffers(NamedTuple):
     work: Any
     counts: Any
     loss: Any
+    moves: Any
+    starts: Any
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -148,3 +153,47 @@ def surprise(score: Any) -> Any:
     """−log σ(score)."""
     x = np.float64(score)
     return np.log1p(np.exp(-abs(x))) + max(-x, 0.0)
+
+
+@njit(nogil=True, cache=True)
+def assign(thread: Any, threads: Any, first: Any, last: Any, buffers: Any, pairs: Any, negatives: Any) -> None:
+    """Sort the moves that a thread's share of the targets calls for by who owns the row, each in the order of the text.
+
+    A move is a row, a slot, and which of the slot's steps: 32, 26 and 6 bits.
+    """
+    ids, lows, highs, slots, noise = buffers.ids, buffers.lows, buffers.highs, buffers.slots, buffers.noise
+    moves, starts = buffers.moves[thread], buffers.starts[thread]
+    one, zero = np.uint64(1), np.uint64(0)
+    all_of_us = np.uint64(threads)
+    starts[:] = 0
+    for filling in range(2):  # first they are counted
+        for t in range(first, last):
+            slot = slots[t]
+            for q in range(lows[t], highs[t]):
+                if q == t:
+                    continue
+                _assign(filling, ids[q], slot, zero, moves, starts, all_of_us)
+                if pairs:
+                    for k in range(negatives):
+                        _assign(filling, noise[slot * negatives + k], slot, k + one, moves, starts, all_of_us)
+                    slot += one
+            if not pairs:
+                for k in range(negatives):
+                    _assign(filling, noise[slot * negatives + k], slot, k + one, moves, starts, all_of_us)
+        if filling == 0:
+            for o in range(threads, 0, -1):
+                starts[o] = starts[o - 1]
+            starts[0] = 0
+            for o in range(1, threads + 1):
+                starts[o] += starts[o - 1]
+    for o in range(threads, 0, -1):  # filling has moved each start to the next one's place
+        starts[o] = starts[o - 1]
+    starts[0] = 0
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _assign(filling: Any, row: Any, slot: Any, which: Any, moves: Any, starts: Any, threads: Any) -> None:
+    o = owner(row, threads)
+    if filling:
+        moves[starts[o]] = (np.uint64(row) << np.uint64(32)) | (slot << np.uint64(6)) | which
+    starts[o] += np.uint64(1)

@@ -50,6 +50,8 @@ class CpuEngine:
         )
         self._places = int(np.diff(text.text.sentences[self.rounds]).max(initial=1))
         self._slots = self._places * (2 * options.window if options.pairs else 1)
+        listed = threads > 1 and self._kernel is ms_word2dm and options.optimiser == "sgd"
+        self._moves = self._slots * (options.negatives + (1 if options.pairs else 2 * options.window)) if listed else 0
         self._buffers = self._new_buffers()
         self._model = ms_word2dm.Model(
             state.target.reshape(-1), state.context.reshape(-1), state.target.shape[2], state.target.shape[1],
@@ -79,6 +81,8 @@ class CpuEngine:
             work=np.zeros((threads, work + 16), np.float32),
             counts=np.zeros(threads, np.int64),
             loss=np.zeros((threads, 16)),
+            moves=np.empty((threads, self._moves), np.uint64),  # what is not used takes no memory
+            starts=np.zeros((threads, threads + 1), np.uint64),
         )
 
     def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:

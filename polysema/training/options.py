@@ -102,6 +102,8 @@ class Options:
             raise InputError(f"held out is a share of the sentences, from 0 to below 1, not {self.held_out}")
         if self.rate is not None and not 0 < self.rate <= 10:
             raise InputError(f"the rate must be above 0 and at most 10, not {self.rate}")
+        if self.negatives > 60:
+            raise InputError(f"negatives must be at most 60, not {self.negatives}")
         if self.model == "word2vec" and self.senses not in (None, 1):
             raise InputError(f"word2vec has one vector a word: {self.senses} senses need the model ms-word2dm")
         if self.optimiser == "adam" and self.parallel == "hogwild":
