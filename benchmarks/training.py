@@ -131,6 +131,8 @@ def draw(speeds: dict[str, float], path: Path) -> None:
         points = [(float(name.split("= ")[1].replace(",", "")), s) for name, s in speeds.items() if name[0] == letter]
         axis.plot(*zip(*points, strict=True), "o-", color="#0072B2")
         axis.set_xscale("log")
+        axis.set_xticks([x for x, _ in points], [f"{x:,.0f}" for x, _ in points])
+        axis.minorticks_off()
         axis.set_xlabel({"n": "dimension n", "m": "senses m", "V": "vocabulary"}[letter])
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("million words/s, one thread")
