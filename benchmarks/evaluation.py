@@ -1,6 +1,6 @@
 """How long evaluation takes: all nine sets, all methods, entropies, for one 17×5 model of random matrices.
 
-python benchmarks/evaluation.py ../shared/data
+python benchmarks/evaluation.py DATA
 """
 
 from __future__ import annotations

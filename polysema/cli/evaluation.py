@@ -93,7 +93,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     """Check every file against its SHA-256; exits with 2 where one is missing or differs.
 
     \b
-      polysema data verify --data ../shared/data
+      polysema data verify --data sets
     """
     from polysema.evaluation.datasets import explain, search
 
@@ -160,7 +160,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     \b
       polysema evaluate my-model
-      polysema evaluate my-model --data ../shared/data --bootstraps 1000 --json
+      polysema evaluate my-model --data sets --bootstraps 1000 --json
       polysema evaluate seed-1 seed-2 seed-3 GloVe=glove.6B.300d.txt --report out
       polysema evaluate my-model --pairs my-pairs.tsv --phrases "subj verb obj" my-phrases.tsv
 

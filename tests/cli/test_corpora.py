@@ -9,20 +9,9 @@ from signal import SIGINT, SIGTERM
 
 import pytest
 
-from polysema.cli import main
 from tests.cli import hears_ctrl_c
 
 TEXT = "The cat sat on the mat. The dog did not.\nA third sentence here.\n"
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_build_info_head(run, tmp_path):

@@ -21,16 +21,6 @@ def model(lexicon: Lexicon, tmp_path_factory) -> str:
     return str(path)
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
 def test_info(run, model):
     code, out, _ = run("info", model)
     assert code == 0

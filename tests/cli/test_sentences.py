@@ -19,16 +19,6 @@ def model(tmp_path_factory) -> str:
     return str(path)
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
 def test_disambiguate(run, model):
     code, out, _ = run("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", model)
     assert code == 0
