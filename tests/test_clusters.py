@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysema.kernels import clusters
-from polysema.kernels.sampling import stream_key
+from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 
 
 def blobs(seed, k=3, count=60, width=20, spread=0.3):
@@ -22,7 +22,7 @@ def same_partition(a, b):
 def test_planted_clusters_and_their_number_are_found(seed, width):
     points, truth = blobs(seed, k=4, width=width)
     labels = np.empty(len(points), np.int64)
-    assert clusters.best_k_means(points, 10, stream_key(seed), 3, labels) == 4
+    assert clusters.best_k_means(clusters.squared_distances(points), 10, stream_key(seed), 3, labels) == 4
     assert same_partition(labels, truth)
 
 
@@ -36,25 +36,64 @@ def test_silhouette_and_tightness_against_scikit_learn(seed):
     np.testing.assert_allclose(np.sqrt(squared), metrics.pairwise_distances(points), atol=1e-6)
     labels = np.empty(len(points), np.int64)
     for k in (2, 5, 9):
-        least = min(clusters.k_means(points, squared, k, stream_key(seed, start), 100, labels) for start in range(10))
+        least = min(clusters.k_means(squared, k, stream_key(seed, start), 100, labels) for start in range(10))
         expected = KMeans(k, n_init=10, random_state=0).fit(points).inertia_
         assert least < 1.1 * expected
-        clusters.k_means(points, squared, k, stream_key(seed, 99), 100, labels)
+        clusters.k_means(squared, k, stream_key(seed, 99), 100, labels)
         found = clusters.silhouette(np.sqrt(squared), labels, k)
         assert found == pytest.approx(metrics.silhouette_score(points, labels))
 
 
-def test_turning_keeps_distances():
-    points, _ = blobs(0, count=12, width=40)
-    turned = clusters.turned(points)
-    assert turned.shape == (12, 12)
-    np.testing.assert_allclose(clusters.squared_distances(turned), clusters.squared_distances(points), atol=1e-9)
+def lloyd(points, k, key, iterations):
+    """The same algorithm with the centroids themselves, and the seeds one after the other."""
+    count = len(points)
+    chosen = [int(mixed(key) % np.uint64(count))]
+    for c in range(1, k):
+        nearest = ((points[:, None] - points[chosen]) ** 2).sum(2).min(1)
+        share = float(mixed(key + np.uint64(c) * GOLDEN) >> np.uint64(11)) / 2.0**53 * nearest.sum()
+        chosen.append(min(int(np.searchsorted(nearest.cumsum(), share, side="right")), count - 1))
+    centroids = points[chosen]
+    for _ in range(iterations):
+        distances = ((points[:, None] - centroids) ** 2).sum(2)
+        labels = distances.argmin(1)
+        if len(set(labels.tolist())) < k:
+            return None  # what to do with an empty cluster is up to each
+        centroids = np.array([points[labels == c].mean(0) for c in range(k)])
+    return labels, ((points - centroids[labels]) ** 2).sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("k", [2, 5, 9])
+def test_distances_alone_give_the_clusters_of_lloyd(seed, k):
+    points, _ = blobs(seed, spread=1.0)
+    points += 100  # far from the origin
+    labels = np.empty(len(points), np.int64)
+    with np.errstate(over="ignore"):
+        expected = lloyd(points, k, stream_key(seed), 100)
+    inertia = clusters.k_means(clusters.squared_distances(points), k, stream_key(seed), 100, labels)
+    assert expected is not None
+    np.testing.assert_array_equal(labels, expected[0])
+    assert inertia == pytest.approx(expected[1])
+
+
+def test_an_empty_cluster_starts_again_at_the_worst_point():
+    points = np.array([[0.0], [0.1], [0.2], [10.0], [10.1], [30.0]])
+    squared = clusters.squared_distances(points)
+    labels, own = np.array([0, 0, 0, 1, 1, 1]), np.array([0.0, 0.1, 0.2, 0.0, 0.1, 20.0])
+    within, sizes = np.stack([squared[:3].sum(0), squared[3:].sum(0), np.zeros(6)]), np.array([3.0, 3.0, 0.0])
+    clusters._refill(2, own, squared, labels, within, sizes)
+    assert labels.tolist() == [0, 0, 0, 1, 1, 2]
+    assert sizes.tolist() == [3, 2, 1]
+    np.testing.assert_allclose(within[1], squared[3:5].sum(0))
+    for seed in range(50):  # few points, many clusters: each k ends with as many
+        clusters.k_means(squared, 5, stream_key(seed), 100, labels)
+        assert len(set(labels.tolist())) == 5
 
 
 @pytest.mark.parametrize("points", [np.ones((1, 4)), np.ones((9, 4)), np.repeat(np.eye(2, 4), 5, axis=0)])
 def test_too_few_distinct_points_are_one_cluster(points):
     labels = np.full(len(points), 7)
-    assert clusters.best_k_means(points, 10, stream_key(1), 3, labels) == 1
+    assert clusters.best_k_means(clusters.squared_distances(points), 10, stream_key(1), 3, labels) == 1
     assert (labels == 0).all()
 
 

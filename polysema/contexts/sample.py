@@ -146,9 +146,8 @@ class Sample:
         chosen = self.sentences
         runs = np.flatnonzero(np.diff(chosen, prepend=-2) != 1) if len(chosen) else chosen  # neighbours read in one go
         ends = np.append(runs[1:], len(chosen)) - 1
-        for run, end in zip(chosen[runs].tolist(), chosen[ends].tolist(), strict=True):
-            first, last = int(self.corpus.sentences[run]), int(self.corpus.sentences[end + 1])
-            sample_occurrences(tokens, first, last, self.rows, key, starts, filled, hashes, positions)
+        firsts, lasts = self.corpus.sentences[chosen[runs]], self.corpus.sentences[chosen[ends] + 1]
+        sample_occurrences(tokens, firsts, lasts, self.rows, key, starts, filled, hashes, positions)
         owner = np.repeat(np.arange(len(self.vocabulary)), np.diff(starts))
         return starts, positions[np.lexsort((positions, owner))]
 

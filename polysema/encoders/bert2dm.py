@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,20 +32,20 @@ from numpy.typing import NDArray
 from polysema.contexts.checkpoint import Checkpoint
 from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress
-from polysema.contexts.sample import Ids, Sample
+from polysema.contexts.sample import Ids, Part, Sample
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.huggingface import Encoder
+from polysema.encoders.huggingface import Encoder, ahead
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
-from polysema.encoders.pieces import PieceTable
+from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.kernels.clusters import add_outer, best_k_means
+from polysema.kernels.clusters import add_outer, best_k_means, squared_distances
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 
-BUDGET = 1 << 30
+BUDGET = 1 << 29
 """Bytes for sums of words, or for the vectors of words to be clustered, at a time."""
 
 TOGETHER = 64
@@ -120,7 +122,7 @@ def bert2dm(
         state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was, and another
             variant on the same text and encoder does not encode again. Without, it is a temporary folder.
         progress: called with how far it has come.
-        workers: threads for clustering; by default one per core.
+        workers: threads for all but the encoder; by default one per core. The result does not depend on it.
         options: see :class:`Options`.
     """
     chosen = Options(**options)
@@ -188,7 +190,8 @@ class _Run:
         workers: int | None,
     ) -> None:
         self.encoder, self.sample, self.options, self.folder = encoder, sample, options, folder
-        self.progress, self.checkpoint_seconds, self.workers = progress, checkpoint_seconds, workers
+        self.progress, self.checkpoint_seconds = progress, checkpoint_seconds
+        self.workers = workers or os.cpu_count() or 1
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
         words = "\n".join(sample.vocabulary.words)
@@ -228,11 +231,11 @@ class _Run:
         for low in range(0, count, step):
             high = min(low + step, count)
             sums = np.zeros((high - low, len(upper[0])))
-            for positions, vectors in spill.blocks():
-                rows = self._rows(positions) - low
-                rows[rows >= high - low] = -1
-                add_outer(sums, rows, projection(vectors))
-                self.progress(Progress("mixing", low, count))
+            done, begun = 0, time.perf_counter()
+            for rows, vectors in spill.each(partial(self._reduced, projection), self.workers):
+                add_outer(sums, np.where(rows < high, rows - low, -1), vectors)
+                done += len(rows)
+                self.progress(Progress("mixing", done, spill.rows, done / (time.perf_counter() - begun)))
             for start in range(0, high - low, 4096):
                 dense = np.zeros((min(4096, high - low - start), n, n))
                 dense[:, *upper] = sums[start : start + 4096]
@@ -241,6 +244,10 @@ class _Run:
                 top = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
                 factors[low + start : low + start + len(top)] = top[:, :, ::-1][:, :, :rank]
         return factors
+
+    def _reduced(self, projection: Projection, positions: Ids, vectors: NDArray[Any]) -> tuple[Ids, NDArray[Any]]:
+        """The words of some occurrences, and their vectors reduced."""
+        return self._rows(positions), projection(vectors.astype(np.float32, copy=False))
 
     def _read_all(self) -> tuple[Moments, Spill | None]:
         """Every occurrence's vector: their moments, and the file they are in if they are kept."""
@@ -253,7 +260,10 @@ class _Run:
                 f"{occurrences:,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
                 "give another folder for the state, read fewer words, or choose the store 'again'"
             )
-        kept = "nothing: the encoder runs twice" if store == "again" else f"{_size(need)} of vectors on disk"
+        reduced = occurrences * (4 * self.options.dim + 8)
+        kept = f"{_size(need)} of vectors on disk"
+        if store == "again":
+            kept = f"{_size(reduced)} of reduced vectors on disk: the encoder runs twice"
         self._tell(
             f"{occurrences:,} occurrences of {len(self.sample.vocabulary):,} words in {self.sample.tokens:,} words of "
             f"text; {self.folder} ({_size(free)} free) will hold {kept}"
@@ -265,23 +275,10 @@ class _Run:
 
     def clustered(self) -> tuple[NDArray[np.float32], Projection]:
         """Factors (V, n, senses) from the centroids of each word's clusters."""
-        starts, positions = self.sample.drawn(self.options.occurrences)
-        whole = self._saved("all")
-        if whole.numbers["finished"] and whole.numbers["kept"]:
-            spill = self._encode("all", "encoding", Moments(self.encoder.width))
-        else:
-            name = f"drawn-{self.options.occurrences}"
-            need, free = self._bytes(len(positions)), self._free(name)
-            if need > free:
-                raise InputError(
-                    f"{len(positions):,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
-                    "give another folder for the state, or cluster fewer occurrences"
-                )
-            self._tell(f"{self.folder} ({_size(free)} free) will hold {_size(need)} of vectors on disk")
-            spill = self._encode(name, "encoding", among=np.sort(positions))
-        assert spill is not None
+        centroids, sizes = self._centroids()
         moments = Moments(self.encoder.width)
-        centroids, sizes = self._centroids(spill, starts, positions, moments)
+        for sums in centroids.each(_sums, self.workers):
+            moments.add_sums(*sums)
         projection = moments.projection(self.options.dim, self.options.reduction)
         factors = np.zeros((len(self.sample.vocabulary), self.options.dim, self.options.senses), np.float32)
         column = np.zeros(len(factors), np.int64)
@@ -297,59 +294,102 @@ class _Run:
             np.add.at(column, rows, 1)
         return factors[:, :, : int(column.max())], projection
 
-    def _centroids(self, spill: Spill, starts: Ids, positions: Ids, moments: Moments) -> tuple[Spill, Ids]:
+    def _centroids(self) -> tuple[Spill, Ids]:
         """The centroids of every word's clusters, a file of them with their words, and their sizes."""
         from threadpoolctl import threadpool_limits
 
         name = f"centroids-{self.options.occurrences}-{self.options.senses}"
         saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
-        if not saved.load():
-            saved.numbers = {"next": 0, "rows": 0}
-            saved.arrays = {"total": moments.total, "second": moments.second, "sizes": np.empty(0, np.int64)}
+        saved.numbers, saved.arrays = {"next": 0, "rows": 0}, {"sizes": np.empty(0, np.int64)}
+        saved.load()
         centroids = Spill(self.folder / name, self.encoder.width, "float32", saved.numbers["rows"])
-        sizes = saved.arrays["sizes"]
-        moments.add_sums(len(sizes), saved.arrays["total"], saved.arrays["second"])
-        order = np.argsort(positions)
-        count, begun = len(self.sample.vocabulary), time.perf_counter()
-        first = low = int(saved.numbers["next"])
-        with ThreadPoolExecutor(self.workers or os.cpu_count()) as pool, threadpool_limits(1, "blas"):
-            while low < count:
-                room = BUDGET // (4 * self.encoder.width)
-                high = max(low + 1, int(np.searchsorted(starts, starts[low] + room, side="right")) - 1)
-                vectors = self._gathered(spill, positions, order, int(starts[low]), int(starts[high]))
-                for start in range(low, high, 512):
-                    words = range(start, min(start + 512, high))
-                    cut = [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in words]
-                    found = list(pool.map(self._clusters_of, words, cut))
-                    rows = np.repeat(np.array(words), [len(size) for _, size in found])
-                    means = np.concatenate([mean for mean, _ in found])
-                    centroids.append(rows, means)
-                    moments.add(means)
-                    sizes = np.concatenate([sizes, *(size for _, size in found)])
-                    speed = (words.stop - first) / (time.perf_counter() - begun)
-                    self.progress(Progress("clustering", words.stop, count, speed))
-                low = high
-                saved.numbers = {"next": low, "rows": centroids.rows}
-                saved.arrays = {"total": moments.total, "second": moments.second, "sizes": sizes}
+        sizes, first, count = saved.arrays["sizes"], int(saved.numbers["next"]), len(self.sample.vocabulary)
+        if first == count:
+            return centroids, sizes
+        starts, positions = self.sample.drawn(self.options.occurrences)
+        heaps = self._heaps(starts, positions, first)
+        begun = time.perf_counter()
+        with ThreadPoolExecutor(self.workers) as pool, threadpool_limits(1, "blas"):
+            for low, high, heap in heaps:
+                vectors = np.empty((starts[high] - starts[low], self.encoder.width), heap.dtype)
+                for slots, rows in heap.blocks():
+                    vectors[slots - starts[low]] = rows
+                cut = np.split(vectors, starts[low + 1 : high] - starts[low])
+                found = []
+                for clusters in pool.map(self._clusters_of, range(low, high), cut):
+                    found.append(clusters)
+                    done = low + len(found)
+                    speed = (done - first) / (time.perf_counter() - begun)
+                    self.progress(Progress("clustering", done, count, speed))
+                words = np.repeat(np.arange(low, high), [len(size) for _, size in found])
+                centroids.append(words, np.concatenate([means for means, _ in found]))
+                sizes = np.concatenate([sizes, *(size for _, size in found)])
+                heap.remove()
+                saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
                 saved.save()
         return centroids, sizes
 
-    def _gathered(self, spill: Spill, positions: Ids, order: Ids, low: int, high: int) -> NDArray[np.float32]:
-        """The vectors at ``positions[low:high]``, read from the file in its own order."""
-        vectors = np.zeros((high - low, self.encoder.width), np.float32)
-        rising = positions[order]
-        for found, rows in spill.blocks():
-            at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
-            slot = np.where(rising[at] == found, order[at], -1)
-            wanted = (slot >= low) & (slot < high)
-            vectors[slot[wanted] - low] = rows[wanted]
-        return vectors
+    def _heaps(self, starts: Ids, positions: Ids, first: int) -> list[tuple[int, int, Spill]]:
+        """The drawn vectors of the words from ``first`` on, sorted into files of neighbouring words that memory holds.
 
-    def _clusters_of(self, word: int, vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], Ids]:
+        Args:
+            starts, positions: of :meth:`Sample.drawn`.
+
+        Returns:
+            the first word of each file, the one after its last, and the file: vectors with their places in positions.
+        """
+        edges, room = [first], BUDGET // (self.encoder.width * np.dtype(self.dtype).itemsize)
+        while edges[-1] < len(starts) - 1:
+            edges.append(max(edges[-1] + 1, int(np.searchsorted(starts, starts[edges[-1]] + room, side="right")) - 1))
+        spill = self._drawn(positions)
+        kind = self.encoder.width, self.dtype
+        heaps = [Spill(self.folder / f"heap-{index}", *kind) for index in range(len(edges) - 1)]
+        order, limits = np.argsort(positions), starts[edges]
+        rising = positions[order]
+
+        def sorted_out(found: Ids, vectors: NDArray[Any]) -> tuple[Ids, NDArray[Any], Ids]:
+            """The drawn ones of some vectors with their slots, by slot, and where each heap's begin and end."""
+            at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
+            rows = np.flatnonzero((rising[at] == found) & (order[at] >= limits[0]))
+            rows = rows[np.argsort(order[at[rows]])]
+            slots = order[at[rows]]
+            return slots, vectors[rows], np.searchsorted(slots, limits)
+
+        done, begun = 0, time.perf_counter()
+        for slots, vectors, cuts in spill.each(sorted_out, self.workers):
+            for heap, low, high in zip(heaps, cuts[:-1], cuts[1:], strict=True):
+                if low < high:
+                    heap.append(slots[low:high], vectors[low:high])
+            done += len(slots)
+            speed = done / (time.perf_counter() - begun)
+            self.progress(Progress("sorting", done, int(starts[-1] - starts[first]), speed))
+        return [(*pair, heap) for pair, heap in zip(pairwise(edges), heaps, strict=True)]
+
+    def _drawn(self, positions: Ids) -> Spill:
+        """A file that holds the vectors at some positions: that of all vectors, if there is one."""
+        whole, again = self._saved("all"), self._bytes(len(positions))
+        name = f"drawn-{self.options.occurrences}"
+        every = whole.numbers["finished"] and whole.numbers["kept"]
+        need, free = again + (0 if every else self._bytes(len(positions))), self._free(name)
+        if need > free:
+            raise InputError(
+                f"{len(positions):,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
+                "give another folder for the state, or cluster fewer occurrences"
+            )
+        self._tell(f"{self.folder} ({_size(free)} free) will hold {_size(need)} of vectors on disk")
+        if every:
+            spill = self._encode("all", "encoding", Moments(self.encoder.width))
+        else:
+            spill = self._encode(name, "encoding", among=np.sort(positions))
+        assert spill is not None
+        return spill
+
+    def _clusters_of(self, word: int, vectors: NDArray[Any]) -> tuple[NDArray[np.float64], Ids]:
         """The centroids (k, d) of one word's vectors, and how many vectors each has."""
         points = vectors.astype(np.float64)
         labels = np.zeros(len(points), np.int64)
-        best_k_means(points, self.options.senses, stream_key(self.options.seed, 3, word), 3, labels)
+        key = stream_key(self.options.seed, 3, word)
+        best_k_means(squared_distances(points), self.options.senses, key, 3, labels)
         _, labels = np.unique(labels, return_inverse=True)
         sizes = np.bincount(labels)
         members = (labels == np.arange(len(sizes))[:, None]).astype(np.float64)
@@ -409,21 +449,17 @@ class _Run:
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
             spill = Spill(self.folder / name, width, dtype, saved.numbers["rows"])
-        words, sentences = int(saved.numbers["words"]), len(self.sample.sentences)
-        device = self.encoder.device
-        axes = None if projection is None else torch.from_numpy(projection.basis).to(device)
-        centre = None if projection is None else torch.from_numpy(projection.mean).to(device)
-        begun, before = time.perf_counter(), words
-        for start in range(saved.numbers["next"], sentences, self.step):
-            part = self.sample.part(self.sample.sentences[start : start + self.step])
-            wanted = part.rows >= 0
-            if among is not None:
-                at = np.minimum(np.searchsorted(among, part.positions), len(among) - 1)
-                wanted &= among[at] == part.positions
-            total = second = None
-            writing, started = 0.0, time.perf_counter()
-            for batch, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, wanted):
-                with torch.inference_mode():
+        axes = centre = None
+        if projection is not None:
+            axes, centre = (torch.from_numpy(a).to(self.encoder.device) for a in (projection.basis, projection.mean))
+        words = before = int(saved.numbers["words"])
+        first, sentences = int(saved.numbers["next"]), len(self.sample.sentences)
+        total = second = written = None
+        writing, begun = 0.0, time.perf_counter()
+        with ThreadPoolExecutor(1) as writer, torch.inference_mode():
+            for start, part, batch in ahead(self._batches(first, among)):
+                if batch is not None:
+                    vectors = self.encoder.vectors(batch)
                     if moments is not None:
                         exact = vectors.double()
                         summed, squared = exact.sum(0), exact.T @ exact
@@ -432,34 +468,55 @@ class _Run:
                         moments.count += len(exact)
                     if spill is not None:
                         out = vectors if axes is None else (vectors.double() - centre) @ axes
-                        out = out.to(getattr(torch, spill.dtype.name)).cpu().numpy()
-                        now = time.perf_counter()
-                        spill.append(part.positions[batch.tokens], out)
-                        writing += time.perf_counter() - now
-                words += batch.words
-                speed = (words - before) / (time.perf_counter() - begun)
-                self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed))
-            if moments is not None and total is not None and second is not None:
-                if not bool(torch.isfinite(total).all()):
-                    raise InputError(f"{self.encoder} gives vectors that are not finite: choose the precision float32")
-                moments.add_sums(0, total.cpu().numpy(), second.cpu().numpy())
-            if choose and start == 0 and spill is not None and 2 * writing > time.perf_counter() - started - writing:
-                spill.remove()
-                spill = None
-                log.info("the disk is slower than the encoder: the text is encoded twice instead")
-            last = start + self.step >= sentences
-            if last or saved.due:
-                saved.numbers = {
-                    "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
-                    "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
-                }  # fmt: skip
-                if moments is not None:
-                    saved.arrays = {"total": moments.total, "second": moments.second}
-                saved.save()
+                        if written is not None:
+                            writing += written.result()
+                        written = writer.submit(_write, spill, part.positions[batch.tokens], _leaving(out, spill.dtype))
+                    words += batch.words
+                    speed = (words - before) / (time.perf_counter() - begun)
+                    self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed))
+                    continue
+                if written is not None:
+                    writing += written.result()
+                    written = None
+                if moments is not None and total is not None and second is not None:
+                    if not bool(torch.isfinite(total).all()):
+                        raise InputError(
+                            f"{self.encoder} gives vectors that are not finite: choose the precision float32"
+                        )
+                    moments.add_sums(0, total.cpu().numpy(), second.cpu().numpy())
+                    total = second = None
+                if choose and start == 0 and spill is not None and 2 * writing > time.perf_counter() - begun:
+                    spill.remove()
+                    spill = None
+                    log.info("the disk is slower than the encoder: the text is encoded twice instead")
+                last = start + self.step >= sentences
+                if last or saved.due:
+                    saved.numbers = {
+                        "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
+                        "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
+                    }  # fmt: skip
+                    if moments is not None:
+                        saved.arrays = {"total": moments.total, "second": moments.second}
+                    saved.save()
         return spill
+
+    def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, Batch | None]]:
+        """Every batch from a sentence on, with the group of sentences it is of; after each group None."""
+        for start in range(first, len(self.sample.sentences), self.step):
+            part = self.sample.part(self.sample.sentences[start : start + self.step])
+            wanted = part.rows >= 0
+            if among is not None:
+                at = np.minimum(np.searchsorted(among, part.positions), len(among) - 1)
+                wanted &= among[at] == part.positions
+            for batch in self.encoder.batches(part.tokens, part.bounds, self.table, wanted):
+                yield start, part, batch
+            yield start, part, None
 
     def layer_means(self) -> NDArray[np.float32]:
         """The mean vector of each layer, (depth + 1, d), over some sentences of the text."""
+        saved = Checkpoint(self.folder / "layer-means.safetensors", self.identity)
+        if saved.load():
+            return np.asarray(saved.arrays["means"], np.float32)
         count = len(self.sample.sentences)
         chosen = np.unique(np.linspace(0, count - 1, min(MEAN_SENTENCES, count)).astype(np.int64))
         part = self.sample.part(self.sample.sentences[chosen])
@@ -469,7 +526,9 @@ class _Run:
             total += vectors.sum(0, dtype=vectors.dtype).double().cpu().numpy()
             seen += len(vectors)
             self.progress(Progress("centring", seen, int((part.rows >= 0).sum())))
-        return np.asarray(total / max(seen, 1), np.float32)
+        saved.arrays = {"means": np.asarray(total / max(seen, 1), np.float32)}
+        saved.save()
+        return saved.arrays["means"]
 
     @property
     def table(self) -> PieceTable:
@@ -480,6 +539,35 @@ class _Run:
 
     def _rows(self, positions: Ids) -> Ids:
         return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
+
+
+def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+    """The number of some vectors (k, d), their sum and their second moments."""
+    exact = vectors.astype(np.float64)
+    return len(exact), exact.sum(axis=0), exact.T @ exact
+
+
+def _leaving(vectors: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Vectors on their way from where they were computed to memory, and what to wait for."""
+    import torch
+
+    kept = vectors.to(getattr(torch, dtype.name))
+    if kept.device.type != "cuda":
+        return kept.cpu(), None
+    copied: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    there = kept.to("cpu", non_blocking=True)
+    copied.record()
+    return there, copied
+
+
+def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> float:
+    """Append vectors once they are there; returns the seconds that writing took."""
+    vectors, copied = leaving
+    if copied is not None:
+        copied.synchronize()
+    begun = time.perf_counter()
+    spill.append(positions, vectors.numpy())
+    return time.perf_counter() - begun
 
 
 def _size(count: float) -> str:

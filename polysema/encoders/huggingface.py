@@ -159,17 +159,25 @@ class Encoder:
             each batch, with the vectors of its wanted words as a float32 tensor on the encoder's device: (W, d), or
             (W, layers, d) if separate. The batches are in order of length, not of the corpus.
         """
+        for batch in ahead(self.batches(tokens, bounds, table, wanted)):
+            yield batch, self.vectors(batch, layers, separate)
+
+    def batches(
+        self, tokens: NDArray[Any], bounds: NDArray[Any], table: PieceTable, wanted: NDArray[np.bool_]
+    ) -> Iterator[Batch]:
+        """The batches of :meth:`encode`, yet to be read."""
+        return batches(tokens, bounds, table, wanted, self.batch_size, self.batch_pieces)
+
+    def vectors(self, batch: Batch, layers: Sequence[int] | None = None, separate: bool = False) -> Any:
+        """The vectors of one batch's wanted words. On a GPU they may still be under way when this returns."""
         import torch
 
-        todo = batches(tokens, bounds, table, wanted, self.batch_size, self.batch_pieces)
-        for batch in _ahead(todo):
-            states = self._states(batch.ids, batch.mask, tuple(layers) if layers else self.layers)
-            places = torch.from_numpy(batch.places).to(self.device)
-            owners = torch.from_numpy(batch.owners).to(self.device)
-            with torch.inference_mode():
-                rows = [state.flatten(0, 1).index_select(0, places).float() for state in states]
-                of_pieces = torch.stack(rows, 1) if separate else sum(rows[1:], rows[0]) / len(rows)
-                yield batch, _means(of_pieces, owners, len(batch.tokens))
+        states = self._states(batch.ids, batch.mask, tuple(layers) if layers else self.layers)
+        with torch.inference_mode():
+            places, owners = self._put(batch.places), self._put(batch.owners)
+            rows = [state.flatten(0, 1).index_select(0, places).float() for state in states]
+            of_pieces = torch.stack(rows, 1) if separate else sum(rows[1:], rows[0]) / len(rows)
+            return _means(of_pieces, owners, len(batch.tokens))
 
     # ------------------------------------------------------------------------------------------- sentences as text
 
@@ -280,12 +288,19 @@ class Encoder:
         import torch
 
         with torch.inference_mode(), self._cut(max(layers)) as last:
-            full = None if mask.all() else torch.from_numpy(mask).to(self.device)
+            full = None if mask.all() else self._put(mask)
             only = layers == (last,)
-            out = self.model(
-                input_ids=torch.from_numpy(ids).to(self.device), attention_mask=full, output_hidden_states=not only
-            )
+            out = self.model(input_ids=self._put(ids), attention_mask=full, output_hidden_states=not only)
             return [out.last_hidden_state] if only else [out.hidden_states[layer] for layer in layers]
+
+    def _put(self, array: NDArray[Any]) -> Any:
+        """An array where the model is; the copy does not wait for what a GPU is still computing."""
+        import torch
+
+        tensor = torch.from_numpy(array)
+        if self.device.type != "cuda":
+            return tensor.to(self.device)
+        return tensor.pin_memory().to(self.device, non_blocking=True)
 
     @contextmanager
     def _cut(self, layer: int) -> Iterator[int]:
@@ -339,7 +354,7 @@ def _means(pieces: Any, owners: Any, count: int) -> Any:
 T = TypeVar("T")
 
 
-def _ahead(items: Iterable[T], most: int = 4) -> Iterator[T]:
+def ahead(items: Iterable[T], most: int = 4) -> Iterator[T]:
     """The same items, made by a thread that runs a few ahead of their use."""
     queue: Queue[tuple[bool, Any]] = Queue(most)
     stop = Event()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+BLOCK = 16 << 20
+"""Bytes of vectors that are read at a time."""
 
 
 class Spill:
@@ -41,14 +48,38 @@ class Spill:
                 file.write(np.ascontiguousarray(array).data)
         self.rows += len(positions)
 
-    def blocks(self, size: int = 64 << 20) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-        """All vectors with their positions, about ``size`` bytes at a time."""
-        step = max(1, size // (self.width * 4))
-        with open(self._vectors, "rb") as vectors, open(self._positions, "rb") as positions:
-            for start in range(0, self.rows, step):
-                count = min(step, self.rows - start)
-                rows = np.fromfile(vectors, self.dtype, count * self.width).reshape(count, self.width)
-                yield np.fromfile(positions, np.int64, count), rows.astype(np.float32, copy=False)
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+        """All vectors with their positions, block by block."""
+        for start, count in self._cuts():
+            yield self._read(start, count)
+
+    def each(self, function: Callable[[NDArray[np.int64], NDArray[Any]], T], workers: int) -> Iterator[T]:
+        """What a function makes of the positions and the vectors of each block, in order, by so many threads.
+
+        Each thread multiplies on its own, so that the bits do not depend on their number.
+        """
+        from threadpoolctl import threadpool_limits
+
+        with ThreadPoolExecutor(workers) as pool, threadpool_limits(1, "blas"):
+            ahead: deque[Future[T]] = deque()
+            for cut in self._cuts():
+                ahead.append(pool.submit(lambda cut: function(*self._read(*cut)), cut))
+                if len(ahead) > workers:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+
+    def _cuts(self) -> Iterator[tuple[int, int]]:
+        """The first row of each block, and how many rows it has."""
+        step = max(1, BLOCK // (self.width * self.dtype.itemsize))
+        for start in range(0, self.rows, step):
+            yield start, min(step, self.rows - start)
+
+    def _read(self, start: int, count: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        wide = self.width * self.dtype.itemsize
+        positions = np.fromfile(self._positions, np.int64, count, offset=start * 8)
+        vectors = np.fromfile(self._vectors, self.dtype, count * self.width, offset=start * wide)
+        return positions, vectors.reshape(count, self.width)
 
     def remove(self) -> None:
         """Delete it."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from polysema.kernels.sampling import GOLDEN, mixed
 
@@ -32,16 +33,14 @@ def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
                 at += 1
 
 
-@njit(nogil=True, cache=True)
-def squared_distances(points: Any) -> Any:
+def squared_distances(points: NDArray[Any]) -> NDArray[np.float64]:
     """‖x − y‖² of every two rows of (N, d)."""
-    gram = points @ points.T
-    out = np.empty_like(gram)
-    for i in range(len(points)):
-        for j in range(len(points)):
-            out[i, j] = max(gram[i, i] + gram[j, j] - 2 * gram[i, j], 0.0)
-        out[i, i] = 0.0
-    return out
+    centred = points - points.mean(axis=0, dtype=np.float64)
+    gram = centred @ centred.T
+    squares = np.diagonal(gram)
+    squared = np.maximum(squares[:, None] + squares - 2 * gram, 0.0)
+    np.fill_diagonal(squared, 0.0)
+    return np.asarray(squared)
 
 
 @njit(nogil=True, cache=True)
@@ -60,70 +59,96 @@ def _distinct(squared: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def k_means(points: Any, squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
-    """Lloyd's algorithm from k-means++ seeds; returns Σ ‖x − its centroid‖².
+def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
+    """Lloyd's algorithm from k-means++ seeds, by distances alone; returns Σ ‖x − its centroid‖².
+
+    With T_c(x) = Σ_{y ∈ c} ‖x − y‖², its sum 2 W_c over c and n_c points in c, the distance from the centroid is
+
+        ‖x − μ_c‖² = T_c(x) / n_c − W_c / n_c²
+
+    so a step costs N numbers for each point that changes its cluster, and k for each point, whatever d.
 
     Args:
-        points: (N, d).
-        squared: (N, N) their squared distances.
+        squared: (N, N) the points' squared distances.
         key: of the random choices.
         labels: (N,) gets each point's cluster.
     """
-    count, width = points.shape
-    nearest = np.full(count, np.inf)
-    centroids = np.empty((k, width))
+    count = len(squared)
+    nearest, own = np.empty(count), np.empty(count, np.int64)
+    _seeds(squared, k, key, nearest, own)
+    labels[:] = own
+    within = np.zeros((k, count))  # T
+    sizes, spread = np.zeros(k), np.zeros(k)  # n, W
+    for i in range(count):
+        within[labels[i]] += squared[i]
+        sizes[labels[i]] += 1.0
+    for _ in range(iterations):
+        for c in range(k):
+            if sizes[c] == 0.0:
+                _refill(c, nearest, squared, labels, within, sizes)
+        spread[:] = 0.0
+        for i in range(count):
+            spread[labels[i]] += within[labels[i], i] / 2.0
+        nearest[:] = np.inf
+        for c in range(k):
+            share, less = 1.0 / sizes[c], spread[c] / (sizes[c] * sizes[c])
+            for i in range(count):
+                distance = within[c, i] * share - less
+                own[i] = c if distance < nearest[i] else own[i]
+                nearest[i] = min(distance, nearest[i])
+        moved = False
+        for i in range(count):
+            if own[i] != labels[i]:
+                _move(i, own[i], squared, labels, within, sizes)
+                moved = True
+        if not moved:
+            break
+    return np.maximum(nearest, 0.0).sum()
+
+
+@njit(nogil=True, cache=True)
+def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
+    """The seeds of k-means++: each drawn in proportion to the squared distance from those before it."""
+    count = len(squared)
+    nearest[:] = np.inf
+    own[:] = 0
     chosen = np.int64(mixed(key) % np.uint64(count))
     for c in range(k):
         if c > 0:
-            total = nearest.sum()
-            share = np.float64(mixed(key + np.uint64(c) * GOLDEN) >> np.uint64(11)) / 2.0**53 * total
+            share = np.float64(mixed(key + np.uint64(c) * GOLDEN) >> np.uint64(11)) / 2.0**53 * nearest.sum()
             chosen = np.int64(count - 1)
             for i in range(count):
                 share -= nearest[i]
                 if share < 0.0:
                     chosen = np.int64(i)
                     break
-        centroids[c] = points[chosen]
         for i in range(count):
-            nearest[i] = min(nearest[i], squared[i, chosen])
-    norms = np.empty(count)
-    for i in range(count):
-        norms[i] = (points[i] * points[i]).sum()
-    labels[:] = -1
-    sizes = np.zeros(k)
-    inertia = 0.0
-    for _ in range(iterations):
-        products = points @ centroids.T
-        lengths = (centroids * centroids).sum(axis=1)
-        moved = False
-        inertia = 0.0
-        farthest, reach = 0, -1.0
-        for i in range(count):
-            best, least = 0, np.inf
-            for c in range(k):
-                distance = lengths[c] - 2.0 * products[i, c]
-                if distance < least:
-                    best, least = c, distance
-            least = max(least + norms[i], 0.0)
-            inertia += least
-            if least > reach:
-                farthest, reach = i, least
-            if labels[i] != best:
-                labels[i] = best
-                moved = True
-        if not moved:
-            break
-        centroids[:] = 0.0
-        sizes[:] = 0.0
-        for i in range(count):
-            centroids[labels[i]] += points[i]
-            sizes[labels[i]] += 1.0
-        for c in range(k):
-            if sizes[c] > 0.0:
-                centroids[c] /= sizes[c]
-            else:
-                centroids[c] = points[farthest]  # an empty cluster starts again at the point that fits worst
-    return inertia
+            if squared[i, chosen] < nearest[i]:
+                nearest[i] = squared[i, chosen]
+                own[i] = c
+
+
+@njit(nogil=True, cache=True)
+def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+    """An empty cluster starts again at the point that fits worst, of those that are not alone in theirs."""
+    worst = -1
+    for i in range(len(squared)):
+        if sizes[labels[i]] > 1.0 and (worst < 0 or nearest[i] > nearest[worst]):
+            worst = i
+    _move(worst, empty, squared, labels, within, sizes)
+    nearest[worst] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+    """Take a point out of its cluster and into another."""
+    before = labels[i]
+    for j in range(len(squared)):
+        within[before, j] -= squared[i, j]
+        within[to, j] += squared[i, j]
+    sizes[before] -= 1.0
+    sizes[to] += 1.0
+    labels[i] = to
 
 
 @njit(nogil=True, cache=True)
@@ -158,22 +183,11 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def turned(points: Any) -> Any:
-    """The points (N, d) centred, in the axes of their own span: the same distances, at most N numbers a point."""
-    count, width = points.shape
-    centred = points - points.sum(axis=0) / count
-    if count >= width:
-        return centred
-    values, axes = np.linalg.eigh(centred @ centred.T)
-    return axes * np.sqrt(np.maximum(values, 0.0))
-
-
-@njit(nogil=True, cache=True)
-def best_k_means(vectors: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
+def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
     """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
 
     Args:
-        vectors: (N, d). Fewer than three distinct ones are one cluster.
+        squared: (N, N) the points' squared distances. Fewer than three distinct points are one cluster.
         starts: k-means runs for each k, of which the tightest counts.
         labels: (N,) gets each point's cluster.
 
@@ -181,20 +195,18 @@ def best_k_means(vectors: Any, most: Any, key: Any, starts: Any, labels: Any) ->
         k.
     """
     labels[:] = 0
-    if len(vectors) < 3:
+    if len(squared) < 3:
         return 1
-    points = turned(vectors)
-    squared = squared_distances(points)
     distinct = _distinct(squared)
     if distinct < 3:
         return 1
     distances = np.sqrt(squared)
-    trial, tightest = np.empty(len(points), np.int64), np.empty(len(points), np.int64)
+    trial, tightest = np.empty(len(squared), np.int64), np.empty(len(squared), np.int64)
     best_k, best = 1, -2.0
     for k in range(2, min(most, distinct - 1) + 1):
         least = np.inf
         for start in range(starts):
-            inertia = k_means(points, squared, k, key + np.uint64(1000 * k + start) * GOLDEN, 100, trial)
+            inertia = k_means(squared, k, key + np.uint64(1000 * k + start) * GOLDEN, 100, trial)
             if inertia < least:
                 least = inertia
                 tightest[:] = trial
