@@ -108,6 +108,13 @@ def _context_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_context_options
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
 @click.option("--device", default=None, metavar="NAME", help=f"{' or '.join(DEVICES)}.  [default: cpu]")
+@click.option(
+    "--card-memory",
+    default=None,
+    type=float,
+    metavar="GB",
+    help="Of a card, use so much at most: a corpus that does not fit streams through.  [default: what is free]",
+)
 @click.option("--checkpoint-minutes", default=10.0, show_default=True, help="How often the state is written.")
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
@@ -204,7 +211,13 @@ def _config(path: Path | None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a readable TOML file: {error}") from None
     table = content.get("train", content)
-    known = {field.name for field in dataclasses.fields(Options)} | {"preset", "threads", "device", *_CONTEXT_HELP}
+    known = {field.name for field in dataclasses.fields(Options)} | {
+        "preset",
+        "threads",
+        "device",
+        "card_memory",
+        *_CONTEXT_HELP,
+    }
     for name in table:
         if name.replace("-", "_") not in known:
             raise UnknownChoiceError(f"option in {path}", name, sorted(known))

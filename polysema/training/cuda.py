@@ -7,6 +7,7 @@ last digits of two runs differ.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -23,9 +24,11 @@ _BLOCK = 256  # threads
 _CAPACITY = 128  # targets a warp gathers at once
 _RUN = 8  # sentences a warp takes at once
 _ROUND = 4_000_000  # tokens a launch
-_SEGMENT = 128_000_000  # tokens that travel to the card together
+_SEGMENT = 64_000_000  # tokens that travel to the card together
 _PINNED = 1 << 25  # bytes of a buffer that the card reads from
+_COPIERS = 8  # threads that fill such a buffer: one alone is slower than the card
 _SPARE = 1 << 29  # bytes that are left free
+_TO_CARD = 1  # cudaMemcpyHostToDevice
 
 
 class Segment(NamedTuple):
@@ -37,12 +40,20 @@ class Segment(NamedTuple):
     tokens: int
 
 
-class Held(NamedTuple):
-    """A segment on the card: its tokens as rows of the model, its sentence marks, and the event of their arrival."""
+class Place(NamedTuple):
+    """Room for a segment on the card.
+
+    Attributes:
+        rows: its tokens, as rows of the model.
+        marks: where its sentences start, counted from the start of the corpus.
+        arrived: the event of its arrival, in the stream of copies.
+        read: the event that the last kernel has read it, in the stream of kernels: others may be put in its place.
+    """
 
     rows: Any
     marks: Any
     arrived: Any
+    read: Any
 
 
 def model_bytes(options: Options, size: int) -> int:
@@ -52,8 +63,20 @@ def model_bytes(options: Options, size: int) -> int:
     return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
 
 
+def _place_bytes(segments: list[Segment]) -> int:
+    """How much memory a place takes that any of the segments fits in."""
+    return 4 * max((s.tokens for s in segments), default=0) + 8 * max((s.sentences + 1 for s in segments), default=0)
+
+
 class CudaEngine:
     """Does rounds of training on the current CUDA device.
+
+    A corpus that fits stays on the card, every segment in a place of its own. One that does not has two places: while
+    the card learns from the segment in one, a thread brings the next segment into the other. Two streams, kernels and
+    copies, wait for each other's events, the processor for neither.
+
+    Args:
+        memory: bytes of the card that may be used; by default what is free.
 
     Attributes:
         rounds: the first sentence of each launch of an epoch, and the end.
@@ -61,7 +84,7 @@ class CudaEngine:
         resident: whether the whole corpus stays on the card.
     """
 
-    def __init__(self, text: TrainingText, state: State) -> None:
+    def __init__(self, text: TrainingText, state: State, memory: float | None = None) -> None:
         self.text, self.state = text, state
         options = text.options
         if options.model == "word2dm" and options.dim > 32:
@@ -76,28 +99,56 @@ class CudaEngine:
         self.rounds = text.rounds(None) if self._lazy else np.unique(
             np.append(np.minimum(np.searchsorted(sentences, marks), end), end)
         )  # fmt: skip
-        self._segments = self._cut()
-        self.resident = self._fits()
+        self._segments = self._cut(memory)
         self._functions = self._compiled()
         self._target, self._context = cp.asarray(state.target), cp.asarray(state.context)
         self._text = {name: cp.asarray(getattr(text.text, name)) for name in ("keep", "alias", "rows")}
         self._next, self._loss = cp.zeros(1, cp.uint32), cp.zeros(2, cp.float64)
         self._sides = self._new_sides()
-        self._held: dict[int, Future[Held]] = {}
-        self._loader = ThreadPoolExecutor(1)
+        self._held: dict[int, Future[Place]] = {}
+        self._free = self._new_places()
         self._copies = cp.cuda.Stream(non_blocking=True)
         self._pinned = [np.frombuffer(cp.cuda.alloc_pinned_memory(_PINNED), np.uint8, _PINNED) for _ in range(2)]
+        self._sent = [cp.cuda.Event(block=True, disable_timing=True) for _ in self._pinned]
+        self._turn = 0
+        use = cp.cuda.Device().use  # a thread has a current device of its own
+        self._launcher, self._loader = (ThreadPoolExecutor(1, initializer=use) for _ in range(2))
+        self._copiers = ThreadPoolExecutor(min(_COPIERS, len(os.sched_getaffinity(0))))
+        cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory
 
-    def _cut(self) -> list[Segment]:
-        """The corpus in segments of whole rounds."""
+    def _cut(self, memory: float | None) -> list[Segment]:
+        """The corpus in segments of whole rounds, as the memory allows; a model that does not fit is an error."""
+        free, whole = self._cp.cuda.runtime.memGetInfo()
+        allowed = free if memory is None else min(memory, free)
+        options, size = self.text.options, len(self.text.vocabulary)
+        model = model_bytes(options, size) + 4 * len(self.text.text.rows) + _SPARE
+        tokens = _SEGMENT
+        segments = self._of_size(tokens)
+        while 2 * _place_bytes(segments) > allowed - model and tokens > _ROUND:
+            tokens //= 2
+            segments = self._of_size(tokens)
+        place, count = _place_bytes(segments), len(segments)
+        self.resident = count * place <= allowed - model
+        self.needs = model + (count if self.resident else min(2, count)) * place
+        if self.needs > allowed:
+            raise InputError(
+                f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}"
+                f"{'' if memory is None else f', of which {memory / 1e9:.1f} may be used'}; the model needs "
+                f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.senses}) "
+                f"or the vocabulary (now {size:,} words; see min count and max size)"
+            )
+        return segments
+
+    def _of_size(self, tokens: int) -> list[Segment]:
+        """Segments of at most so many tokens, but of one round at least."""
         sentences = self.text.text.sentences
         at = sentences[self.rounds]
         segments = []
         first = 0
         while first < len(self.rounds) - 1:
-            last = max(int(np.searchsorted(at, at[first] + _SEGMENT, side="right")) - 1, first + 1)
+            last = max(int(np.searchsorted(at, at[first] + tokens, side="right")) - 1, first + 1)
             segments.append(
                 Segment(
                     int(self.rounds[first]), int(self.rounds[last] - self.rounds[first]), int(at[first]),
@@ -107,66 +158,61 @@ class CudaEngine:
             first = last
         return segments
 
-    def _fits(self) -> bool:
-        """Whether the corpus can stay on the card; a model that does not fit is an error."""
-        free, whole = self._cp.cuda.runtime.memGetInfo()
-        options, size = self.text.options, len(self.text.vocabulary)
-        model = model_bytes(options, size) + 4 * len(self.text.text.rows) + _SPARE
-        parts = [4 * segment.tokens + 8 * (segment.sentences + 1) for segment in self._segments]
-        streamed = 2 * max(parts, default=0)
-        if model + streamed > free:
-            raise InputError(
-                f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}, the model needs "
-                f"{(model + streamed) / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now "
-                f"{options.senses}) or the vocabulary (now {size:,} words; see min count and max size)"
+    def _new_places(self) -> list[Place]:
+        """One for every segment, or two; any segment fits in any."""
+        cp, segments = self._cp, self._segments
+        tokens = max((segment.tokens for segment in segments), default=0)
+        marks = max((segment.sentences + 1 for segment in segments), default=0)
+        return [
+            Place(
+                cp.empty(tokens, cp.uint32), cp.empty(marks, cp.int64),
+                *(cp.cuda.Event(disable_timing=True) for _ in range(2)),
             )
-        resident = model + sum(parts) <= free
-        self.needs = model + (sum(parts) if resident else streamed)
-        return bool(resident)
+            for _ in range(len(segments) if self.resident else 2)
+        ]  # fmt: skip
 
-    def _load(self, number: int) -> Held:
-        """Bring a segment to the card, through pinned memory, and turn its words into rows."""
-        cp, text, segment = self._cp, self.text.text, self._segments[number]
-        marks = text.sentences[segment.sentence : segment.sentence + segment.sentences + 1] - segment.token
-        with self._copies:
-            rows = self._sent(text.tokens[segment.token : segment.token + segment.tokens].view(np.uint32))
-            there = self._sent(np.ascontiguousarray(marks))
-            blocks = max(1, min(4096, segment.tokens // _BLOCK))
-            self._functions["to_rows"]((blocks,), (_BLOCK,), (rows, np.uint64(segment.tokens), self._text["rows"]))
-            arrived = cp.cuda.Event()
-            arrived.record(self._copies)
-        return Held(rows, there, arrived)
-
-    def _sent(self, array: NDArray[Any]) -> Any:
-        """An array on the card. Two pinned buffers take turns, so that filling one overlaps with sending the other."""
-        cp = self._cp
-        there = cp.empty(array.shape, array.dtype)
-        source, step = array.view(np.uint8).reshape(-1), _PINNED
-        busy: list[Any] = [None, None]
-        for i, start in enumerate(range(0, source.nbytes, step)):
-            if busy[i % 2] is not None:
-                busy[i % 2].synchronize()
-            part = source[start : start + step]
-            buffer = self._pinned[i % 2][: len(part)]
-            np.copyto(buffer, part)
-            cp.cuda.runtime.memcpyAsync(there.data.ptr + start, buffer.ctypes.data, len(part), 1, self._copies.ptr)
-            busy[i % 2] = cp.cuda.Event(disable_timing=True)
-            busy[i % 2].record(self._copies)
-        self._copies.synchronize()
-        return there
-
-    def _segment(self, number: int) -> Held:
-        """A segment that has arrived; the next one is sent for, and what is not needed is let go."""
+    def _segment(self, number: int) -> Place:
+        """Where a segment is, or will be when its event comes; the next one is sent for."""
         following = (number + 1) % len(self._segments)
         for wanted in (number, following):
-            if wanted not in self._held:
-                self._held[wanted] = self._loader.submit(self._load, wanted)
-        old = [] if self.resident else [key for key in self._held if key not in (number, following)]
-        if old:
-            self._cp.cuda.get_current_stream().synchronize()  # nothing may still be reading them
-        for other in old:
-            del self._held[other]
+            if wanted in self._held:
+                continue
+            if not self._free:
+                other = next(key for key in self._held if key not in (number, following))
+                self._free.append(self._held.pop(other).result())
+                self._free[-1].read.record(self._cp.cuda.get_current_stream())
+            self._held[wanted] = self._loader.submit(self._load, wanted, self._free.pop())
         return self._held[number].result()
+
+    def _load(self, number: int, place: Place) -> Place:
+        """Bring a segment to its place on the card and turn its words into rows. Runs in a thread of its own."""
+        text, segment = self.text.text, self._segments[number]
+        with self._copies:
+            self._copies.wait_event(place.read)
+            self._send(text.tokens[segment.token : segment.token + segment.tokens], place.rows)
+            self._send(text.sentences[segment.sentence : segment.sentence + segment.sentences + 1], place.marks)
+            blocks = max(1, min(4096, segment.tokens // _BLOCK))
+            self._functions["to_rows"](
+                (blocks,), (_BLOCK,), (place.rows, np.uint64(segment.tokens), self._text["rows"])
+            )
+            place.arrived.record(self._copies)
+        return place
+
+    def _send(self, array: NDArray[Any], there: Any) -> None:
+        """Copy an array to the card. Two pinned buffers take turns: filling one overlaps with sending the other."""
+        source = array.view(np.uint8)
+        for start in range(0, len(source), _PINNED):
+            self._turn = 1 - self._turn
+            buffer, sent = self._pinned[self._turn], self._sent[self._turn]
+            sent.synchronize()
+            part = source[start : start + _PINNED]
+            step = -(-len(part) // _COPIERS)
+            pieces = [slice(i, min(i + step, len(part))) for i in range(0, len(part), step)]
+            list(self._copiers.map(np.copyto, [buffer[i] for i in pieces], [part[i] for i in pieces]))
+            self._cp.cuda.runtime.memcpyAsync(
+                there.data.ptr + start, buffer.ctypes.data, len(part), _TO_CARD, self._copies.ptr
+            )
+            sent.record(self._copies)
 
     def _new_sides(self) -> dict[str, Any]:
         """What the kernels write to: the model itself, or with Adam gradients, marks and lists of touched rows."""
@@ -218,7 +264,24 @@ class CudaEngine:
         return int(max(1, min(held, in_flight // (_BLOCK // group))))
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
-        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it."""
+        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it.
+
+        Ctrl-C is raised when the rounds are done, so that the state is one that can be gone on from.
+        """
+        launched = self._launcher.submit(self._launch, first, last, rates, key)
+        interrupted = False
+        while True:
+            try:
+                loss = launched.result()
+                break
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:
+            raise KeyboardInterrupt
+        return loss
+
+    def _launch(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
+        """Runs in a thread of its own, which Ctrl-C does not reach."""
         cp, text, sides = self._cp, self.text.text, self._sides
         self._loss[:] = 0
         starts = [segment.sentence for segment in self._segments]
@@ -227,15 +290,15 @@ class CudaEngine:
         run = 1 if self._lazy else _RUN
         for r in range(first, last):
             number = int(np.searchsorted(starts, self.rounds[r], side="right")) - 1
-            segment, held = self._segments[number], self._segment(number)
-            cp.cuda.get_current_stream().wait_event(held.arrived)
+            segment, place = self._segments[number], self._segment(number)
+            cp.cuda.get_current_stream().wait_event(place.arrived)
             begin, end = (int(self.rounds[i]) - segment.sentence for i in (r, r + 1))
             self._next[:] = 0
             warps = -(-(end - begin) // run)
             self._functions["train"](
                 (min(blocks, -(-warps // (_BLOCK // 32))),), (_BLOCK,),
                 (
-                    held.rows, held.marks, np.uint64(segment.token), np.uint64(segment.sentence), np.uint32(begin),
+                    place.rows, place.marks, np.uint64(segment.token), np.uint64(segment.sentence), np.uint32(begin),
                     np.uint32(end), np.uint32(run), self._next, self._text["keep"], self._text["alias"],
                     np.uint32(len(text.alias)), np.uint64(key), np.uint64(text.held_out),
                     np.float32(1.0) if self._lazy else rates[r - first], self._loss, target["values"],
@@ -273,8 +336,11 @@ class CudaEngine:
 
     def close(self) -> None:
         """Let go of the corpus on the card."""
-        self._loader.shutdown()
+        for threads in (self._launcher, self._loader, self._copiers):
+            threads.shutdown()
+        self._copies.synchronize()
         self._held.clear()
+        self._free.clear()
 
 
 def _cupy() -> Any:

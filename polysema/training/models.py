@@ -28,6 +28,7 @@ class Job:
         folder: where the state of the run is kept while it lasts; None: nowhere.
         threads: how many.
         device: a name in ``DEVICES``.
+        card_memory: gigabytes of a card that may be used; None: what is free.
         progress, on_epoch: called with how far it has come; what they get is the trainer's own.
         checkpoint_seconds: how often the state is written.
     """
@@ -38,6 +39,7 @@ class Job:
     folder: Path | None
     threads: int
     device: str
+    card_memory: float | None
     progress: Callable[[Any], None] | None
     on_epoch: Callable[[Any], None] | None
     checkpoint_seconds: float
@@ -112,6 +114,7 @@ def train(
     state: str | Path | None = None,
     threads: int | None = None,
     device: str = "cpu",
+    card_memory: float | None = None,
     progress: Callable[[Any], None] | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
@@ -129,6 +132,8 @@ def train(
             bits as if it had never stopped. Delete it when the lexicon is saved.
         threads: how many; by default one per core.
         device: ``cpu``, or ``cuda`` for a graphics card (Word2DM, multi-sense Word2DM, word2vec and BERT2DM).
+        card_memory: gigabytes of the card to use at most, for Word2DM, multi-sense Word2DM and word2vec; by default
+            what is free. A corpus that does not fit beside the model streams through.
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
@@ -143,6 +148,10 @@ def train(
         raise UnknownChoiceError("model", model, MODELS)
     if device not in DEVICES:
         raise UnknownChoiceError("device", device, DEVICES)
+    if card_memory is not None and device != "cuda":
+        raise InputError(f"card memory is a limit for device cuda, not {device}")
+    if card_memory is not None and not card_memory > 0:
+        raise InputError(f"card memory is in gigabytes, above 0, not {card_memory}")
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1, not {threads}")
     folder = Path(state) if state is not None else None
@@ -156,6 +165,7 @@ def train(
             folder=folder,
             threads=threads or len(os.sched_getaffinity(0)),
             device=device,
+            card_memory=card_memory,
             progress=progress,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * checkpoint_minutes,

@@ -53,7 +53,7 @@ def _engine(job: Job, text: TrainingText, state: State) -> Engine:
     if job.device == "cuda":
         from polysema.training.cuda import CudaEngine
 
-        return CudaEngine(text, state)
+        return CudaEngine(text, state, None if job.card_memory is None else 1e9 * job.card_memory)
     return CpuEngine(text, state, job.threads)
 
 

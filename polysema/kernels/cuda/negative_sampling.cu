@@ -332,7 +332,7 @@ extern "C" __global__ void to_rows(u32* tokens, u64 count, const u32* __restrict
 // Train on sentences first … last of a segment. Warps take runs of sentences as they get free.
 extern "C" __global__ void __launch_bounds__(BLOCK) train(
     const u32* __restrict__ tokens,    // of the segment, as rows
-    const long long* __restrict__ ends,  // sentence marks of the segment, from its start
+    const long long* __restrict__ ends,  // sentence marks of the segment, from the start of the corpus
     u64 token_offset, u64 sentence_offset,  // where the segment starts in the corpus
     u32 first, u32 last, u32 run, u32* next, const u32* __restrict__ keep, const u64* __restrict__ alias, u32 size,
     u64 key, u64 held_out, float rate, double* loss, float* target, float* context, float* target_moved,
@@ -381,8 +381,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) train(
                     count = start = 0;
                 }
                 long long p = from + lane;
-                u32 row = p < stop ? tokens[p] : NONE;
-                u64 h = mixed(key + (token_offset + p) * GOLDEN);
+                u32 row = p < stop ? tokens[p - token_offset] : NONE;
+                u64 h = mixed(key + p * GOLDEN);
                 bool kept = row != NONE && (u32)(h >> 32) <= keep[row];
                 u32 survivors = __ballot_sync(ALL, kept);
                 if (kept) {
