@@ -1,30 +1,40 @@
-"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] (all, when none is named).
+"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] [stream] [pipeline --text FILE …].
 
 check: every model learns on the card what it learns on the processor. speed: raw corpus words a second, beside the
 released research scripts on the same kind of card (57 k words/s, measured once on an H200 with their bug fixed) and the
 memory bound. growth: words a second against the vocabulary, n and m. large: 2.8 G words, 4 epochs, from ids in memory
-to matrices on disk. Text is synthetic: words drawn by Zipf's law, sentences of 20.
+to matrices on disk. stream: the same corpus resident, and through 3 GB of the card's memory. The text of these is
+synthetic: words drawn by Zipf's law, sentences of 20. pipeline: real text to matrices on disk, by stage, in processes
+of their own, the first with nothing compiled beforehand; leaves the corpus in --work. Without a name: all but pipeline.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import lzma
+import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from measure import table
 
+from polysema.corpus.build import build_corpus
 from polysema.training.cpu import CpuEngine
 from polysema.training.cuda import CudaEngine
 from polysema.training.options import Options
 from polysema.training.run import Run
 from polysema.training.state import learnt_lexicon, new_state
-from polysema.training.text import TrainingText
+from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 RELEASED = 57e3
@@ -199,12 +209,218 @@ def large(tokens: int = 2_800_000_000) -> None:
     print(table(["stage", "seconds"], stages), flush=True)
 
 
-if __name__ == "__main__":
+def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
+    """The same corpus resident and streamed: speed, memory, and whether the same is learnt.
+
+    At a small rate the order of updates does not matter: an epoch must move the model alike. "moves differ" is the size
+    of the difference to the first run's moves, to their size.
+    """
+    import cupy as cp
+
+    corpus = Synthetic(tokens, 400_000)
+    text, _ = prepared(corpus, held_out=2000 / len(corpus))
+    rows, first = [], np.zeros(0, np.float32)
+    for limit in (None, None, memory):
+        state = new_state(text.options, len(text.vocabulary))
+        start = state.target.copy()
+        engine = CudaEngine(text, state, limit)
+        rounds = len(engine.rounds) - 1
+        engine.train(0, rounds, np.full(rounds, 1e-5, np.float32), np.uint64(1))
+        engine.pull()
+        engine.close()
+        moves = (state.target - start).ravel()
+        first = first if len(first) else moves
+        difference = np.linalg.norm(moves - first) / np.linalg.norm(first)
+        del engine
+        cp.get_default_memory_pool().free_all_blocks()
+        state = new_state(text.options, len(text.vocabulary))
+        before = cp.cuda.runtime.memGetInfo()[0]
+        engine = CudaEngine(text, state, limit)
+        speeds = epoch_speeds(engine, tokens)
+        used = before - cp.cuda.runtime.memGetInfo()[0]
+        engine.pull()
+        loss = Run(text, state, engine).loss()
+        rate = copy_rate(engine)
+        engine.close()
+        rows.append(
+            [
+                "resident" if engine.resident else f"streamed, {memory / 1e9:.0f} GB allowed", f"{difference:.1e}",
+                f"{statistics.median(speeds) / 1e6:.0f}", f"{min(speeds) / 1e6:.0f}–{max(speeds) / 1e6:.0f}",
+                f"{loss:.4f}", f"{engine.needs / 1e9:.1f}", f"{used / 1e9:.1f}", f"{rate / 1e9:.1f}",
+            ]
+        )  # fmt: skip
+        del engine
+        cp.get_default_memory_pool().free_all_blocks()
+    heads = [
+        "corpus",
+        "moves differ",
+        "M words/s",
+        "spread",
+        "held-out loss",
+        "GB estimated",
+        "GB used",
+        "copies, GB/s",
+    ]
+    print(table(heads, rows))
+    print(
+        f"streamed to resident: {float(rows[2][2]) / float(rows[0][2]):.2f}; a pinned buffer: {pinned_rate():.1f} GB/s"
+    )
+
+
+def copy_rate(engine: CudaEngine) -> float:
+    """Bytes a second of a segment's way to the card, while nothing else happens there."""
+    engine._copies.synchronize()
+    place = engine._held[0 if 0 in engine._held else next(iter(engine._held))].result()
+    started = time.perf_counter()
+    engine._loader.submit(engine._load, 0, place).result()
+    engine._copies.synchronize()
+    segment = engine._segments[0]
+    return (4 * segment.tokens + 8 * segment.sentences) / (time.perf_counter() - started)
+
+
+def pinned_rate() -> float:
+    """Gigabytes a second from pinned memory, which nobody fills, to the card."""
+    import cupy as cp
+
+    size = 1 << 28
+    here, there, queue = cp.cuda.alloc_pinned_memory(size), cp.empty(size, cp.uint8), cp.cuda.Stream(non_blocking=True)
+    for _ in range(2):
+        queue.synchronize()
+        started = time.perf_counter()
+        for _ in range(8):
+            cp.cuda.runtime.memcpyAsync(there.data.ptr, here.ptr, size, 1, queue.ptr)
+        queue.synchronize()
+    return 8 * size / (time.perf_counter() - started) / 1e9
+
+
+def pipeline(files: list[str], work: Path) -> None:
+    """Text to matrices, whole, by stage: packed with nothing compiled, packed again, plain, and packed as zst."""
+    work.mkdir(parents=True, exist_ok=True)
+    packed = sorted(Path(file) for file in files)
+    started = time.perf_counter()
+    with Pool(len(packed)) as pool:
+        plain = pool.starmap(_unpack, [(path, work / path.stem) for path in packed])
+    print(f"unpacking alone, one process a file: {time.perf_counter() - started:.1f} s", flush=True)
+    runs = [("xz, nothing compiled", packed), ("xz", packed), ("plain", plain)]
+    try:
+        import zstandard  # noqa: F401
+    except ImportError:
+        print("no zstandard here")
+    else:
+        with Pool(len(packed)) as pool:
+            runs.append(("zst", pool.map(_pack, plain)))
+    rows: dict[str, list[str]] = {}
+    caches = Path(tempfile.mkdtemp(dir=work))
+    for i, (name, sources) in enumerate(runs):
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, __file__, "stages", "--work", str(work), "--text", *map(str, sources)],
+            stdout=subprocess.PIPE, text=True, check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(caches / "numba"), "CUPY_CACHE_DIR": str(caches / "cupy")},
+        )  # fmt: skip
+        whole = time.perf_counter() - began
+        stages = json.loads(done.stdout.strip().splitlines()[-1])
+        stages["whole process"] = whole
+        for stage, seconds in stages.items():
+            rows.setdefault(stage, [""] * len(runs))[i] = f"{seconds:.2f}"
+        print(f"{name}: {whole:.1f} s", flush=True)
+    print(table(["stage, seconds", *(name for name, _ in runs)], [[stage, *times] for stage, times in rows.items()]))
+
+
+def _unpack(path: Path, to: Path) -> Path:
+    with lzma.open(path) as packed, open(to, "wb") as plain:
+        shutil.copyfileobj(packed, plain, 1 << 20)
+    return to
+
+
+def _pack(path: Path) -> Path:
+    import zstandard
+
+    to = path.with_suffix(".zst")
+    with open(path, "rb") as plain, open(to, "wb") as packed:
+        zstandard.ZstdCompressor(level=3).copy_stream(plain, packed)
+    return to
+
+
+def stages(files: list[str], work: Path) -> None:
+    """One run of the pipeline; prints seconds by stage as JSON. The paper's sizes, SGD."""
+    taken: dict[str, float] = {}
+    began = time.perf_counter()
+
+    def stage(name: str) -> None:
+        nonlocal began
+        taken[name] = time.perf_counter() - began
+        began = time.perf_counter()
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                taken[name] = taken.get(name, 0.0) + time.perf_counter() - started
+
+        return call
+
+    from polysema.training.cuda import _cupy
+
+    _cupy().zeros(1)
+    stage("CuPy imported, card woken")
+
+    def building(progress: Any) -> None:
+        if progress.stage == "writing" and reading not in taken:
+            stage(reading)
+
+    reading = "text read, words counted and encoded"
+    corpus = build_corpus(files, work / "shared.corpus", overwrite=True, progress=building)
+    stage("vocabulary sorted, corpus written")
+    options = Options(min_count=50, subsample=1e-5, epochs=4).settled(len(corpus.tokens), len(corpus))
+    vocabulary = trained_vocabulary(corpus, options)
+    text = TrainingText(corpus, vocabulary, options)
+    state = new_state(options, len(vocabulary))
+    stage("model's vocabulary, noise table, random start")
+    engine = CudaEngine(text, state)
+    stage("kernels compiled, model on the card")
+    run = Run(text, state, engine)
+    stage("held-out windows")
+    run.loss = timed("held-out loss, 4 times", run.loss)  # type: ignore[method-assign]
+    engine.train = timed("4 epochs, the corpus's way to the card included", engine.train)  # type: ignore[method-assign]
+    run.run()
+    learning = time.perf_counter() - began
+    began = time.perf_counter()
+    learnt_lexicon(state, options, vocabulary, {}).save(work / "lexicon", overwrite=True)
+    stage("matrices on disk")
+    taken["(training, all of it)"] = learning
+    taken["(first epoch)"] = state.curve[0]["seconds"]
+    print(f"{len(corpus.tokens):,} tokens, {len(vocabulary):,} words, {state.curve}", file=sys.stderr)
+    print(json.dumps(taken))
+
+
+def main() -> None:
+    """Run the named parts."""
+    parts: dict[str, Callable[[], None]] = {
+        "check": check, "speed": speed, "growth": growth, "large": large, "stream": stream,
+    }  # fmt: skip
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", choices=[*parts, "pipeline", "stages", []])
+    parser.add_argument("--text", nargs="+", default=[], help="files for pipeline, packed with xz")
+    parser.add_argument("--work", type=Path, default=Path("card-work"), help="folder for pipeline")
+    given = parser.parse_args()
+    if given.parts == ["stages"]:
+        return stages(given.text, given.work)
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     print(f"{properties['name'].decode()}, CuPy {cupy.__version__}\n")
-    parts = {"check": check, "speed": speed, "growth": growth, "large": large}
-    for part in sys.argv[1:] or parts:
+    for part in given.parts or parts:
         print(f"\n## {part}\n", flush=True)
-        parts[part]()
+        started = time.perf_counter()
+        if part == "pipeline":
+            pipeline(given.text, given.work)
+        else:
+            parts[part]()
+        print(f"\n({time.perf_counter() - started:.0f} s in all)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

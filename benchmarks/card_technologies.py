@@ -1,0 +1,180 @@
+"""One kernel in four technologies: python benchmarks/card_technologies.py [--tokens N] [--no-card] [NAME …].
+
+Multi-sense Word2DM, window form, SGD, 17×5, 5 noise words, window 5, subsampling 1e-5, V = 400 k, Zipf's law, sentences
+of 20: the shipped kernel (CuPy) and plain versions in Triton, numba-cuda and PyTorch (benchmarks/technologies), each in
+a process of its own. All draw the same samples, so at a small rate, where the order of updates does not matter, an
+epoch must move the model as the processor does: "differs" is |moves − processor's moves| / |processor's moves|. Then
+the held-out loss after three epochs at the usual rate on a small corpus with something to learn, and raw words a second
+of whole epochs. --no-card: PyTorch on the processor and Triton in its interpreter (TRITON_INTERPRET=1), checked only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from card import Synthetic, Topics, prepared
+from measure import table
+
+from polysema.kernels.sampling import stream_key
+from polysema.training.cpu import CpuEngine
+from polysema.training.run import Run
+
+NAMES = ("cupy", "triton", "numba", "torch")
+SMALL_RATE = 1e-4
+
+
+class Shipped:
+    """The engine of ``--device cuda`` in the dress of the others."""
+
+    def __init__(self, text: Any, state: Any) -> None:
+        from polysema.training.cuda import CudaEngine
+
+        self.engine = CudaEngine(text, state)
+        self.wait, self.pull = self.engine._cp.cuda.Device().synchronize, self.engine.pull
+
+    def epoch(self, rate: float, key: int) -> None:
+        """All rounds of an epoch."""
+        count = len(self.engine.rounds) - 1
+        self.engine.train(0, count, np.full(count, rate, np.float32), np.uint64(key))
+
+
+def trainer(name: str, text: Any, state: Any, card: bool) -> Any:
+    """A trainer of the named technology."""
+    if name == "cupy":
+        return Shipped(text, state)
+    made = import_module(f"technologies.with_{name}").Trainer
+    return made(text, state) if card else made(text, state, "cpu")
+
+
+def differs(name: str, corpus: Any, card: bool) -> float:
+    """How far the moves of an epoch at a small rate are from the processor's."""
+    moves = []
+    for processor in (True, False):
+        text, state = prepared(corpus, init="unit", subsample=1e-3)
+        start = [state.target.copy(), state.context.copy()]
+        if processor:
+            engine = CpuEngine(text, state, 1)
+            count = len(engine.rounds) - 1
+            engine.train(0, count, np.full(count, SMALL_RATE, np.float32), np.uint64(stream_key(1)))
+        else:
+            other = trainer(name, text, state, card)
+            other.epoch(SMALL_RATE, int(stream_key(1)))
+            other.pull()
+        moves.append(
+            np.concatenate([(a - b).ravel() for a, b in zip((state.target, state.context), start, strict=True)])
+        )
+    return float(np.linalg.norm(moves[1] - moves[0]) / np.linalg.norm(moves[0]))
+
+
+def learnt_loss(name: str | None, corpus: Any) -> float:
+    """The held-out loss after three epochs with a rate that falls; None: of the processor."""
+    text, state = prepared(corpus, init="uniform", subsample=0.0, epochs=3, held_out=0.02)
+    run = Run(text, state, CpuEngine(text, state, 2))
+    if name is None:
+        run.run()
+    else:
+        other = trainer(name, text, state, True)
+        for epoch in range(3):
+            other.epoch(0.025 * (1 - epoch / 3), int(stream_key(1, 1, epoch)))
+        other.pull()
+    loss = run.loss()
+    assert loss is not None
+    return loss
+
+
+def measured(name: str, tokens: int, repeats: int = 3) -> dict[str, Any]:
+    """Seconds until the first epoch of a small corpus is done, but for those of a second, and words a second."""
+    small, large = Synthetic(1_000_000, 400_000), Synthetic(tokens, 400_000)
+    text, state = prepared(small)
+    times = []
+    started = time.perf_counter()
+    other = trainer(name, text, state, True)
+    for _ in range(2):
+        other.epoch(0.025, 1)
+        other.wait()
+        times.append(time.perf_counter() - started)
+        started = time.perf_counter()
+    text, state = prepared(large)
+    other = trainer(name, text, state, True)
+    shapes = getattr(sys.modules.get(f"technologies.with_{name}"), "SHAPES", [None])
+    speeds: dict[Any, list[float]] = {}
+    for shape in shapes:
+        other.shape = shape
+        speeds[shape] = []
+        for i in range(repeats + 1):
+            other.wait()
+            started = time.perf_counter()
+            other.epoch(0.025, i + 1)
+            other.wait()
+            speeds[shape].append(tokens / (time.perf_counter() - started))
+        del speeds[shape][0]
+    best = max(speeds, key=lambda shape: statistics.median(speeds[shape]))
+    return {
+        "first": times[0] - times[1],
+        "speed": statistics.median(speeds[best]),
+        "spread": f"{min(speeds[best]) / 1e6:.0f}–{max(speeds[best]) / 1e6:.0f}",
+        "shape": "" if best is None else "M words/s by targets and warps a program: " + ", ".join(
+            f"{shape[0]}, {shape[1]}: {statistics.median(found) / 1e6:.0f}" for shape, found in speeds.items()
+        ),
+    }  # fmt: skip
+
+
+def one(name: str, tokens: int, card: bool) -> dict[str, Any]:
+    """All of one technology."""
+    found: dict[str, Any] = {"differs": differs(name, Topics(8, 20, 200), card)}
+    if card:
+        found["loss"] = learnt_loss(name, Topics())
+        found.update(measured(name, tokens))
+    return found
+
+
+def main() -> None:
+    """Run each in a process of its own, and print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--tokens", type=int, default=200_000_000)
+    parser.add_argument("--no-card", action="store_true")
+    parser.add_argument("--one", action="store_true", help="in this process, and print JSON")
+    given = parser.parse_args()
+    card = not given.no_card
+    if given.one:
+        print(json.dumps(one(given.names[0], given.tokens, card)))
+        return
+    names = given.names or (NAMES if card else ("torch", "triton"))
+    rows, notes = [], []
+    for name in names:
+        flags = ["--tokens", str(given.tokens), *([] if card else ["--no-card"])]
+        done = subprocess.run(
+            [sys.executable, __file__, name, "--one", *flags],
+            capture_output=True,
+            text=True,
+            timeout=150,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)} | ({} if card else {"TRITON_INTERPRET": "1"}),
+        )
+        if done.returncode:
+            print(f"{name} failed:\n{done.stderr[-3000:]}", flush=True)
+            continue
+        got = json.loads(done.stdout.strip().splitlines()[-1])
+        print(name, got, flush=True)
+        row = [name, f"{got['differs']:.1e}"]
+        if card:
+            row += [f"{got['loss']:.3f}", f"{got['speed'] / 1e6:.0f}", got["spread"], f"{got['first']:.1f}"]
+            notes += [f"{name}: {got['shape']}"] if got["shape"] else []
+        rows.append(row)
+    if card:
+        rows.append(["the processor", "", f"{learnt_loss(None, Topics()):.3f}", "", "", ""])
+    heads = ["technology", "differs"] + (["held-out loss", "M words/s", "spread", "first call, s"] if card else [])
+    print(table(heads, rows), *notes, sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
