@@ -1,0 +1,156 @@
+"""The card's engine and its kernels, without a card: see ``stand_in``. On a card: ``benchmarks/card.py check``."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from polysema.errors import InputError
+from polysema.training import cuda
+from polysema.training.cuda import CudaEngine
+from polysema.training.models import train
+from polysema.training.options import Options
+from polysema.training.run import Run
+from polysema.training.state import new_state
+from polysema.training.text import TrainingText, trained_vocabulary
+from tests.training import slow
+from tests.training.stand_in import StandIn
+from tests.training.test_run import FORMS
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture
+def card(compiled, monkeypatch):
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler to run the card's kernels on the processor with")
+    stand_in = StandIn(compiled, compiler)
+    monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
+    monkeypatch.setattr(cuda, "_BLOCK", 64)
+    return stand_in
+
+
+def prepared(corpus, **options):
+    options = {
+        "min_count": 1,
+        "dim": 5,
+        "epochs": 1,
+        "init": "unit",
+        "subsample": 1e-2,
+        "held_out": 0.1,
+        "round": 10**6,
+        **options,
+    }
+    chosen = Options(**options).settled(len(corpus.tokens), len(corpus))
+    text = TrainingText(corpus, trained_vocabulary(corpus, chosen), chosen)
+    return text, new_state(chosen, len(text.vocabulary))
+
+
+def check(found, wanted, start, lazy):
+    """Adam's steps follow each other as in the reference. SGD's do not, but small ones move the model alike."""
+    moves = wanted - start
+    assert np.linalg.norm(moves) > 1e-5 * np.linalg.norm(start)
+    if lazy:
+        np.testing.assert_allclose(found, wanted, atol=2e-5)
+    else:
+        assert np.linalg.norm(found - wanted) < 5e-3 * np.linalg.norm(moves)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+def test_the_kernels_follow_the_reference(card, small_corpus, form, optimiser):
+    text, state = prepared(
+        small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, batch=3,
+        rate=2e-5 if optimiser == "sgd" else None,
+    )  # fmt: skip
+    starts = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
+    expected = [start.copy() for start in starts]
+    slow.train(text, expected, 1)
+    Run(text, state, CudaEngine(text, state)).run()
+    for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
+        assert not found[..., 5:].any()
+        check(found[..., :5], wanted, start, optimiser == "adam")
+
+
+@pytest.mark.parametrize("dim", [17, 130])
+def test_rows_of_any_length(card, small_corpus, dim):
+    text, state = prepared(small_corpus, dim=dim, senses=2, rate=2e-5)
+    starts = [array[..., :dim].astype(np.float64) for array in (state.target, state.context)]
+    expected = [start.copy() for start in starts]
+    slow.train(text, expected, 1)
+    Run(text, state, CudaEngine(text, state)).run()
+    for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
+        check(found[..., :dim], wanted, start, False)
+
+
+@pytest.mark.parametrize("lags", [None, "kernels", "copies"])
+def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(card, small_corpus, monkeypatch, lags):
+    monkeypatch.setattr(cuda, "_SPARE", 0)
+    monkeypatch.setattr(cuda, "_PINNED", 512)
+    monkeypatch.setattr(cuda, "_ROUND", 40)
+    monkeypatch.setattr(cuda, "_SEGMENT", 100)
+    text, state = prepared(small_corpus, epochs=3)
+    whole = CudaEngine(text, state)
+    assert whole.resident
+    assert len(whole._segments) > 4
+    Run(text, state, whole).run()
+    _, streamed = prepared(small_corpus, epochs=3)
+    model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
+    with card.lagging(lags):
+        engine = CudaEngine(text, streamed, model + 1400)
+        assert not engine.resident
+        assert engine.needs <= model + 1400
+        Run(text, streamed, engine).run()
+    assert np.array_equal(state.target, streamed.target)
+    assert np.array_equal(state.context, streamed.context)
+    assert state.curve[-1]["held_out_loss"] == streamed.curve[-1]["held_out_loss"]
+
+
+def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(card, small_corpus, monkeypatch):
+    monkeypatch.setattr(cuda, "_ROUND", 40)
+    monkeypatch.setattr(cuda, "_SEGMENT", 100)
+    text, state = prepared(small_corpus)
+    engine = CudaEngine(text, state)
+    rounds = len(engine.rounds) - 1
+    rates, key = np.full(rounds, 0.01, np.float32), np.uint64(1)
+    engine.train(0, rounds, rates, key)
+    engine.pull()
+    _, other = prepared(small_corpus)
+    for first, last in ((0, rounds - 3), (rounds - 3, rounds)):
+        engine = CudaEngine(text, other)
+        engine.train(first, last, rates[first:last], key)
+        engine.pull()
+        engine.close()
+    assert np.array_equal(state.target, other.target)
+
+
+def test_segments_shrink_with_the_memory(card, small_corpus, monkeypatch):
+    monkeypatch.setattr(cuda, "_SPARE", 0)
+    monkeypatch.setattr(cuda, "_ROUND", 20)
+    monkeypatch.setattr(cuda, "_SEGMENT", 160)
+    text, state = prepared(small_corpus)
+    model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
+    large, small = (CudaEngine(text, state, model + room) for room in (2000, 1000))
+    assert len(large._segments) < len(small._segments)
+    for segments in (large._segments, small._segments):
+        assert sum(segment.tokens for segment in segments) == len(small_corpus.tokens)
+
+
+def test_too_little_memory_is_one_line_with_what_to_lower(card, small_corpus):
+    with pytest.raises(InputError, match=r"of which 0\.1 may be used; the model needs 0\.5: lower the dimension"):
+        train(small_corpus, min_count=1, device="cuda", card_memory=0.1)
+
+
+@pytest.mark.parametrize(("device", "memory", "said"), [("cpu", 1, "for device cuda"), ("cuda", 0, "above 0, not 0")])
+def test_card_memory_is_checked(small_corpus, device, memory, said):
+    with pytest.raises(InputError, match=said):
+        train(small_corpus, device=device, card_memory=memory)
+
+
+def test_the_limit_of_word2dm(card, small_corpus):
+    with pytest.raises(InputError, match="at most 32 dimensions, not 40"):
+        train(small_corpus, "word2dm", dim=40, min_count=1, device="cuda")
