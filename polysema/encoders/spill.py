@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
-BLOCK = 16 << 20
+BLOCK = 4 << 20
 """Bytes of vectors that are read at a time."""
 
 
