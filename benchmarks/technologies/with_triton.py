@@ -27,7 +27,7 @@ def mixed(z):  # noqa: D103 - see polysema.kernels.sampling.mixed
     return z ^ (z >> 31)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["start", "stop", "key"])
 def survivors(tokens, start, stop, keep, key, offsets, words, bits, places, WRITE: tl.constexpr, BLOCK: tl.constexpr):
     """Count the survivors of a block of tokens; or, when the counts are summed, write them where they belong."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
