@@ -45,6 +45,8 @@ from polysema.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 
+Arrays = dict[str, NDArray[Any]]
+
 BUDGET = 1 << 29
 """Bytes for sums of words, or for the vectors of words to be clustered, at a time."""
 
@@ -52,7 +54,7 @@ TOGETHER = 64
 """Batches whose sentences are sorted by length together; between them the state can be saved."""
 
 MEAN_SENTENCES = 1000
-"""How many sentences the means of the layers are taken from, which contextual matrices are centred by."""
+"""How many sentences the means and spreads of layers are taken from, which contextual matrices are centred by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class Options:
         dim: n, the dimension.
         reduction: how the vectors are brought to it: see ``REDUCTIONS``.
         cluster: whether to cluster a word's vectors first.
-        senses: how many clusters at most.
+        senses: how many clusters at most. Without ``cluster`` they are made of the reduced vectors, and kept beside the
+            matrices as the senses to tell apart in a sentence.
         occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed.
         weights: what a cluster counts: see ``WEIGHTS``.
         rank: m, how many columns of a factor are kept, those of the largest eigenvalues; 0 for all n.
@@ -135,8 +138,8 @@ def bert2dm(
     )  # fmt: skip
     with _folder(state) as folder:
         run = _Run(reader, sample, chosen, folder, progress or (lambda _: None), checkpoint_seconds, workers)
-        factors, projection = run.clustered() if chosen.cluster else run.unclustered()
-        means = run.layer_means()
+        factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
+        statistics = run.layer_statistics()
     return Lexicon(
         sample.vocabulary,
         factors,
@@ -158,7 +161,8 @@ def bert2dm(
         arrays={
             "projection": projection.basis.astype(np.float32),
             "projection_mean": projection.mean.astype(np.float32),
-            "layer_means": means,
+            **statistics,
+            **senses,
         },
     )
 
@@ -209,33 +213,49 @@ class _Run:
 
     # --------------------------------------------------------------------------------------------------- unclustered
 
-    def unclustered(self) -> tuple[NDArray[np.float32], Projection]:
-        """Factors (V, n, m) from all occurrences."""
+    def unclustered(self) -> tuple[NDArray[np.float32], Projection, Arrays]:
+        """Factors (V, n, m) from all occurrences, and the senses of each word."""
         moments, spill = self._read_all()
         projection = moments.projection(self.options.dim, self.options.reduction)
         if spill is not None:
-            return self._mixed(spill, projection), projection
+            factors, senses = self._mixed(spill, projection)
+            return factors, projection, senses
         name = f"reduced-{self.options.reduction}-{self.options.dim}"
         reduced = self._encode(name, "reducing", projection=projection)
         assert reduced is not None
         same = Projection(np.eye(self.options.dim), np.zeros(self.options.dim))
-        return self._mixed(reduced, same), projection
+        factors, senses = self._mixed(reduced, same)
+        return factors, projection, senses
 
-    def _mixed(self, spill: Spill, projection: Projection) -> NDArray[np.float32]:
-        """Σ of x xᵀ over each word's reduced vectors, as factors, so many words at a time as the budget holds."""
+    def _mixed(self, spill: Spill, projection: Projection) -> tuple[NDArray[np.float32], Arrays]:
+        """Σ of x xᵀ over each word's reduced vectors, as factors, and the clusters of those that were drawn.
+
+        So many words are taken at a time as the budget holds.
+        """
         n, count = self.options.dim, len(self.sample.vocabulary)
         rank = min(self.options.rank or n, n)
         factors = np.empty((count, n, rank), np.float32)
-        step = max(1, BUDGET // (8 * n * (n + 1) // 2))
+        step = max(1, BUDGET // (8 * n * (n + 1) // 2 + 4 * n * self.options.occurrences))
         upper = np.triu_indices(n)
+        starts, positions = self.sample.drawn(self.options.occurrences)
+        order = np.argsort(positions)
+        rising = positions[order]
+        centroids, sizes = [], []
         for low in range(0, count, step):
             high = min(low + step, count)
             sums = np.zeros((high - low, len(upper[0])))
+            drawn = np.zeros((starts[high] - starts[low], n), np.float32)
             done, begun = 0, time.perf_counter()
-            for rows, vectors in spill.each(partial(self._reduced, projection), self.workers):
+            for where, rows, vectors in spill.each(partial(self._reduced, projection), self.workers):
                 add_outer(sums, np.where(rows < high, rows - low, -1), vectors)
+                at = np.minimum(np.searchsorted(rising, where), len(rising) - 1)
+                hit = (rising[at] == where) & (rows >= low) & (rows < high)
+                drawn[order[at[hit]] - starts[low]] = vectors[hit]
                 done += len(rows)
                 self.progress(Progress("mixing", done, spill.rows, done / (time.perf_counter() - begun)))
+            found = self._clustered(low, np.split(drawn, starts[low + 1 : high] - starts[low]))
+            centroids += [means.astype(np.float32) for means, _ in found]
+            sizes += [size for _, size in found]
             for start in range(0, high - low, 4096):
                 dense = np.zeros((min(4096, high - low - start), n, n))
                 dense[:, *upper] = sums[start : start + 4096]
@@ -243,11 +263,28 @@ class _Run:
                 values, axes = np.linalg.eigh(dense)
                 top = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
                 factors[low + start : low + start + len(top)] = top[:, :, ::-1][:, :, :rank]
-        return factors
+        senses: Arrays = {
+            "sense_vectors": np.concatenate(centroids),
+            "sense_counts": np.concatenate(sizes),
+            "sense_starts": np.concatenate([[0], np.cumsum([len(size) for size in sizes])]),
+        }
+        return factors, senses
 
-    def _reduced(self, projection: Projection, positions: Ids, vectors: NDArray[Any]) -> tuple[Ids, NDArray[Any]]:
-        """The words of some occurrences, and their vectors reduced."""
-        return self._rows(positions), projection(vectors.astype(np.float32, copy=False))
+    def _reduced(self, projection: Projection, positions: Ids, vectors: NDArray[Any]) -> tuple[Ids, Ids, NDArray[Any]]:
+        """Some occurrences, their words, and their vectors reduced."""
+        return positions, self._rows(positions), projection(vectors.astype(np.float32, copy=False))
+
+    def _clustered(self, low: int, vectors: list[NDArray[Any]]) -> list[tuple[NDArray[np.float64], Ids]]:
+        """The centroids and sizes of the clusters of some words, from the word ``low`` on."""
+        from threadpoolctl import threadpool_limits
+
+        found, count, begun = [], len(self.sample.vocabulary), time.perf_counter()
+        with ThreadPoolExecutor(self.workers) as pool, threadpool_limits(1, "blas"):
+            for clusters in pool.map(self._clusters_of, range(low, low + len(vectors)), vectors):
+                found.append(clusters)
+                speed = len(found) / (time.perf_counter() - begun)
+                self.progress(Progress("clustering", low + len(found), count, speed))
+        return found
 
     def _read_all(self) -> tuple[Moments, Spill | None]:
         """Every occurrence's vector: their moments, and the file they are in if they are kept."""
@@ -273,8 +310,8 @@ class _Run:
 
     # ---------------------------------------------------------------------------------------------------- clustered
 
-    def clustered(self) -> tuple[NDArray[np.float32], Projection]:
-        """Factors (V, n, senses) from the centroids of each word's clusters."""
+    def clustered(self) -> tuple[NDArray[np.float32], Projection, Arrays]:
+        """Factors (V, n, senses) from the centroids of each word's clusters, which are its senses."""
         centroids, sizes = self._centroids()
         moments = Moments(self.encoder.width)
         for sums in centroids.each(_sums, self.workers):
@@ -292,12 +329,10 @@ class _Run:
             place += column[rows]  # a word whose clusters began in the block before
             factors[rows, :, place] = scaled
             np.add.at(column, rows, 1)
-        return factors[:, :, : int(column.max())], projection
+        return factors[:, :, : int(column.max())], projection, {}
 
     def _centroids(self) -> tuple[Spill, Ids]:
         """The centroids of every word's clusters, a file of them with their words, and their sizes."""
-        from threadpoolctl import threadpool_limits
-
         name = f"centroids-{self.options.occurrences}-{self.options.senses}"
         saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
         saved.numbers, saved.arrays = {"next": 0, "rows": 0}, {"sizes": np.empty(0, np.int64)}
@@ -307,26 +342,17 @@ class _Run:
         if first == count:
             return centroids, sizes
         starts, positions = self.sample.drawn(self.options.occurrences)
-        heaps = self._heaps(starts, positions, first)
-        begun = time.perf_counter()
-        with ThreadPoolExecutor(self.workers) as pool, threadpool_limits(1, "blas"):
-            for low, high, heap in heaps:
-                vectors = np.empty((starts[high] - starts[low], self.encoder.width), heap.dtype)
-                for slots, rows in heap.blocks():
-                    vectors[slots - starts[low]] = rows
-                cut = np.split(vectors, starts[low + 1 : high] - starts[low])
-                found = []
-                for clusters in pool.map(self._clusters_of, range(low, high), cut):
-                    found.append(clusters)
-                    done = low + len(found)
-                    speed = (done - first) / (time.perf_counter() - begun)
-                    self.progress(Progress("clustering", done, count, speed))
-                words = np.repeat(np.arange(low, high), [len(size) for _, size in found])
-                centroids.append(words, np.concatenate([means for means, _ in found]))
-                sizes = np.concatenate([sizes, *(size for _, size in found)])
-                heap.remove()
-                saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
-                saved.save()
+        for low, high, heap in self._heaps(starts, positions, first):
+            vectors = np.empty((starts[high] - starts[low], self.encoder.width), heap.dtype)
+            for slots, rows in heap.blocks():
+                vectors[slots - starts[low]] = rows
+            found = self._clustered(low, np.split(vectors, starts[low + 1 : high] - starts[low]))
+            words = np.repeat(np.arange(low, high), [len(size) for _, size in found])
+            centroids.append(words, np.concatenate([means for means, _ in found]))
+            sizes = np.concatenate([sizes, *(size for _, size in found)])
+            heap.remove()
+            saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
+            saved.save()
         return centroids, sizes
 
     def _heaps(self, starts: Ids, positions: Ids, first: int) -> list[tuple[int, int, Spill]]:
@@ -512,23 +538,27 @@ class _Run:
                 yield start, part, batch
             yield start, part, None
 
-    def layer_means(self) -> NDArray[np.float32]:
-        """The mean vector of each layer, (depth + 1, d), over some sentences of the text."""
-        saved = Checkpoint(self.folder / "layer-means.safetensors", self.identity)
+    def layer_statistics(self) -> Arrays:
+        """The mean and the standard deviation of each layer's vectors, (depth + 1, d), over some sentences."""
+        saved = Checkpoint(self.folder / "layer-statistics.safetensors", self.identity)
         if saved.load():
-            return np.asarray(saved.arrays["means"], np.float32)
+            return dict(saved.arrays)
         count = len(self.sample.sentences)
         chosen = np.unique(np.linspace(0, count - 1, min(MEAN_SENTENCES, count)).astype(np.int64))
         part = self.sample.part(self.sample.sentences[chosen])
-        total, seen = np.zeros((self.encoder.depth + 1, self.encoder.width)), 0
-        every = range(self.encoder.depth + 1)
+        total, squares = np.zeros((2, self.encoder.depth + 1, self.encoder.width))
+        seen, every = 0, range(self.encoder.depth + 1)
         for _, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, part.rows >= 0, every, True):
-            total += vectors.sum(0, dtype=vectors.dtype).double().cpu().numpy()
+            exact = vectors.double()
+            total += exact.sum(0).cpu().numpy()
+            squares += exact.square().sum(0).cpu().numpy()
             seen += len(vectors)
             self.progress(Progress("centring", seen, int((part.rows >= 0).sum())))
-        saved.arrays = {"means": np.asarray(total / max(seen, 1), np.float32)}
+        mean = total / max(seen, 1)
+        spread = np.sqrt(np.maximum(squares / max(seen, 1) - mean**2, 0.0))
+        saved.arrays = {"layer_means": mean.astype(np.float32), "layer_spreads": spread.astype(np.float32)}
         saved.save()
-        return saved.arrays["means"]
+        return dict(saved.arrays)
 
     @property
     def table(self) -> PieceTable:
