@@ -238,19 +238,17 @@ class _Run:
         step = max(1, BUDGET // (8 * n * (n + 1) // 2 + 4 * n * self.options.occurrences))
         upper = np.triu_indices(n)
         starts, positions = self.sample.drawn(self.options.occurrences)
-        order = np.argsort(positions)
-        rising = positions[order]
+        reduced = partial(self._reduced, projection, *_by_position(positions))
         centroids, sizes = [], []
         for low in range(0, count, step):
             high = min(low + step, count)
             sums = np.zeros((high - low, len(upper[0])))
             drawn = np.zeros((starts[high] - starts[low], n), np.float32)
             done, begun = 0, time.perf_counter()
-            for where, rows, vectors in spill.each(partial(self._reduced, projection), self.workers):
+            for slots, rows, vectors in spill.each(reduced, self.workers):
                 add_outer(sums, np.where(rows < high, rows - low, -1), vectors)
-                at = np.minimum(np.searchsorted(rising, where), len(rising) - 1)
-                hit = (rising[at] == where) & (rows >= low) & (rows < high)
-                drawn[order[at[hit]] - starts[low]] = vectors[hit]
+                hit = (slots >= starts[low]) & (slots < starts[high])
+                drawn[slots[hit] - starts[low]] = vectors[hit]
                 done += len(rows)
                 self.progress(Progress("mixing", done, spill.rows, done / (time.perf_counter() - begun)))
             found = self._clustered(low, np.split(drawn, starts[low + 1 : high] - starts[low]))
@@ -270,9 +268,12 @@ class _Run:
         }
         return factors, senses
 
-    def _reduced(self, projection: Projection, positions: Ids, vectors: NDArray[Any]) -> tuple[Ids, Ids, NDArray[Any]]:
-        """Some occurrences, their words, and their vectors reduced."""
-        return positions, self._rows(positions), projection(vectors.astype(np.float32, copy=False))
+    def _reduced(
+        self, projection: Projection, rising: Ids, order: Ids, positions: Ids, vectors: NDArray[Any]
+    ) -> tuple[Ids, Ids, NDArray[Any]]:
+        """Of some occurrences the places among those drawn (−1 for others), the words, and the vectors reduced."""
+        reduced = projection(vectors.astype(np.float32, copy=False))
+        return _slots(positions, rising, order), self._rows(positions), reduced
 
     def _clustered(self, low: int, vectors: list[NDArray[Any]]) -> list[tuple[NDArray[np.float64], Ids]]:
         """The centroids and sizes of the clusters of some words, from the word ``low`` on."""
@@ -353,6 +354,7 @@ class _Run:
             heap.remove()
             saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
             saved.save()
+        shutil.rmtree(self.folder / "heaps")
         return centroids, sizes
 
     def _heaps(self, starts: Ids, positions: Ids, first: int) -> list[tuple[int, int, Spill]]:
@@ -368,18 +370,18 @@ class _Run:
         while edges[-1] < len(starts) - 1:
             edges.append(max(edges[-1] + 1, int(np.searchsorted(starts, starts[edges[-1]] + room, side="right")) - 1))
         spill = self._drawn(positions)
-        kind = self.encoder.width, self.dtype
-        heaps = [Spill(self.folder / f"heap-{index}", *kind) for index in range(len(edges) - 1)]
-        order, limits = np.argsort(positions), starts[edges]
-        rising = positions[order]
+        folder, kind = self.folder / "heaps", (self.encoder.width, self.dtype)
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was stopped
+        heaps = [Spill(folder / str(index), *kind) for index in range(len(edges) - 1)]
+        rising, order = _by_position(positions)
+        limits = starts[edges]
 
         def sorted_out(found: Ids, vectors: NDArray[Any]) -> tuple[Ids, NDArray[Any], Ids]:
             """The drawn ones of some vectors with their slots, by slot, and where each heap's begin and end."""
-            at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
-            rows = np.flatnonzero((rising[at] == found) & (order[at] >= limits[0]))
-            rows = rows[np.argsort(order[at[rows]])]
-            slots = order[at[rows]]
-            return slots, vectors[rows], np.searchsorted(slots, limits)
+            slots = _slots(found, rising, order)
+            rows = np.flatnonzero(slots >= limits[0])
+            rows = rows[np.argsort(slots[rows])]
+            return slots[rows], vectors[rows], np.searchsorted(slots[rows], limits)
 
         done, begun = 0, time.perf_counter()
         for slots, vectors, cuts in spill.each(sorted_out, self.workers):
@@ -393,10 +395,9 @@ class _Run:
 
     def _drawn(self, positions: Ids) -> Spill:
         """A file that holds the vectors at some positions: that of all vectors, if there is one."""
-        whole, again = self._saved("all"), self._bytes(len(positions))
-        name = f"drawn-{self.options.occurrences}"
-        every = whole.numbers["finished"] and whole.numbers["kept"]
-        need, free = again + (0 if every else self._bytes(len(positions))), self._free(name)
+        whole, name = self._saved("all").numbers, f"drawn-{self.options.occurrences}"
+        every = whole["finished"] and whole["kept"]
+        need, free = self._bytes(len(positions)) * (1 if every else 2), self._free(name)  # once more when sorted
         if need > free:
             raise InputError(
                 f"{len(positions):,} vectors take {_size(need)} and {self.folder} has {_size(free)} free: "
@@ -569,6 +570,18 @@ class _Run:
 
     def _rows(self, positions: Ids) -> Ids:
         return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
+
+
+def _by_position(positions: Ids) -> tuple[Ids, Ids]:
+    """Drawn positions in rising order, and the place of each among those drawn."""
+    order = np.argsort(positions)
+    return positions[order], order
+
+
+def _slots(found: Ids, rising: Ids, order: Ids) -> Ids:
+    """The place of each found position among those drawn; −1 where it was not."""
+    at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
+    return np.where(rising[at] == found, order[at], -1)
 
 
 def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:

@@ -158,6 +158,23 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
     np.testing.assert_array_equal(resumed.arrays["projection"], whole.arrays["projection"])
 
 
+def test_clustering_that_was_stopped_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch):
+    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)  # a word or two at a time
+    settings = {"dim": 4, "cluster": True, "occurrences": 20, "workers": 1}
+    whole = bert2dm(corpus, encoder, **settings)
+    with pytest.raises(Stopped):
+        bert2dm(corpus, encoder, state=tmp_path / "state", progress=stop_after(8, "clustering"), **settings)
+    seen = []
+    resumed = bert2dm(
+        corpus, encoder, state=tmp_path / "state",
+        progress=lambda p: seen.append((p.stage, p.done)) if not p.note else None, **settings,
+    )  # fmt: skip
+    assert min(done for stage, done in seen if stage == "clustering") > 5
+    assert not any(stage == "encoding" for stage, _ in seen)
+    np.testing.assert_array_equal(resumed.factors, whole.factors)
+    assert not (tmp_path / "state" / "heaps").exists()
+
+
 def test_another_variant_reuses_the_encoding(tmp_path, corpus, encoder):
     bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
     stages = set()
