@@ -148,10 +148,13 @@ def train(
         raise UnknownChoiceError("model", model, MODELS)
     if device not in DEVICES:
         raise UnknownChoiceError("device", device, DEVICES)
-    if card_memory is not None and device != "cuda":
-        raise InputError(f"card memory is a limit for device cuda, not {device}")
-    if card_memory is not None and not card_memory > 0:
-        raise InputError(f"card memory is in gigabytes, above 0, not {card_memory}")
+    if card_memory is not None:
+        if device != "cuda" or MODELS[model].train is not _negative_sampling:
+            raise InputError(
+                f"card memory is for ms-word2dm, word2dm and word2vec on device cuda, not for {model} on {device}"
+            )
+        if not card_memory > 0:
+            raise InputError(f"card memory is in gigabytes, above 0, not {card_memory}")
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1, not {threads}")
     folder = Path(state) if state is not None else None

@@ -145,10 +145,17 @@ def test_too_little_memory_is_one_line_with_what_to_lower(card, small_corpus):
         train(small_corpus, min_count=1, device="cuda", card_memory=0.1)
 
 
-@pytest.mark.parametrize(("device", "memory", "said"), [("cpu", 1, "for device cuda"), ("cuda", 0, "above 0, not 0")])
-def test_card_memory_is_checked(small_corpus, device, memory, said):
+@pytest.mark.parametrize(
+    ("model", "device", "memory", "said"),
+    [
+        ("ms-word2dm", "cpu", 1, "not for ms-word2dm on cpu"),
+        ("glove", "cuda", 1, "not for glove on cuda"),
+        ("word2vec", "cuda", 0, "above 0, not 0"),
+    ],
+)
+def test_card_memory_is_checked(small_corpus, model, device, memory, said):
     with pytest.raises(InputError, match=said):
-        train(small_corpus, device=device, card_memory=memory)
+        train(small_corpus, model, device=device, card_memory=memory)
 
 
 def test_the_limit_of_word2dm(card, small_corpus):
