@@ -183,6 +183,19 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -> Any:
+    """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖². Arguments as for :func:`k_means`."""
+    trial = np.empty(len(squared), np.int64)
+    least = np.inf
+    for start in range(starts):
+        inertia = k_means(squared, k, key + np.uint64(1000 * k + start) * GOLDEN, 100, trial)
+        if inertia < least:
+            least = inertia
+            labels[:] = trial
+    return least
+
+
+@njit(nogil=True, cache=True)
 def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
     """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
 
@@ -201,15 +214,10 @@ def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) ->
     if distinct < 3:
         return 1
     distances = np.sqrt(squared)
-    trial, tightest = np.empty(len(squared), np.int64), np.empty(len(squared), np.int64)
+    tightest = np.empty(len(squared), np.int64)
     best_k, best = 1, -2.0
     for k in range(2, min(most, distinct - 1) + 1):
-        least = np.inf
-        for start in range(starts):
-            inertia = k_means(squared, k, key + np.uint64(1000 * k + start) * GOLDEN, 100, trial)
-            if inertia < least:
-                least = inertia
-                tightest[:] = trial
+        tightest_k_means(squared, k, key, starts, tightest)
         score = silhouette(distances, tightest, k)
         if score > best:
             best_k, best = k, score
