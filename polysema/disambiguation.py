@@ -29,7 +29,7 @@ from polysema.composition.phrases import Phrase, as_tree, is_sentence
 from polysema.composition.trees import Leaf, Tree, leaves
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.lexicon import Lexicon, Neighbour
+from polysema.lexicon import COMMON, Lexicon, Neighbour
 from polysema.measures import entropy
 
 Array = NDArray[np.float64]
@@ -176,7 +176,7 @@ class _Evidence:
         self.named: dict[tuple[str, int], list[list[Neighbour]]] = {}
 
     def weigh(self, word: str, context: Context, found: _Occurrence, top: int) -> Disambiguation:
-        weights, vectors = self.lexicon.sense_vectors(word)
+        weights, vectors = self.senses(word)
         if self.method is CONTEXTUAL:
             by_words, by_tree = self.by_encoder(word, context, found) - np.log(weights), None
         else:
@@ -187,7 +187,8 @@ class _Evidence:
         words_alone = _softmax(prior + by_words)
         tree_alone = None if by_tree is None else _softmax(prior + by_tree)
         if (word, top) not in self.named:
-            self.named[word, top] = [sense.neighbours for sense in self.lexicon.senses(word, top)]
+            near = self.lexicon.neighbours_of([DensityMatrix(vector[:, None]) for vector in vectors], top + 1, COMMON)
+            self.named[word, top] = [[item for item in items if item.word != word][:top] for items in near]
         senses = [
             SenseInContext(
                 float(total[k]),
@@ -203,6 +204,14 @@ class _Evidence:
         return Disambiguation(
             word, _shown(context), tuple(senses), meaning, before, float(entropy(meaning)), found.tree
         )
+
+    def senses(self, word: str) -> tuple[Array, Array]:
+        """The weights (k,) of the senses to choose from, falling, and their unit vectors (k, n)."""
+        if self.method is not CONTEXTUAL:
+            return self.lexicon.sense_vectors(word)
+        from polysema.encoders.contextual import senses_to_tell
+
+        return senses_to_tell(self.lexicon, word)
 
     def by_context(self, vectors: Array, around: Sequence[str]) -> Array:
         """ln of the evidence of the words around for each sense (k,): β cos(v_k, c), or ln ⟨v_k|ρ_c|v_k⟩."""

@@ -1,10 +1,11 @@
 """Contextual density matrices: a word as it is meant in its sentence.
 
-    ρ = 1/(|L| |C|) Σ_{l ∈ L, c ∈ C} u_lc u_lcᵀ ,   u_lc = (x_lc − μ_l) / ‖x_lc − μ_l‖
+    ρ = 1/(|L| |C|) Σ_{l ∈ L, c ∈ C} u_lc u_lcᵀ ,   u_lc = z_lc / ‖z_lc‖ ,   z_lc = (x_lc − μ_l) / s_l
 
-with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), and
-μ_l the mean vector of that layer over a corpus. The mixture says what layers and carriers agree on; its entropy, how
-much they do not.
+with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), μ_l
+and s_l the mean and the spread of each of that layer's d numbers over a corpus: a few of them are so much larger than
+the rest that they alone would decide. The mixture says what layers and carriers agree on; its entropy, how much they
+do not.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 CARRIERS = ("{}", "It is said that {}", "They say that {}", "We know that {}", "I think that {}")
 """What a sentence is put into: it stays what it was, and the encoder reads it once more."""
 
+SHARPNESS = 20.0
+"""β: how far apart the cosines of senses must be to tell. Chosen by log loss (``benchmarks/senses_in_context.py``)."""
+
 
 class Contextual:
     """An encoder that gives density matrices of words in sentences.
@@ -38,6 +42,7 @@ class Contextual:
     Args:
         encoder: the encoder.
         means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
+        spreads: the same of standard deviations, that they are then divided by; None where they are not known.
         layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
         carriers: see :data:`CARRIERS`.
     """
@@ -46,6 +51,7 @@ class Contextual:
         self,
         encoder: Encoder,
         means: NDArray[Any],
+        spreads: NDArray[Any] | None = None,
         layers: Sequence[int] | None = None,
         carriers: Sequence[str] = CARRIERS,
     ) -> None:
@@ -55,6 +61,8 @@ class Contextual:
             )
         first = max(1, encoder.depth // 4)
         self.encoder, self.means, self.carriers = encoder, np.asarray(means, np.float64), tuple(carriers)
+        self.spreads = np.ones(means.shape) if spreads is None else np.asarray(spreads, np.float64)
+        self.spreads = np.maximum(self.spreads, 0.1 * np.median(self.spreads, axis=1, keepdims=True))
         self.layers = tuple(layers) if layers else tuple(range(first, max(encoder.depth, first + 1)))
 
     def matrices(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> DensityMatrix:
@@ -63,14 +71,12 @@ class Contextual:
         Args:
             targets: the word of each sentence: its spelling there, its dictionary form, or where it stands.
         """
-        vectors = self._vectors(sentences, targets, self.layers)
-        vectors -= self.means[list(self.layers)][None, None]
+        chosen = list(self.layers)
+        vectors = (self._vectors(sentences, targets) - self.means[chosen]) / self.spreads[chosen]
         vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
         return DensityMatrix(vectors.reshape(len(sentences), -1, self.encoder.width).mT)
 
-    def _vectors(
-        self, sentences: Sequence[str], targets: Sequence[str | Span], layers: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def _vectors(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> NDArray[np.float64]:
         """x_lc of each sentence: (k, carriers, layers, d)."""
         spans = [find_word(s, t) if isinstance(t, str) else t for s, t in zip(sentences, targets, strict=True)]
         texts: list[str] = []
@@ -81,8 +87,8 @@ class Contextual:
                 inner = sentence if before == 0 else sentence[:1].lower() + sentence[1:]
                 texts.append(carrier.format(inner))
                 places.append((start + before, end + before))
-        states = self.encoder.word_states(texts, places, layers).astype(np.float64)
-        return states.reshape(len(sentences), len(self.carriers), len(layers), -1)
+        states = self.encoder.word_states(texts, places, self.layers).astype(np.float64)
+        return states.reshape(len(sentences), len(self.carriers), len(self.layers), -1)
 
 
 def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
@@ -102,7 +108,7 @@ def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
         if not _may_be_here(name):
             raise InputError(f"the encoder {name!r} of this lexicon is not here: set POLYSEMA_ENCODER to its folder")
         encoder = Encoder.load(name, layers=lexicon.metadata["encoder"].get("layers", "last"))
-    found = Contextual(encoder, np.asarray(lexicon.arrays["layer_means"]))
+    found = Contextual(encoder, np.asarray(lexicon.arrays["layer_means"]), lexicon.arrays.get("layer_spreads"))
     lexicon.__dict__["_contextual"] = found
     return found
 
@@ -146,20 +152,53 @@ def compose_in_context(
     return Composition.of(tree, CONTEXTUAL, meanings, left_out)
 
 
-def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
-    """P(sense k | sentence) of each sense of a word, (k,), in the order of :meth:`Lexicon.sense_vectors`.
+def senses_to_tell(lexicon: Lexicon, word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The weights (k,) of the senses of a word that a sentence can mean, falling, and their unit vectors (k, n).
 
-    ρ is the mixture of the word's vectors over the carriers, at the layers and through the projection that made the
-    lexicon. With p_k and v_k the senses of the word's own matrix σ, P(k) ∝ tr(E_k ρ), E_k = σ^−½ p_k v_k v_kᵀ σ^−½: the
-    measurement that tells the parts of a mixture apart well even where they overlap (Hausladen & Wootters 1994), and
-    ⟨v_k|ρ|v_k⟩ where they do not.
+    They are the clusters of its occurrences: the columns of a clustered lexicon, else those kept beside the matrices. A
+    lexicon that has neither, as were made before, gives the eigenvectors of the word's matrix.
+    """
+    starts = lexicon.arrays.get("sense_starts")
+    if starts is None or len(starts) != len(lexicon) + 1:
+        return lexicon.sense_vectors(word)
+    row = lexicon.vocabulary.index(word)
+    own = slice(int(starts[row]), int(starts[row + 1]))
+    counts = np.asarray(lexicon.arrays["sense_counts"][own], np.float64)
+    vectors = np.asarray(lexicon.arrays["sense_vectors"][own], np.float64)
+    order = np.argsort(-counts, kind="stable")
+    return (counts / counts.sum())[order], _unit(vectors)[order]
+
+
+def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+    """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_to_tell`.
+
+    See :func:`all_sense_probabilities`.
+    """
+    (found,) = all_sense_probabilities(lexicon, [(word, sentence)])
+    return found
+
+
+def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) -> list[NDArray[np.float64]]:
+    """P(sense k | sentence) of each sense of words in sentences.
+
+    With u the word's vector in the sentence, at the layers and through the projection that made the lexicon, and v_k
+    the unit vectors of its senses, P(k) ∝ exp(β cos(v_k, u)): what the sentence says, not how frequent a sense is.
+
+    Eigenvectors have no sign, so for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
     """
     reader = contextual(lexicon)
-    vectors = reader._vectors([sentence], [word], reader.encoder.layers)[0].mean(axis=1)
-    reduced = (vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]
-    rho = DensityMatrix((reduced / np.linalg.norm(reduced, axis=-1, keepdims=True)).T)
-    weights, senses = lexicon.sense_vectors(word)
-    u, s, w = np.linalg.svd(senses.T * np.sqrt(weights), full_matrices=False)
-    rank = int((s > 1e-6 * s[0]).sum())
-    found = np.asarray((((u[:, :rank] @ w[:rank]).T @ rho.factor) ** 2).sum(axis=-1))
-    return np.asarray(found / found.sum() if found.sum() > 0 else weights / weights.sum())
+    vectors = reader.encoder.words([sentence for _, sentence in pairs], [word for word, _ in pairs])
+    units = _unit((vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]).astype(np.float64)
+    signed = lexicon.columns == "senses" or "sense_starts" in lexicon.arrays
+    found = []
+    for (word, _), u in zip(pairs, units, strict=True):
+        cosines = senses_to_tell(lexicon, word)[1] @ u
+        scores = np.exp(SHARPNESS * (cosines - cosines.max())) if signed else cosines**2 + 1e-12
+        found.append(scores / scores.sum())
+    return found
+
+
+def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Rows (…, n) of length one; a row of zeros stays what it is."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(length > 0, length, 1.0))

@@ -8,9 +8,17 @@ pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
 from polysema.composition.trees import from_pattern, parse_brackets
+from polysema.corpus.build import build_corpus
 from polysema.encoders import bert2dm as module
 from polysema.encoders.bert2dm import bert2dm
-from polysema.encoders.contextual import CARRIERS, Contextual, contextual, sense_probabilities
+from polysema.encoders.contextual import (
+    CARRIERS,
+    SHARPNESS,
+    Contextual,
+    contextual,
+    sense_probabilities,
+    senses_to_tell,
+)
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.sentences import as_sentence, find_word
 from polysema.errors import InputError, UnknownChoiceError
@@ -54,7 +62,7 @@ def test_words_are_found_in_any_form():
         find_word("The mice ran.", "bank")
 
 
-def test_the_matrix_is_the_mixture_of_centred_unit_vectors(lexicon):
+def test_the_matrix_is_the_mixture_of_standardised_unit_vectors(lexicon):
     reader = contextual(lexicon)
     sentence = "The family runs the hotel."
     rho = reader.matrices([sentence], ["run"])
@@ -63,6 +71,7 @@ def test_the_matrix_is_the_mixture_of_centred_unit_vectors(lexicon):
         text = carrier.format(sentence if carrier == "{}" else "the family runs the hotel.")
         for layer in reader.layers:
             vector = reader.encoder.words([text], ["run"], layer)[0] - lexicon.arrays["layer_means"][layer]
+            vector /= lexicon.arrays["layer_spreads"][layer]
             unit = vector / np.linalg.norm(vector)
             expected += np.outer(unit, unit) / (len(CARRIERS) * len(reader.layers))
     np.testing.assert_allclose(rho.dense()[0], expected, atol=1e-5)
@@ -108,19 +117,68 @@ def test_evaluation_offers_contextual(lexicon):
     assert scores.similarity[0] == pytest.approx(measures.similarity(one[0], one[1]), abs=1e-5)
 
 
+def test_a_number_that_hardly_varies_does_not_decide(lexicon):
+    reader = contextual(lexicon)
+    spreads = np.array(lexicon.arrays["layer_spreads"])
+    spreads[:, 0] = 0.0
+    found = Contextual(reader.encoder, reader.means, spreads).matrices(["The family runs."], ["run"])
+    assert np.isfinite(found.factor).all()
+    plain = Contextual(reader.encoder, reader.means).matrices(["The family runs."], ["run"])  # made without spreads
+    assert plain.dense().trace(axis1=1, axis2=2) == pytest.approx(1)
+
+
+def test_the_senses_to_tell_are_clusters_of_occurrences(lexicon):
+    weights, senses = senses_to_tell(lexicon, "bank")
+    assert 1 < len(weights) <= module.KEPT_SENSES
+    assert weights.sum() == pytest.approx(1)
+    assert (np.diff(weights) <= 0).all()
+    np.testing.assert_allclose(np.linalg.norm(senses, axis=1), 1, atol=1e-6)
+    assert len(senses_to_tell(lexicon, "hapax")[0]) == 1  # seen once: one sense
+    counts, starts = lexicon.arrays["sense_counts"], lexicon.arrays["sense_starts"]
+    totals = np.add.reduceat(counts, starts[:-1])
+    np.testing.assert_array_equal(totals, np.minimum(lexicon.vocabulary.counts, 100))
+
+
+def test_centroids_are_means_of_the_words_vectors(tmp_path):
+    """A word that is seen under ten times has one cluster: its mean vector."""
+    encoder = Encoder.load(make_encoder(tmp_path / "bert"), batch_size=8)
+    corpus = build_corpus(
+        [["the", "bank", "money"], ["river", "bank", "flowing"], ["bank", "loan"]], tmp_path / "corpus"
+    )
+    found = bert2dm(corpus, encoder, dim=4, reduction="svd")
+    texts = ["the bank money", "river bank flowing", "bank loan"]
+    mean = (encoder.words(texts, ["bank"] * 3) @ found.arrays["projection"]).mean(axis=0)
+    row = found.vocabulary.index("bank")
+    np.testing.assert_allclose(found.arrays["sense_vectors"][found.arrays["sense_starts"][row]], mean, atol=1e-4)
+
+
 def test_senses_given_a_sentence(lexicon):
     found = sense_probabilities(lexicon, "bank", "The bank lends money.")
-    weights, senses = lexicon.sense_vectors("bank")
+    weights, senses = senses_to_tell(lexicon, "bank")
     assert found.shape == weights.shape
-    assert found.sum() == pytest.approx(1)
-    reader = contextual(lexicon)
-    texts = [carrier.format(("T" if carrier == "{}" else "t") + "he bank lends money.") for carrier in CARRIERS]
-    reduced = (reader.encoder.words(texts, ["bank"] * 5) - lexicon.arrays["projection_mean"]) @ lexicon.arrays[
+    vector = contextual(lexicon).encoder.words(["The bank lends money."], ["bank"])[0]
+    reduced = (vector - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]
+    scores = np.exp(SHARPNESS * (senses @ reduced) / np.linalg.norm(reduced))
+    np.testing.assert_allclose(found, scores / scores.sum(), atol=1e-4)
+
+
+def test_lexicons_without_kept_senses_tell_their_own(lexicon):
+    arrays = {name: array for name, array in lexicon.arrays.items() if not name.startswith("sense_")}
+    facts = {"metadata": lexicon.metadata, "arrays": arrays}
+    old = Lexicon(lexicon.vocabulary, lexicon.factors, columns="eigen", **facts)
+    u = (contextual(old).encoder.words(["The bank lends."], ["bank"])[0] - arrays["projection_mean"]) @ arrays[
         "projection"
     ]
-    unit = reduced / np.linalg.norm(reduced, axis=1, keepdims=True)
-    overlaps = ((unit @ senses.T) ** 2).mean(axis=0)  # the senses of an unclustered word are orthogonal
-    np.testing.assert_allclose(found, overlaps / overlaps.sum(), atol=1e-4)
+    overlaps = (old.sense_vectors("bank")[1] @ u) ** 2
+    np.testing.assert_allclose(
+        sense_probabilities(old, "bank", "The bank lends."), overlaps / overlaps.sum(), atol=1e-4
+    )
+    clustered = Lexicon(lexicon.vocabulary, lexicon.factors, columns="senses", **facts)
+    cosines = clustered.sense_vectors("bank")[1] @ u / np.linalg.norm(u)
+    scores = np.exp(SHARPNESS * cosines)
+    np.testing.assert_allclose(
+        sense_probabilities(clustered, "bank", "The bank lends."), scores / scores.sum(), atol=1e-4
+    )
 
 
 def test_disambiguate_by_the_encoder(lexicon):
