@@ -36,7 +36,7 @@ from polysema.contexts.sample import Sample
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.bert2dm import bert2dm
-from polysema.encoders.contextual import SHARPNESS, contextual, senses_to_tell
+from polysema.encoders.contextual import contextual, senses_to_tell, told_apart
 from polysema.evaluation.wordnet import table as wordnet
 from polysema.lexicon import Lexicon
 from polysema.storage import load
@@ -202,9 +202,9 @@ def rules(lexicon: Lexicon, word: str, x: NDArray[Any]) -> dict[str, NDArray[Any
     weights, senses = senses_to_tell(lexicon, word)
     found: dict[str, NDArray[Any]] = {}
     if lexicon.columns == "senses" or "sense_starts" in lexicon.arrays:
-        logits = SHARPNESS * u @ senses.T
-        found["clusters"] = _softmax(logits)
-        found["clusters, times their weights"] = _softmax(logits + np.log(weights))
+        found["clusters"] = told_apart(weights, senses, u)
+        found["clusters, times their weights"] = _shares(found["clusters"] * weights)
+        found["clusters, the greatest cosine"] = _shares(np.exp(20 * u @ senses.T))
         a, s, b = np.linalg.svd(senses.T * np.sqrt(weights), full_matrices=False)
         rank = int((s > 1e-6 * s[0]).sum())
         found["clusters, measured"] = _shares((u @ (a[:, :rank] @ b[:rank])) ** 2)
@@ -250,10 +250,6 @@ def _halves(labels: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]
         half[np.flatnonzero(labels == y)[::2]] = True
     yield half, ~half
     yield ~half, half
-
-
-def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
-    return _shares(np.exp(logits - logits.max(axis=1, keepdims=True)))
 
 
 def _shares(scores: NDArray[Any]) -> NDArray[Any]:

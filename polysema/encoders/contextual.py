@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 CARRIERS = ("{}", "It is said that {}", "They say that {}", "We know that {}", "I think that {}")
 """What a sentence is put into: it stays what it was, and the encoder reads it once more."""
 
-SHARPNESS = 20.0
-"""β: how far apart the cosines of senses must be to tell. Chosen by log loss (``benchmarks/senses_in_context.py``)."""
+SHARPNESS = 8.0
+"""β of P(sense | sentence), by log loss on homographs and planted senses (``benchmarks/senses_in_context.py``)."""
 
 
 class Contextual:
@@ -181,10 +181,13 @@ def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[n
 def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) -> list[NDArray[np.float64]]:
     """P(sense k | sentence) of each sense of words in sentences.
 
-    With u the word's vector in the sentence, at the layers and through the projection that made the lexicon, and v_k
-    the unit vectors of its senses, P(k) ∝ exp(β cos(v_k, u)): what the sentence says, not how frequent a sense is.
+    With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
+    the unit vectors of its senses and v̄ their mean by weight,
 
-    Eigenvectors have no sign, so for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
+        P(k) ∝ exp(β cos(v_k − v̄, u − v̄))
+
+    so it is only what sets the senses of a word apart that counts, not what they share, nor how frequent they are.
+    Eigenvectors have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
     """
     reader = contextual(lexicon)
     vectors = reader.encoder.words([sentence for _, sentence in pairs], [word for word, _ in pairs])
@@ -192,10 +195,17 @@ def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) 
     signed = lexicon.columns == "senses" or "sense_starts" in lexicon.arrays
     found = []
     for (word, _), u in zip(pairs, units, strict=True):
-        cosines = senses_to_tell(lexicon, word)[1] @ u
-        scores = np.exp(SHARPNESS * (cosines - cosines.max())) if signed else cosines**2 + 1e-12
-        found.append(scores / scores.sum())
+        weights, senses = senses_to_tell(lexicon, word)
+        found.append(told_apart(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
     return found
+
+
+def told_apart(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:
+    """exp(β cos(v_k − v̄, u − v̄)) of weights (k,), unit vectors (k, n) and u (…, n), as shares of one: (…, k)."""
+    middle = weights @ senses / weights.sum()
+    logits = SHARPNESS * _unit(u - middle) @ _unit(senses - middle).T
+    scores = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(scores / scores.sum(axis=-1, keepdims=True))
 
 
 def _unit(vectors: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from polysema.encoders.contextual import (
     contextual,
     sense_probabilities,
     senses_to_tell,
+    told_apart,
 )
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.sentences import as_sentence, find_word
@@ -158,7 +159,10 @@ def test_senses_given_a_sentence(lexicon):
     assert found.shape == weights.shape
     vector = contextual(lexicon).encoder.words(["The bank lends money."], ["bank"])[0]
     reduced = (vector - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]
-    scores = np.exp(SHARPNESS * (senses @ reduced) / np.linalg.norm(reduced))
+    middle = weights @ senses
+    away = reduced / np.linalg.norm(reduced) - middle
+    cosines = (senses - middle) @ away / np.linalg.norm(senses - middle, axis=1) / np.linalg.norm(away)
+    scores = np.exp(SHARPNESS * cosines)
     np.testing.assert_allclose(found, scores / scores.sum(), atol=1e-4)
 
 
@@ -174,11 +178,18 @@ def test_lexicons_without_kept_senses_tell_their_own(lexicon):
         sense_probabilities(old, "bank", "The bank lends."), overlaps / overlaps.sum(), atol=1e-4
     )
     clustered = Lexicon(lexicon.vocabulary, lexicon.factors, columns="senses", **facts)
-    cosines = clustered.sense_vectors("bank")[1] @ u / np.linalg.norm(u)
-    scores = np.exp(SHARPNESS * cosines)
-    np.testing.assert_allclose(
-        sense_probabilities(clustered, "bank", "The bank lends."), scores / scores.sum(), atol=1e-4
-    )
+    expected = told_apart(*clustered.sense_vectors("bank"), u / np.linalg.norm(u))
+    np.testing.assert_allclose(sense_probabilities(clustered, "bank", "The bank lends."), expected, atol=1e-4)
+
+
+def test_what_senses_share_does_not_count():
+    """Two senses that both lie close to the first axis, as an encoder's do: a sentence near one tells them apart."""
+    senses = np.array([[1.0, 0.05, 0.0], [1.0, 0.0, 0.05]])
+    senses /= np.linalg.norm(senses, axis=1, keepdims=True)
+    weights = np.array([0.9, 0.1])  # the rarer one is not overruled
+    assert told_apart(weights, senses, senses[1])[1] > 0.99
+    assert told_apart(weights, senses, senses)[0, 0] > 0.99
+    np.testing.assert_allclose(told_apart(np.ones(1), senses[:1], senses[0]), [1.0])
 
 
 def test_disambiguate_by_the_encoder(lexicon):
