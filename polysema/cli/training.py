@@ -66,6 +66,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _CONTEXT_HELP = {
     "vectors": (str, "context2dm: a lexicon of vectors, else word2vec is trained first."),
+    "inverse_frequency": (float, "context2dm: a word of share p around another counts a/(a+p).  [default: all alike]"),
     "encoder": (str, "bert2dm: the encoder, a folder or a name on the hub."),
     "layers": (str, "bert2dm: last, all, a number, 3-11 or 1,2,6: their mean is taken.  [default: last]"),
     "precision": (str, "bert2dm: float32, float16 or bfloat16.  [default: float16 on a GPU]"),

@@ -41,6 +41,8 @@ class Options:
 
     Attributes:
         window: how many words to each side make a context.
+        inverse_frequency: a: a word of the context that makes up a share p of the text counts a / (a + p) (Arora, Liang
+            & Ma 2017), so that frequent ones do not drown the rest; 0 for all alike, as in the paper.
         senses: how many clusters at most.
         occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed.
         weights: what a cluster counts: see ``WEIGHTS``.
@@ -52,6 +54,7 @@ class Options:
     """
 
     window: int = 5
+    inverse_frequency: float = 0.0
     senses: int = 10
     occurrences: int = 200
     weights: str = "even"
@@ -64,7 +67,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
             raise UnknownChoiceError("weights", self.weights, WEIGHTS)
-        for name, low in {"window": 1, "senses": 2, "occurrences": 3, "words": 0, "min_count": 1}.items():
+        least = {"window": 1, "inverse_frequency": 0, "senses": 2, "occurrences": 3, "words": 0, "min_count": 1}
+        for name, low in least.items():
             if getattr(self, name) < low:
                 raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
 
@@ -99,7 +103,7 @@ def context2dm(
         stop_words=chosen.stop_words, seed=chosen.seed,
     )  # fmt: skip
     starts, positions = sample.drawn(chosen.occurrences)
-    contexts = _Contexts(corpus, vectors, chosen.window)
+    contexts = _Contexts(corpus, vectors, chosen.window, chosen.inverse_frequency)
     factors = _clustered(sample, starts, positions, contexts, chosen, state, progress, checkpoint_seconds, workers)
     known = np.flatnonzero(factors.any(axis=(1, 2)))
     if not len(known):
@@ -123,12 +127,17 @@ def context2dm(
 class _Contexts:
     """The context of any position of a corpus as a vector."""
 
-    def __init__(self, corpus: Corpus, vectors: Lexicon, window: int) -> None:
+    def __init__(self, corpus: Corpus, vectors: Lexicon, window: int, inverse_frequency: float = 0.0) -> None:
         self.tokens, self.window = np.asarray(corpus.tokens), window
         self.sentences = np.asarray(corpus.sentences)
         self.vectors = np.ascontiguousarray(vectors.factors, np.float32)
         where = vectors.vocabulary.indices
         self.rows = np.array([where.get(word, -1) for word in corpus.vocabulary.words], np.int64)
+        if inverse_frequency > 0:
+            share = np.zeros(len(self.vectors))
+            share[self.rows[self.rows >= 0]] = corpus.counts[self.rows >= 0] / corpus.counts.sum()
+            scale = inverse_frequency / (inverse_frequency + share)
+            self.vectors = self.vectors * scale[:, None].astype(np.float32)
 
     def __call__(self, positions: Ids) -> NDArray[np.float32]:
         """(k,) positions to (k, n)."""

@@ -65,6 +65,20 @@ def test_contexts_and_mixture_equal_the_slow_way(planted):
         np.testing.assert_allclose(lexicon[word].dense(), expected / np.trace(expected), atol=1e-5)
 
 
+def test_frequent_words_of_a_context_count_less(planted):
+    corpus, vectors = planted
+    share = np.array([corpus.vocabulary.count(word) for word in vectors]) / len(corpus.tokens)
+    scaled = Lexicon(list(vectors), vectors.factors * (0.05 / (0.05 + share))[:, None])
+    positions = np.flatnonzero(np.asarray(corpus.tokens) == corpus.vocabulary.index("bank"))
+    weighted = module._Contexts(corpus, vectors, 3, 0.05)(positions)
+    np.testing.assert_allclose(weighted, slow_contexts(corpus, scaled, "bank", 3), rtol=1e-5)
+    lexicon = context2dm(corpus, vectors, min_count=1, inverse_frequency=1e-3)
+    assert lexicon.metadata["training"]["config"]["inverse_frequency"] == 1e-3
+    assert lexicon.entropy("bank") > lexicon.entropy("coin")
+    with pytest.raises(InputError, match="inverse frequency"):
+        context2dm(corpus, vectors, inverse_frequency=-1.0)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_clusters_equal_scikit_learns(seed):
     from sklearn.cluster import AgglomerativeClustering
