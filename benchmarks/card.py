@@ -1,4 +1,4 @@
-"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] [stream] [pipeline --text FILE …].
+"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] [stream] [pipeline --text FILE …]
 
 check: every model learns on the card what it learns on the processor. speed: raw corpus words a second, beside the
 released research scripts on the same kind of card (57 k words/s, measured once on an H200 with their bug fixed) and the
@@ -29,6 +29,7 @@ import numpy as np
 from measure import table
 
 from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuEngine
 from polysema.training.cuda import CudaEngine
 from polysema.training.options import Options
@@ -267,6 +268,30 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
     )
 
 
+def streamed_losses(corpus: Corpus, memory: float = 0.75e9, seeds: int = 5) -> None:
+    """The held-out loss on real text, the paper's sizes, the corpus resident and streamed."""
+    rows = []
+    for limit in (None, memory):
+        losses, taken = [], []
+        for seed in range(1, seeds + 1):
+            options = Options(min_count=50, subsample=1e-5, epochs=4, seed=seed).settled(
+                len(corpus.tokens), len(corpus)
+            )
+            vocabulary = trained_vocabulary(corpus, options)
+            text = TrainingText(corpus, vocabulary, options)
+            state = new_state(options, len(vocabulary))
+            engine = CudaEngine(text, state, limit)
+            Run(text, state, engine).run()
+            losses.append(state.curve[-1]["held_out_loss"])
+            taken.append(state.seconds)
+        name = (
+            "resident" if engine.resident else f"streamed, {len(engine._segments)} segments, {memory / 1e9} GB allowed"
+        )
+        spread = f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}"
+        rows.append([name, spread, f"{statistics.median(taken):.2f}"])
+    print(table([f"{len(corpus.tokens):,} tokens, 4 epochs, {seeds} seeds", "held-out loss", "seconds"], rows))
+
+
 def copy_rate(engine: CudaEngine) -> float:
     """Bytes a second of a segment's way to the card, while nothing else happens there."""
     engine._copies.synchronize()
@@ -404,6 +429,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", choices=[*parts, "pipeline", "stages", []])
     parser.add_argument("--text", nargs="+", default=[], help="files for pipeline, packed with xz")
+    parser.add_argument(
+        "--corpus", type=Path, help="an encoded corpus, for stream: its held-out loss, five seeds each way"
+    )
     parser.add_argument("--work", type=Path, default=Path("card-work"), help="folder for pipeline")
     given = parser.parse_args()
     if given.parts == ["stages"]:
@@ -419,6 +447,8 @@ def main() -> None:
             pipeline(given.text, given.work)
         else:
             parts[part]()
+        if part == "stream" and given.corpus is not None:
+            streamed_losses(Corpus(given.corpus))
         print(f"\n({time.perf_counter() - started:.0f} s in all)", flush=True)
 
 
