@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.encoders import clusters as many
 from polysema.kernels import clusters
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 
@@ -11,6 +12,11 @@ def blobs(seed, k=3, count=60, width=20, spread=0.3):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, k, count)
     return rng.normal(size=(k, width))[truth] * 2 + spread * rng.normal(size=(count, width)), truth
+
+
+def squared_distances(points):
+    centred = points - points.mean(0)
+    return clusters.squared_distances(centred @ centred.T)
 
 
 def same_partition(a, b):
@@ -22,7 +28,7 @@ def same_partition(a, b):
 def test_planted_clusters_and_their_number_are_found(seed, width):
     points, truth = blobs(seed, k=4, width=width)
     labels = np.empty(len(points), np.int64)
-    assert clusters.best_k_means(clusters.squared_distances(points), 10, stream_key(seed), 3, labels) == 4
+    assert clusters.best_k_means(squared_distances(points), 10, stream_key(seed), 3, labels) == 4
     assert same_partition(labels, truth)
 
 
@@ -32,7 +38,7 @@ def test_silhouette_and_tightness_against_scikit_learn(seed):
     from sklearn.cluster import KMeans
 
     points, _ = blobs(seed, spread=2.0)
-    squared = clusters.squared_distances(points)
+    squared = squared_distances(points)
     np.testing.assert_allclose(np.sqrt(squared), metrics.pairwise_distances(points), atol=1e-6)
     labels = np.empty(len(points), np.int64)
     for k in (2, 5, 9):
@@ -70,7 +76,7 @@ def test_distances_alone_give_the_clusters_of_lloyd(seed, k):
     labels = np.empty(len(points), np.int64)
     with np.errstate(over="ignore"):
         expected = lloyd(points, k, stream_key(seed), 100)
-    inertia = clusters.k_means(clusters.squared_distances(points), k, stream_key(seed), 100, labels)
+    inertia = clusters.k_means(squared_distances(points), k, stream_key(seed), 100, labels)
     assert expected is not None
     np.testing.assert_array_equal(labels, expected[0])
     assert inertia == pytest.approx(expected[1])
@@ -78,7 +84,7 @@ def test_distances_alone_give_the_clusters_of_lloyd(seed, k):
 
 def test_an_empty_cluster_starts_again_at_the_worst_point():
     points = np.array([[0.0], [0.1], [0.2], [10.0], [10.1], [30.0]])
-    squared = clusters.squared_distances(points)
+    squared = squared_distances(points)
     labels, own = np.array([0, 0, 0, 1, 1, 1]), np.array([0.0, 0.1, 0.2, 0.0, 0.1, 20.0])
     within, sizes = np.stack([squared[:3].sum(0), squared[3:].sum(0), np.zeros(6)]), np.array([3.0, 3.0, 0.0])
     clusters._refill(2, own, squared, labels, within, sizes)
@@ -93,7 +99,7 @@ def test_an_empty_cluster_starts_again_at_the_worst_point():
 @pytest.mark.parametrize("points", [np.ones((1, 4)), np.ones((9, 4)), np.repeat(np.eye(2, 4), 5, axis=0)])
 def test_too_few_distinct_points_are_one_cluster(points):
     labels = np.full(len(points), 7)
-    assert clusters.best_k_means(clusters.squared_distances(points), 10, stream_key(1), 3, labels) == 1
+    assert clusters.best_k_means(squared_distances(points), 10, stream_key(1), 3, labels) == 1
     assert (labels == 0).all()
 
 
@@ -105,3 +111,30 @@ def test_sums_of_outer_products():
     for word in range(3):
         expected = vectors[rows == word].T @ vectors[rows == word]
         np.testing.assert_allclose(sums[word], expected[np.triu_indices(4)], atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [0, 5])
+@pytest.mark.parametrize("together", [1, 1 << 15, 1 << 30])
+def test_many_words_at_once_equal_one_after_the_other(monkeypatch, least, together):
+    pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr(many, "TOGETHER", together)
+    words = [blobs(seed, k=1 + seed % 4, count=count)[0] for seed, count in enumerate([40, 40, 33, 12, 12, 7, 3, 1])]
+    starts = np.concatenate([[0], np.cumsum([len(points) for points in words])])
+    keys = np.array([stream_key(3, word) for word in range(len(words))], np.uint64)
+    vectors = np.concatenate(words).astype(np.float32)
+    found = list(many.clusters_of_each(vectors, starts, keys, 6, least, 3))
+    means, sizes = (np.concatenate([getattr(part, name) for part in found]) for name in ("means", "sizes"))
+    at = 0
+    for points, key, k in zip(words, keys, np.concatenate([part.counts for part in found]), strict=True):
+        labels = np.zeros(len(points), np.int64)
+        squared = squared_distances(points.astype(np.float32).astype(np.float64))
+        if least == 0:
+            clusters.best_k_means(squared, 6, key, 3, labels)
+        elif min(6, len(points) // least) > 1:
+            clusters.tightest_k_means(squared, min(6, len(points) // least), key, 3, labels)
+        own = sorted(set(labels.tolist()))
+        assert k == len(own)
+        np.testing.assert_allclose(means[at : at + k], [points[labels == c].mean(0) for c in own], atol=1e-5)
+        assert sizes[at : at + k].tolist() == [(labels == c).sum() for c in own]
+        at += k
+    assert at == len(means)

@@ -34,19 +34,19 @@ from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress
 from polysema.contexts.sample import Ids, Part, Sample
 from polysema.corpus.corpus import Corpus
+from polysema.encoders.clusters import Clusters, clusters_of_each
 from polysema.encoders.huggingface import Encoder, ahead
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.kernels.clusters import add_outer, best_k_means, squared_distances, tightest_k_means
+from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
-Clusters = tuple[NDArray[np.float64], Ids]
 """The centroids (k, d) of some vectors, and how many vectors each has."""
 
 BUDGET = 1 << 29
@@ -62,6 +62,9 @@ MEAN_SENTENCES = 1000
 KEPT_SENSES = 5
 """Clusters of a word's reduced vectors that an unclustered lexicon keeps as its senses. Five told homographs apart in
 87 % of sentences, the number of the best silhouette, which is mostly two, in 78 % (``docs/encoders.md``)."""
+
+SENSE_SIZE = 5
+"""Vectors that such a cluster has at least, on average: rarer words have fewer clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,7 @@ class _Run:
         upper = np.triu_indices(n)
         starts, positions = self.sample.drawn(self.options.occurrences)
         reduced = partial(self._reduced, projection, *_by_position(positions))
-        centroids, sizes = [], []
+        found = []
         for low in range(0, count, step):
             high = min(low + step, count)
             sums = np.zeros((high - low, len(upper[0])))
@@ -258,10 +261,8 @@ class _Run:
                 drawn[slots[hit] - starts[low]] = vectors[hit]
                 done += len(rows)
                 self.progress(Progress("mixing", done, spill.rows, done / (time.perf_counter() - begun)))
-            cut = np.split(drawn, starts[low + 1 : high] - starts[low])
-            found = self._clustered(low, cut, self._senses_of)
-            centroids += [means.astype(np.float32) for means, _ in found]
-            sizes += [size for _, size in found]
+            own = starts[low : high + 1] - starts[low]
+            found.append(self._clustered(low, drawn, own, KEPT_SENSES, SENSE_SIZE))
             for start in range(0, high - low, 4096):
                 dense = np.zeros((min(4096, high - low - start), n, n))
                 dense[:, *upper] = sums[start : start + 4096]
@@ -270,9 +271,9 @@ class _Run:
                 top = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
                 factors[low + start : low + start + len(top)] = top[:, :, ::-1][:, :, :rank]
         senses: Arrays = {
-            "sense_vectors": np.concatenate(centroids),
-            "sense_counts": np.concatenate(sizes),
-            "sense_starts": np.concatenate([[0], np.cumsum([len(size) for size in sizes])]),
+            "sense_vectors": np.concatenate([clusters.means for clusters in found]),
+            "sense_counts": np.concatenate([clusters.sizes for clusters in found]),
+            "sense_starts": np.cumsum(np.concatenate([[0], *(clusters.counts for clusters in found)])),
         }
         return factors, senses
 
@@ -283,19 +284,16 @@ class _Run:
         reduced = projection(vectors.astype(np.float32, copy=False))
         return _slots(positions, rising, order), self._rows(positions), reduced
 
-    def _clustered(
-        self, low: int, vectors: list[NDArray[Any]], how: Callable[[int, NDArray[Any]], Clusters]
-    ) -> list[Clusters]:
-        """The clusters of some words, from the word ``low`` on."""
-        from threadpoolctl import threadpool_limits
-
-        found, count, begun = [], len(self.sample.vocabulary), time.perf_counter()
-        with ThreadPoolExecutor(self.workers) as pool, threadpool_limits(1, "blas"):
-            for clusters in pool.map(how, range(low, low + len(vectors)), vectors):
-                found.append(clusters)
-                speed = len(found) / (time.perf_counter() - begun)
-                self.progress(Progress("clustering", low + len(found), count, speed))
-        return found
+    def _clustered(self, low: int, vectors: NDArray[Any], starts: Ids, most: int, least: int = 0) -> Clusters:
+        """The clusters of the vectors of some words, from the word ``low`` on; see :func:`clusters_of_each`."""
+        count, begun, done = len(self.sample.vocabulary), time.perf_counter(), 0
+        keys = np.array([stream_key(self.options.seed, 3, low + word) for word in range(len(starts) - 1)], np.uint64)
+        found = []
+        for clusters in clusters_of_each(vectors, starts, keys, most, least, self.workers):
+            found.append(clusters)
+            done += len(clusters.counts)
+            self.progress(Progress("clustering", low + done, count, done / (time.perf_counter() - begun)))
+        return Clusters(*(np.concatenate([getattr(part, name) for part in found]) for name in Clusters.__slots__))
 
     def _read_all(self) -> tuple[Moments, Spill | None]:
         """Every occurrence's vector: their moments, and the file they are in if they are kept."""
@@ -357,11 +355,9 @@ class _Run:
             vectors = np.empty((starts[high] - starts[low], self.encoder.width), heap.dtype)
             for slots, rows in heap.blocks():
                 vectors[slots - starts[low]] = rows
-            cut = np.split(vectors, starts[low + 1 : high] - starts[low])
-            found = self._clustered(low, cut, self._clusters_of)
-            words = np.repeat(np.arange(low, high), [len(size) for _, size in found])
-            centroids.append(words, np.concatenate([means for means, _ in found]))
-            sizes = np.concatenate([sizes, *(size for _, size in found)])
+            found = self._clustered(low, vectors, starts[low : high + 1] - starts[low], self.options.senses)
+            centroids.append(np.repeat(np.arange(low, high), found.counts), found.means)
+            sizes = np.concatenate([sizes, found.sizes])
             heap.remove()
             saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
             saved.save()
@@ -377,7 +373,7 @@ class _Run:
         Returns:
             the first word of each file, the one after its last, and the file: vectors with their places in positions.
         """
-        edges, room = [first], BUDGET // (self.encoder.width * np.dtype(self.dtype).itemsize)
+        edges, room = [first], BUDGET // 2 // (self.encoder.width * np.dtype(self.dtype).itemsize)
         while edges[-1] < len(starts) - 1:
             edges.append(max(edges[-1] + 1, int(np.searchsorted(starts, starts[edges[-1]] + room, side="right")) - 1))
         spill = self._drawn(positions)
@@ -421,23 +417,6 @@ class _Run:
             spill = self._encode(name, "encoding", among=np.sort(positions))
         assert spill is not None
         return spill
-
-    def _clusters_of(self, word: int, vectors: NDArray[Any]) -> Clusters:
-        """The clusters of one word's vectors, as many as have the best silhouette."""
-        points = vectors.astype(np.float64)
-        labels = np.zeros(len(points), np.int64)
-        key = stream_key(self.options.seed, 3, word)
-        best_k_means(squared_distances(points), self.options.senses, key, 3, labels)
-        return _centroids(points, labels)
-
-    def _senses_of(self, word: int, vectors: NDArray[Any]) -> Clusters:
-        """The clusters of one word's vectors: ``KEPT_SENSES``, fewer where they would have under five vectors each."""
-        points = vectors.astype(np.float64)
-        labels = np.zeros(len(points), np.int64)
-        k = min(KEPT_SENSES, len(points) // 5)
-        if k > 1:
-            tightest_k_means(squared_distances(points), k, stream_key(self.options.seed, 3, word), 3, labels)
-        return _centroids(points, labels)
 
     # ------------------------------------------------------------------------------------------- passes over the text
 
@@ -599,14 +578,6 @@ def _slots(found: Ids, rising: Ids, order: Ids) -> Ids:
     """The place of each found position among those drawn; −1 where it was not."""
     at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
     return np.where(rising[at] == found, order[at], -1)
-
-
-def _centroids(points: NDArray[np.float64], labels: Ids) -> Clusters:
-    """The mean of the points of each label."""
-    _, labels = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(labels)
-    members = (labels == np.arange(len(sizes))[:, None]).astype(np.float64)
-    return members @ points / sizes[:, None], sizes
 
 
 def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
-BLOCK = 4 << 20
+BLOCK = 1 << 20
 """Bytes of vectors that are read at a time."""
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from polysema.kernels.sampling import GOLDEN, mixed
 
@@ -33,14 +32,16 @@ def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
                 at += 1
 
 
-def squared_distances(points: NDArray[Any]) -> NDArray[np.float64]:
-    """‖x − y‖² of every two rows of (N, d)."""
-    centred = points - points.mean(axis=0, dtype=np.float64)
-    gram = centred @ centred.T
-    squares = np.diagonal(gram)
-    squared = np.maximum(squares[:, None] + squares - 2 * gram, 0.0)
-    np.fill_diagonal(squared, 0.0)
-    return np.asarray(squared)
+@njit(nogil=True, cache=True)
+def squared_distances(gram: Any) -> Any:
+    """‖x − y‖² of every two of N points, from their inner products (N, N)."""
+    count = len(gram)
+    squared = np.empty((count, count))
+    for i in range(count):
+        for j in range(count):
+            squared[i, j] = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], 0.0)
+        squared[i, i] = 0.0
+    return squared
 
 
 @njit(nogil=True, cache=True)
@@ -223,3 +224,82 @@ def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) ->
             best_k, best = k, score
             labels[:] = tightest
     return best_k
+
+
+@njit(nogil=True, cache=True)
+def centre_each(rows: Any, starts: Any, points: Any) -> None:
+    """Put each word's vectors, centred by their mean, into its part of ``points``.
+
+    Args:
+        rows: (R, d) the vectors of W words, word after word.
+        starts: (W + 1,) where each word's begin, and where the last end.
+        points: (W, N, d) zeros, N the largest number of vectors of a word.
+    """
+    for word in range(len(starts) - 1):
+        first, last = starts[word], starts[word + 1]
+        mean = np.zeros(rows.shape[1])
+        for i in range(first, last):
+            mean += rows[i]
+        mean /= max(last - first, 1)
+        for i in range(first, last):
+            points[word, i - first] = rows[i] - mean
+
+
+@njit(nogil=True, cache=True)
+def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels: Any, counts: Any) -> None:
+    """Cluster the vectors of each of W words.
+
+    Args:
+        grams: (W, N, N) the inner products of each word's vectors.
+        starts: (W + 1,) where each word's vectors begin, and where the last end.
+        keys: (W,) of the random choices.
+        most: how many clusters at most.
+        least: 0 for the number of the best silhouette; else ``most``, or fewer so that each has so many on average.
+        labels: (R,) gets each vector's cluster, from 0 in each word.
+        counts: (W,) gets how many clusters each word has.
+    """
+    for word in range(len(counts)):
+        size = starts[word + 1] - starts[word]
+        squared = squared_distances(grams[word, :size, :size])
+        own = labels[starts[word] : starts[word + 1]]
+        own[:] = 0
+        if least == 0:
+            best_k_means(squared, most, keys[word], 3, own)
+        elif min(most, size // least) > 1:
+            tightest_k_means(squared, min(most, size // least), keys[word], 3, own)
+        counts[word] = _numbered(own, most)
+
+
+@njit(nogil=True, cache=True)
+def _numbered(labels: Any, most: Any) -> Any:
+    """Number the clusters that have points from 0, in their order; returns how many there are."""
+    number = np.full(most, -1, np.int64)
+    for label in labels:
+        number[label] = 0
+    found = 0
+    for label in range(most):
+        if number[label] == 0:
+            number[label] = found
+            found += 1
+    for i in range(len(labels)):
+        labels[i] = number[labels[i]]
+    return found
+
+
+@njit(nogil=True, cache=True)
+def mean_each(rows: Any, starts: Any, labels: Any, counts: Any, means: Any, sizes: Any) -> None:
+    """The mean of each cluster of each word, and how many vectors it has.
+
+    Args:
+        rows, starts, labels, counts: as in :func:`centre_each` and :func:`label_each`.
+        means: (C, d) zeros, C the number of all clusters.
+        sizes: (C,) zeros.
+    """
+    base = 0
+    for word in range(len(counts)):
+        for i in range(starts[word], starts[word + 1]):
+            means[base + labels[i]] += rows[i]
+            sizes[base + labels[i]] += 1
+        base += counts[word]
+    for cluster in range(len(means)):
+        means[cluster] /= sizes[cluster]
