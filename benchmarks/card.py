@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -221,7 +222,7 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
     corpus = Synthetic(tokens, 400_000)
     text, _ = prepared(corpus, held_out=2000 / len(corpus))
     rows, first = [], np.zeros(0, np.float32)
-    for limit in (None, None, memory):
+    for limit in (None, memory) * 3:
         state = new_state(text.options, len(text.vocabulary))
         start = state.target.copy()
         engine = CudaEngine(text, state, limit)
@@ -242,12 +243,16 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         engine.pull()
         loss = Run(text, state, engine).loss()
         rate = copy_rate(engine)
+        engine._copiers.shutdown()
+        engine._copiers = ThreadPoolExecutor(1)
+        alone = copy_rate(engine)
         engine.close()
         rows.append(
             [
                 "resident" if engine.resident else f"streamed, {memory / 1e9:.0f} GB allowed", f"{difference:.1e}",
                 f"{statistics.median(speeds) / 1e6:.0f}", f"{min(speeds) / 1e6:.0f}–{max(speeds) / 1e6:.0f}",
                 f"{loss:.4f}", f"{engine.needs / 1e9:.1f}", f"{used / 1e9:.1f}", f"{rate / 1e9:.1f}",
+                f"{alone / 1e9:.1f}",
             ]
         )  # fmt: skip
         del engine
@@ -261,6 +266,7 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         "GB estimated",
         "GB used",
         "copies, GB/s",
+        "by one thread",
     ]
     print(table(heads, rows))
     print(

@@ -248,9 +248,8 @@ class CudaEngine:
             "CBOW": int(options.form == "cbow"), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
             "BLOCK": _BLOCK, "CAPACITY": _CAPACITY,
         }  # fmt: skip
-        source = (files("polysema.kernels") / "cuda" / "negative_sampling.cu").read_text(encoding="utf-8")
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
-        module = self._cp.RawModule(code=source, options=flags, backend="nvrtc")
+        module = self._cp.RawModule(code=_source(), options=flags, backend="nvrtc")
         names = ["to_rows", "train", *(["adam"] if self._lazy else [])]
         return {name: module.get_function(name) for name in names}
 
@@ -341,6 +340,10 @@ class CudaEngine:
         self._copies.synchronize()
         self._held.clear()
         self._free.clear()
+
+
+def _source() -> str:
+    return (files("polysema.kernels") / "cuda" / "negative_sampling.cu").read_text(encoding="utf-8")
 
 
 def _cupy() -> Any:
