@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from polysema.kernels.compiled import kernel
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -50,7 +51,7 @@ def new_adam(on: bool, rows: int, n: int, threads: int, most: int) -> Adam:
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def gradient_row(row: Any, thread: Any, n: Any, places: Any, touched: Any, gradients: Any, counts: Any) -> Any:
     """Where a row's gradient is; a new one starts at zero."""
     place = places[row]
@@ -66,7 +67,7 @@ def gradient_row(row: Any, thread: Any, n: Any, places: Any, touched: Any, gradi
     return np.uint64(place - np.uint32(1)) * n
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def apply(thread: Any, adam: Any, values: Any, n: Any, rate: Any, step: Any) -> None:
     """Move a thread's touched rows, and forget their gradients."""
     mean, square, places = adam.mean, adam.square, adam.places

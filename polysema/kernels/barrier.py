@@ -1,4 +1,4 @@
-"""Where threads wait for each other inside compiled code."""
+"""Where threads wait for each other and share out work, inside compiled code."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core.cgutils import create_struct_proxy, get_or_insert_function
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from polysema.kernels.compiled import kernel
 
 _SPINS = 2000  # about a microsecond or two: then the core is offered to others
 
@@ -37,12 +39,12 @@ def _yield(typing: Any) -> Any:
     return types.void(), generate
 
 
-def new_meeting() -> NDArray[np.int64]:
-    """What :func:`meet` needs: the number of threads that have come, and of meetings held; far apart in memory."""
-    return np.zeros(32, np.int64)
+def new_meeting(threads: int) -> NDArray[np.int64]:
+    """What :func:`meet` and :func:`take` count: threads that came, meetings held, pieces taken; far apart in memory."""
+    return np.zeros(16 * (2 + 2 * threads), np.int64)
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def meet(meeting: Any, threads: Any) -> None:
     """Return when all threads have called this."""
     if threads == 1:
@@ -57,3 +59,25 @@ def meet(meeting: Any, threads: Any) -> None:
         spins += 1
         if spins > _SPINS:
             _yield()
+
+
+@kernel()
+def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> Any:
+    """A piece of work that nobody has taken, of the thread's own first, then of the others'; −1 when none is left.
+
+    Args:
+        phase: 0 or 1; see ``put_back``.
+    """
+    for i in range(threads):
+        whose = (thread + i) % threads
+        first, last = pieces * whose // threads, pieces * (whose + 1) // threads
+        piece = first + _add(meeting, 16 * (2 + 2 * whose + phase), 1)
+        if piece < last:
+            return piece
+    return -1
+
+
+@kernel()
+def put_back(meeting: Any, phase: Any, thread: Any) -> None:
+    """Make a thread's pieces of a phase free again; while it is over for all, and has not begun for any."""
+    meeting[16 * (2 + 2 * thread + phase)] = 0

@@ -1,9 +1,9 @@
-"""Training in rounds of whole sentences, by threads that own rows.
+"""Training in rounds of whole sentences.
 
-In a round, first every thread gathers the targets of its share of the sentences and draws their noise words. Then each
-target is learnt from by the thread that owns its word; what belongs to other words (the context side) stays as it was.
-When all targets have been learnt from, each thread moves the context rows that it owns. So each row is changed by one
-thread, in the order of the text: the result is the same to the bit whatever the number of threads.
+A round is a batch: every sample of it sees the model as it was when the round began. First the targets of each share of
+its sentences are gathered, given noise words and learnt from: what should move is noted, and listed by the part of the
+model that the row belongs to. Then each part is moved. Threads take shares, meet, and take parts. A row is only
+ever moved by one of them, in the order of the text: the result is the same to the bit whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -11,13 +11,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from polysema.kernels.barrier import meet
+from polysema.kernels.adam import apply, gradient_row
+from polysema.kernels.bits import prefetch
+from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
+from polysema.kernels.simd import add, axpy
 
 SAMPLED = np.uint64(63)
 """One target in 64 is asked for its loss."""
+
+_AHEAD = np.uint64(8)  # moves whose rows are fetched before their turn
+_SOURCE = np.uint64(0xFFFFFFFF)
+_ROW = np.uint64(32)
 
 
 class Text(NamedTuple):
@@ -34,53 +40,87 @@ class Text(NamedTuple):
     held_out: int
 
 
-class Buffers(NamedTuple):
-    """Room for one round. A place is a token of the round; a slot is a sample.
+class Model(NamedTuple):
+    """What is learnt.
 
     Attributes:
-        ids, hashes, lows, highs: (places,), of each target; see ``gather``.
-        mine: (threads, places), the places of each thread's own targets.
-        slots: (places,), each target's first slot.
-        noise: (slots · K,), the noise words' rows.
-        used: what the context side will be moved by, one row a slot: the sense as it was when the sample was taken.
-        steps: (slots · (K + 1),), the learning rate times 1 − σ(positive score), then times −σ(noise score).
-        work: (threads, …), room to compute in.
-        counts: (threads,), how many targets each thread gathered.
-        loss: (threads, 2), the loss of a sample of samples, and their number.
-        moves: (threads, …) uint64, what the context side will be moved by, of each thread's share of the text; see
-            ``assign``.
-        starts: (threads, threads + 1), where in that the moves of each thread's rows start.
+        target: float32, (V · m · n,), senses; the vectors of the window with CBOW.
+        context: float32, (V · n,), with Word2DM (V · m · n,).
+        n: the dimension, padded to a multiple of four.
+        m: the number of senses.
+        cosine: choose senses by cosine rather than by inner product.
+        pairs: whether a target has a sample for every word of its window, or one.
+        cbow: whether it is the target side that the window's words are on.
+        width: how many numbers are moved together: n, with Word2DM m · n.
+    """
+
+    target: Any
+    context: Any
+    n: int
+    m: int
+    cosine: bool
+    pairs: bool
+    cbow: bool
+    width: int
+
+
+class Buffers(NamedTuple):
+    """Room for one round, for each share of it. A place is a token of the share; a slot is a sample.
+
+    A move is one number: a row, and in the low 32 bits what moves it. Moves are listed by part of the model; the list
+    of part o starts at o times its room, and ``…_ends`` say where the next move goes.
+
+    Attributes:
+        ids, hashes, lows, highs: (shares, places), of each target; see ``gather``.
+        slots: (shares, places), each target's first slot.
+        noise: (shares, slots · K), the noise words' rows.
+        pushes: (shares, places · width), what each place's word will be moved by as one of the window of others.
+        pulls: (shares, … · width), what targets will be moved by.
+        used: (shares, … · width), what moves others, scaled by ``steps``.
+        steps: (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score).
+        push_moves, pull_moves, step_moves: (shares, …) uint64.
+        push_ends, pull_ends, step_ends: (shares, parts …) uint64.
+        room: (3,) uint64, of the three lists.
+        bits: how many of a place in ``steps`` say which word of the slot, where they have what is used in common.
+        work: (shares, …), room to compute in.
+        loss: (shares, 2 …), the loss of a sample of samples, and their number.
     """
 
     ids: Any
     hashes: Any
     lows: Any
     highs: Any
-    mine: Any
     slots: Any
     noise: Any
+    pushes: Any
+    pulls: Any
     used: Any
     steps: Any
+    push_moves: Any
+    pull_moves: Any
+    step_moves: Any
+    push_ends: Any
+    pull_ends: Any
+    step_ends: Any
+    room: Any
+    bits: int
     work: Any
-    counts: Any
     loss: Any
-    moves: Any
-    starts: Any
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def owner(row: Any, threads: Any) -> Any:
-    """Which thread a row belongs to."""
-    return (((np.uint64(row) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) * threads) >> np.uint64(32)
+@kernel(forceinline=True)
+def part(row: Any, parts: Any) -> Any:
+    """Which part of the model a row belongs to."""
+    return (((np.uint64(row) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) * parts) >> np.uint64(32)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def share(first: Any, last: Any, thread: Any, threads: Any) -> Any:
-    """The first sentence of a thread's share of the sentences of a round."""
-    return first + (last - first) * thread // threads
+@kernel(forceinline=True)
+def share_start(first: Any, last: Any, share: Any, shares: Any) -> Any:
+    """The first sentence of a share of the sentences of a round."""
+    return first + (last - first) * share // shares
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def draw(
     hashes: Any, lows: Any, highs: Any, slots: Any, noise: Any, first: Any, last: Any, pairs: Any, negatives: Any,
     slot: Any, alias: Any,
@@ -97,103 +137,112 @@ def draw(
         slot += samples
 
 
-@njit(nogil=True, cache=True)
-def choose_mine(ids: Any, first: Any, last: Any, thread: Any, threads: Any, mine: Any, own: Any) -> Any:
-    """Add the places whose words belong to a thread to its list; returns the length of the list."""
-    for t in range(first, last):
-        if owner(ids[t], threads) == thread:
-            mine[own] = t
-            own += np.uint64(1)
-    return own
-
-
-@njit(nogil=True, cache=True)
-def prepare(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, last: Any, key: Any, pairs: Any,
-    shared: Any,
-) -> Any:  # fmt: skip
-    """Gather a thread's share of a round, wait for the others, list the targets that are the thread's to learn from.
-
-    Args:
-        first, last: the sentences of the round.
-        pairs: whether a target has a sample for every word of its window, or one.
-        shared: hogwild: learn from what one gathered, without waiting.
+@kernel()
+def prepare(share: Any, shares: Any, text: Any, buffers: Any, first: Any, last: Any, key: Any, pairs: Any) -> Any:
+    """Gather a share of the round of sentences ``first`` to ``last``, draw noise words, empty the lists.
 
     Returns:
-        the length of the list ``buffers.mine[thread]``.
+        the number of targets.
     """
-    sentences, slots, negatives = text.sentences, buffers.slots, np.uint64(text.negatives)
-    ids, hashes, lows, highs = buffers.ids, buffers.hashes, buffers.lows, buffers.highs
-    mine = buffers.mine[thread]
-    most = np.uint64(2 * text.window) if pairs else np.uint64(1)
-    begin, end = share(first, last, thread, threads), share(first, last, thread + 1, threads)
-    at = np.uint64(sentences[begin] - sentences[first])
-    stop = np.uint64(
+    ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
+    begin, end = share_start(first, last, share, shares), share_start(first, last, share + 1, shares)
+    count = np.uint64(
         gather(
-            text.tokens, sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, at, ids, hashes,
-            lows, highs,
+            text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, 0, ids,
+            hashes, lows, highs,
         )
     )  # fmt: skip
-    buffers.counts[thread] = stop - at
-    draw(hashes, lows, highs, slots, buffers.noise, at, stop, pairs, negatives, at * most, text.alias)
-    if shared:
-        return choose_mine(ids, at, stop, np.uint64(0), np.uint64(1), mine, np.uint64(0))
-    meet(meeting, threads)
-    own = np.uint64(0)
-    for i in range(threads):
-        start = np.uint64(sentences[share(first, last, i, threads)] - sentences[first])
-        own = choose_mine(
-            ids, start, start + np.uint64(buffers.counts[i]), np.uint64(thread), np.uint64(threads), mine, own
-        )
-    return own
+    draw(
+        hashes, lows, highs, buffers.slots[share], buffers.noise[share], np.uint64(0), count, pairs,
+        np.uint64(text.negatives), np.uint64(0), text.alias,
+    )  # fmt: skip
+    for o in range(np.uint64(buffers.push_ends.shape[1])):
+        buffers.push_ends[share, o] = o * buffers.room[0]
+        buffers.pull_ends[share, o] = o * buffers.room[1]
+        buffers.step_ends[share, o] = o * buffers.room[2]
+    return count
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@kernel(forceinline=True)
 def surprise(score: Any) -> Any:
     """−log σ(score)."""
     x = np.float64(score)
     return np.log1p(np.exp(-abs(x))) + max(-x, 0.0)
 
 
-@njit(nogil=True, cache=True)
-def assign(thread: Any, threads: Any, first: Any, last: Any, buffers: Any, pairs: Any, negatives: Any) -> None:
-    """Sort the moves that a thread's share of the targets calls for by who owns the row, each in the order of the text.
+@kernel(forceinline=True)
+def later(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
+    """List a move of a row."""
+    o = part(row, parts)
+    end = ends[o]
+    moves[end] = (np.uint64(row) << _ROW) | source
+    ends[o] = end + np.uint64(1)
 
-    A move is a row, a slot, and which of the slot's steps: 32, 26 and 6 bits.
+
+@kernel()
+def settle(
+    thread: Any, o: Any, first: Any, last: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any,
+    rate: Any, step: Any,
+) -> None:  # fmt: skip
+    """Move part ``o`` of the model by what is listed for it in the shares ``first`` to ``last``.
+
+    Args:
+        thread: whose room is taken for Adam's gradients.
+        rate, step: for Adam; plain steps have the rate in them.
     """
-    ids, lows, highs, slots, noise = buffers.ids, buffers.lows, buffers.highs, buffers.slots, buffers.noise
-    moves, starts = buffers.moves[thread], buffers.starts[thread]
-    one, zero = np.uint64(1), np.uint64(0)
-    all_of_us = np.uint64(threads)
-    starts[:] = 0
-    for filling in range(2):  # first they are counted
-        for t in range(first, last):
-            slot = slots[t]
-            for q in range(lows[t], highs[t]):
-                if q == t:
-                    continue
-                _assign(filling, ids[q], slot, zero, moves, starts, all_of_us)
-                if pairs:
-                    for k in range(negatives):
-                        _assign(filling, noise[slot * negatives + k], slot, k + one, moves, starts, all_of_us)
-                    slot += one
-            if not pairs:
-                for k in range(negatives):
-                    _assign(filling, noise[slot * negatives + k], slot, k + one, moves, starts, all_of_us)
-        if filling == 0:
-            for o in range(threads, 0, -1):
-                starts[o] = starts[o - 1]
-            starts[0] = 0
-            for o in range(1, threads + 1):
-                starts[o] += starts[o - 1]
-    for o in range(threads, 0, -1):  # filling has moved each start to the next one's place
-        starts[o] = starts[o - 1]
-    starts[0] = 0
+    target, context, width = model.target, model.context, np.uint64(model.width)
+    if model.cbow:
+        _move(thread, o, first, last, buffers.push_moves, buffers.push_ends, buffers.room[0], buffers.pushes, target,
+              width, target_adam)  # fmt: skip
+    else:
+        _move(thread, o, first, last, buffers.push_moves, buffers.push_ends, buffers.room[0], buffers.pushes, context,
+              width, context_adam)  # fmt: skip
+    _move(thread, o, first, last, buffers.pull_moves, buffers.pull_ends, buffers.room[1], buffers.pulls, target, width,
+          target_adam)  # fmt: skip
+    _move_by_steps(thread, o, first, last, buffers, context, width, context_adam)
+    if target_adam.on:
+        apply(thread, target_adam, target, width, rate, step)
+        apply(thread, context_adam, context, width, rate, step)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def _assign(filling: Any, row: Any, slot: Any, which: Any, moves: Any, starts: Any, threads: Any) -> None:
-    o = owner(row, threads)
-    if filling:
-        moves[starts[o]] = (np.uint64(row) << np.uint64(32)) | (slot << np.uint64(6)) | which
-    starts[o] += np.uint64(1)
+@kernel()
+def _move(
+    thread: Any, o: Any, first: Any, last: Any, lists: Any, ends: Any, room: Any, sources: Any, values: Any, n: Any,
+    adam: Any,
+) -> None:  # fmt: skip
+    """Add to each row of n numbers what is listed for it; with Adam, to its gradient."""
+    lazy = adam.on
+    places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
+    moved = gradients if lazy else values
+    for share in range(first, last):
+        moves, source, end = lists[share], sources[share], ends[share, o]
+        for at in range(np.uint64(o) * room, end):
+            _coming(at, end, moves, values, n)
+            row = moves[at] >> _ROW
+            to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
+            add(source, (moves[at] & _SOURCE) * n, moved, to, n)
+
+
+@kernel()
+def _move_by_steps(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
+    """As ``_move``, of the list of steps: each row by a step times what was used."""
+    lazy, bits = adam.on, np.uint64(buffers.bits)
+    places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
+    moved = gradients if lazy else values
+    for share in range(first, last):
+        moves, used, steps = buffers.step_moves[share], buffers.used[share], buffers.steps[share]
+        end = buffers.step_ends[share, o]
+        for at in range(np.uint64(o) * buffers.room[2], end):
+            _coming(at, end, moves, values, n)
+            row, step = moves[at] >> _ROW, moves[at] & _SOURCE
+            to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
+            axpy(steps[step], used, (step >> bits) * n, moved, to, n)
+
+
+@kernel(forceinline=True)
+def _coming(at: Any, end: Any, moves: Any, values: Any, n: Any) -> None:
+    """Ask for the row of a move that comes soon."""
+    if at + _AHEAD < end:
+        row = (moves[at + _AHEAD] >> _ROW) * n
+        prefetch(values, row)
+        prefetch(values, row + n - np.uint64(1))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from polysema.kernels.compiled import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -19,7 +20,7 @@ SIGMOID_REACH = 12.0
 SIGMOID_STEPS = 2048
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@kernel(forceinline=True)
 def mixed(z: Any) -> Any:
     """A number whose bits all depend on all bits of ``z`` (the finaliser of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,7 +28,7 @@ def mixed(z: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@kernel(forceinline=True)
 def noise_word(r: Any, alias: Any) -> Any:
     """A word from the noise distribution, by Walker's alias method.
 
@@ -42,7 +43,7 @@ def noise_word(r: Any, alias: Any) -> Any:
     return cell & _LOW
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def gather(
     tokens: Any,
     sentences: Any,
@@ -101,7 +102,7 @@ def gather(
     return np.int64(o)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@kernel(forceinline=True)
 def sigmoid(x: Any, table: Any) -> Any:
     """σ(x) = 1 / (1 + e⁻ˣ) by a table and linear interpolation, exact to 1e-6; beyond ± 12 as at ± 12."""
     y = (x + np.float32(SIGMOID_REACH)) * np.float32(SIGMOID_STEPS / (2 * SIGMOID_REACH))

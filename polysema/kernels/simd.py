@@ -165,31 +165,55 @@ def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> A
 
 @intrinsic
 def combine(
-    typing: Any, alpha: Any, a: Any, i: Any, stride: Any, count: Any, x: Any, j: Any, n: Any, beta: Any, y: Any, o: Any
-) -> Any:
-    """y[o + k] = beta · y[o + k] + alpha · Σ_l a[i + l · stride] · x[j + l · n + k], over ``count`` rows l."""
+    typing: Any, alpha: Any, a: Any, i: Any, down: Any, along: Any, rows: Any, count: Any, x: Any, j: Any, n: Any,
+    beta: Any, y: Any, o: Any,
+) -> Any:  # fmt: skip
+    """Y ← beta · Y + alpha · A X, with A (rows, count), X (count, n) and Y (rows, n).
+
+    X and Y are rows after one another; A's element (r, l) is ``a[i + r · down + l · along]``. Four rows of Y are
+    computed at once, so that each row of X is loaded once for them.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        scale, _, _, step_of_a, rows, _, _, length, old, _, _ = arguments
+        scale, _, _, step_down, step_along, height, inner, _, _, length, old, _, _ = arguments
         weights = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
-        source = _pointer(context, builder, signature.args[5], arguments[5], arguments[6])
-        target = _pointer(context, builder, signature.args[9], arguments[9], arguments[10])
-        totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
+        source = _pointer(context, builder, signature.args[7], arguments[7], arguments[8])
+        target = _pointer(context, builder, signature.args[11], arguments[11], arguments[12])
+        vectors = (_SIXTEEN, _EIGHT, _FOUR)
+        totals = {vector.count: [alloca_once(builder, vector) for _ in range(4)] for vector in vectors}
 
-        def step(at: Any, vector: Any) -> None:
-            total = totals[vector.count]
-            builder.store(ir.Constant(vector, [0.0] * vector.count), total)
-            with for_range(builder, rows) as loop:
-                weight = builder.load(builder.gep(weights, [builder.mul(loop.index, step_of_a)]))
-                row = _load(builder, builder.gep(source, [builder.mul(loop.index, length)]), at, vector)
-                product = builder.fmul(_spread(builder, weight, vector), row, flags=_FUSE)
-                builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
-            sums = builder.fmul(_spread(builder, scale, vector), builder.load(total), flags=_FUSE)
-            before = builder.fmul(_spread(builder, old, vector), _load(builder, target, at, vector), flags=_FUSE)
-            _store(builder, builder.fadd(before, sums, flags=_FUSE), target, at)
+        def block(first: Any, together: int) -> None:
+            """Rows ``first`` to ``first + together``."""
 
-        _blocks(builder, length, step)
+            def step(at: Any, vector: Any) -> None:
+                places = totals[vector.count][:together]
+                for place in places:
+                    builder.store(ir.Constant(vector, [0.0] * vector.count), place)
+                with for_range(builder, inner) as loop:
+                    row = _load(builder, builder.gep(source, [builder.mul(loop.index, length)]), at, vector)
+                    corner = builder.add(builder.mul(first, step_down), builder.mul(loop.index, step_along))
+                    for r, place in enumerate(places):
+                        offset = builder.add(corner, builder.mul(ir.Constant(_INT, r), step_down))
+                        weight = _spread(builder, builder.load(builder.gep(weights, [offset])), vector)
+                        product = builder.fmul(weight, row, flags=_FUSE)
+                        builder.store(builder.fadd(builder.load(place), product, flags=_FUSE), place)
+                for r, place in enumerate(places):
+                    line = builder.gep(target, [builder.mul(builder.add(first, ir.Constant(_INT, r)), length)])
+                    sums = builder.fmul(_spread(builder, scale, vector), builder.load(place), flags=_FUSE)
+                    kept = builder.fmul(_spread(builder, old, vector), _load(builder, line, at, vector), flags=_FUSE)
+                    _store(builder, builder.fadd(kept, sums, flags=_FUSE), line, at)
+
+            _blocks(builder, length, step)
+
+        fours = builder.lshr(height, ir.Constant(_INT, 2))
+        with for_range(builder, fours) as loop:
+            block(builder.shl(loop.index, ir.Constant(_INT, 2)), 4)
+        done = builder.shl(fours, ir.Constant(_INT, 2))
+        with for_range(builder, builder.sub(height, done)) as loop:
+            block(builder.add(done, loop.index), 1)
         return context.get_dummy_value()
 
     whole, single = types.uint64, types.float32
-    return types.void(single, a, whole, whole, whole, x, whole, whole, single, y, whole), generate
+    return types.void(
+        single, a, whole, whole, whole, whole, whole, x, whole, whole, single, y, whole
+    ), generate  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +12,19 @@ from numpy.typing import NDArray
 from polysema.kernels import cbow, ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
-from polysema.kernels.rounds import Buffers
+from polysema.kernels.rounds import Buffers, Model, share_start
 from polysema.training.options import Options
 from polysema.training.state import State
 from polysema.training.text import TrainingText
+
+_SHARES = 8  # of a round for each thread, so that who is done early can take over from others
 
 
 def auto_round(options: Options, text: TrainingText) -> int | None:
     """How many targets make a round; None for Adam, whose rounds are batches of sentences.
 
     The busiest word should not meet more than a thousand times in a round what was true before it, and a round should
-    not outgrow the caches. Word2DM's steps multiply, and CBOW moves both sides at the end, so their rounds are shorter.
+    not outgrow the caches. Word2DM's steps multiply, and CBOW's are large, so their rounds are shorter.
     """
     if options.optimiser == "adam":
         return None
@@ -30,7 +33,7 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
     if options.model == "word2dm":
         return int(max(4, min(128, 20 / busiest, size / 8)))
-    return int(max(16, min(128 if options.form == "cbow" else 1024, 1000 / busiest, size / 4)))
+    return int(max(16, min(128 if options.form == "cbow" else 2048, 1000 / busiest, size / 4)))
 
 
 class CpuEngine:
@@ -48,41 +51,66 @@ class CpuEngine:
         self._kernel = {"word2dm": word2dm, "cbow": cbow}.get(
             "cbow" if options.form == "cbow" else options.model, ms_word2dm
         )
-        self._places = int(np.diff(text.text.sentences[self.rounds]).max(initial=1))
+        hogwild = options.parallel == "hogwild" and threads > 1
+        self._shares = threads if hogwild or threads == 1 else self._useful_shares()
+        self._parts = 1 if hogwild else threads
+        self._places = self._largest_share()
         self._slots = self._places * (2 * options.window if options.pairs else 1)
-        listed = threads > 1 and self._kernel is ms_word2dm and options.optimiser == "sgd"
-        self._moves = self._slots * (options.negatives + (1 if options.pairs else 2 * options.window)) if listed else 0
         self._buffers = self._new_buffers()
-        self._model = ms_word2dm.Model(
-            state.target.reshape(-1), state.context.reshape(-1), state.target.shape[2], state.target.shape[1],
-            options.select == "cosine" and state.target.shape[1] > 1, options.pairs,
+        m, n = state.target.shape[1:]
+        self._model = Model(
+            state.target.reshape(-1), state.context.reshape(-1), n, m, options.select == "cosine" and m > 1,
+            options.pairs, options.form == "cbow", m * n if self._kernel is word2dm else n,
         )  # fmt: skip
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
 
+    def _useful_shares(self) -> int:
+        """How many shares a round has: enough to even out the threads, each worth the taking."""
+        targets = self.text.kept * float(self.text.text.sentences[-1]) / max(len(self.rounds) - 1, 1)
+        worth = 4 if self._kernel is word2dm else 32
+        return max(self.threads, min(_SHARES * self.threads, int(targets / worth)))
+
+    def _largest_share(self) -> int:
+        """The most tokens that a share of a round has."""
+        first, last = self.rounds[:-1, None], self.rounds[1:, None]
+        marks = share_start.py_func(first, last, np.arange(self._shares + 1), self._shares)
+        return int(np.diff(self.text.text.sentences[marks], axis=1).max(initial=1))
+
     def _new_buffers(self) -> Buffers:
-        threads, places, slots, negatives = self.threads, self._places, self._slots, self.text.options.negatives
+        """Room for a round; what is not used takes no memory."""
+        shares, places, slots, negatives = self._shares, self._places, self._slots, self.text.options.negatives
         m, n = self.state.target.shape[1:]
-        used, work = n, n
+        used, pulls, work = slots * n, slots * n, n
+        bits = negatives.bit_length()
         if self._kernel is word2dm:
-            used, work = (negatives + 1) * m * n, word2dm.work_size(n, m)
-        elif self._kernel is cbow:
-            used = 2 * n
+            used, pulls, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n, m), 0
+        room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
+
+        def empty(length: int, kind: Any) -> NDArray[Any]:
+            return np.zeros((shares, length), kind)
+
         return Buffers(
-            ids=np.empty(places, np.uint32),
-            hashes=np.empty(places, np.uint64),
-            lows=np.empty(places, np.uint64),
-            highs=np.empty(places, np.uint64),
-            mine=np.empty((threads, places), np.uint64),
-            slots=np.empty(places, np.uint64),
-            noise=np.zeros((slots + 4) * negatives, np.uint32),  # what is fetched ahead may be beyond the last
-            used=np.zeros(slots * used, np.float32),  # finite from the start: zero times what is there is zero
-            steps=np.empty(slots * (negatives + 1), np.float32),
-            work=np.zeros((threads, work + 16), np.float32),
-            counts=np.zeros(threads, np.int64),
-            loss=np.zeros((threads, 16)),
-            moves=np.empty((threads, self._moves), np.uint64),  # what is not used takes no memory
-            starts=np.zeros((threads, threads + 1), np.uint64),
+            ids=empty(places, np.uint32),
+            hashes=empty(places, np.uint64),
+            lows=empty(places, np.uint64),
+            highs=empty(places, np.uint64),
+            slots=empty(places, np.uint64),
+            noise=empty((slots + 4) * negatives, np.uint32),  # what is fetched ahead may be beyond the last
+            pushes=empty(places * n, np.float32),
+            pulls=empty(pulls, np.float32),
+            used=empty(used, np.float32),
+            steps=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
+            push_moves=empty(self._parts * places, np.uint64),
+            pull_moves=empty(self._parts * slots, np.uint64),
+            step_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
+            push_ends=empty(self._parts, np.uint64),
+            pull_ends=empty(self._parts, np.uint64),
+            step_ends=empty(self._parts, np.uint64),
+            room=room,
+            bits=bits,
+            work=empty(work + 16, np.float32),
+            loss=empty(16, np.float64),
         )
 
     def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:
@@ -91,7 +119,7 @@ class CpuEngine:
         rows, width = array.shape[0] * array.shape[1], array.shape[2]
         if self._kernel is word2dm:
             rows, width = array.shape[0], array.shape[1] * array.shape[2]
-        most = min(rows, self._slots * (options.negatives + 1) + self._places)
+        most = min(rows, self._shares * (self._slots * (options.negatives + 1) + self._places))
         adam = new_adam(on, rows, width, self.threads, most)
         if on:
             for name, values in (("mean", adam.mean), ("square", adam.square)):
@@ -108,7 +136,7 @@ class CpuEngine:
         """
         buffers, options = self._buffers, self.text.options
         buffers.loss[:] = 0
-        meeting = new_meeting()
+        meeting = new_meeting(self.threads)
         hogwild = options.parallel == "hogwild" and self.threads > 1
         futures = [
             self._pool.submit(

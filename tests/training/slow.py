@@ -69,11 +69,7 @@ def train(text, state, epochs):
             for t, window, noise in samples(text, options, int(first), int(last), key):
                 for sample, gradient in _gradients(options, target, context, t, window, noise):
                     side, row = sample
-                    at_once = side == "target" and not lazy and options.form != "cbow"
-                    if at_once:
-                        target[row] += rate * gradient
-                    else:
-                        later(target_moves if side == "target" else context_moves, row, gradient)
+                    later(target_moves if side == "target" else context_moves, row, gradient)
             for values, moves, adam in ((target, target_moves, adams[0]), (context, context_moves, adams[1])):
                 if lazy:
                     adam.apply(values, moves, rate)
