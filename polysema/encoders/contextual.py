@@ -1,11 +1,11 @@
 """Contextual density matrices: a word as it is meant in its sentence.
 
-    ρ = 1/(|L| |C|) Σ_{l ∈ L, c ∈ C} u_lc u_lcᵀ ,   u_lc = z_lc / ‖z_lc‖ ,   z_lc = (x_lc − μ_l) / s_l
+    ρ = 1/(|L| |R|) Σ_{l ∈ L, r ∈ R} u_lr u_lrᵀ ,   u_lr = z_lr / ‖z_lr‖ ,   z_lr = (x_lr − μ_l) / s_l
 
-with x_lc (d,) the encoder's vector of the word at layer l, the sentence put into carrier c (*It is said that …*), μ_l
-and s_l the mean and the spread of each of that layer's d numbers over a corpus: a few of them are so much larger than
-the rest that they alone would decide. The mixture says what layers and carriers agree on; its entropy, how much they
-do not.
+with x_lr (d,) the encoder's vector of the word at layer l in reading r, μ_l and s_l the mean and the spread of each of
+that layer's d numbers over a corpus: a few of them are so much larger than the rest that they alone would decide. A
+sentence is one reading; a phrase is read in several tenses. The mixture says what layers and readings agree on; its
+entropy, how much they do not.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from polysema.composition.methods import CONTEXTUAL
 from polysema.composition.trees import Leaf, LeftOut, Tree, head, leaves, postorder
 from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder, Span
-from polysema.encoders.sentences import as_sentence, find_word
+from polysema.encoders.sentences import TENSES, as_sentence, find_word
 from polysema.errors import InputError
 
 if TYPE_CHECKING:
     from polysema.lexicon import Lexicon
 
-CARRIERS = ("{}", "It is said that {}", "They say that {}", "We know that {}", "I think that {}")
-"""What a sentence is put into: it stays what it was, and the encoder reads it once more."""
+Reading = tuple[str, str | Span]
+"""A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
 
 SHARPNESS = 8.0
 """β of P(sense | sentence), by log loss on homographs and planted senses (``benchmarks/senses_in_context.py``)."""
@@ -44,7 +44,6 @@ class Contextual:
         means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
         spreads: the same of standard deviations, that they are then divided by; None where they are not known.
         layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
-        carriers: see :data:`CARRIERS`.
     """
 
     def __init__(
@@ -53,14 +52,13 @@ class Contextual:
         means: NDArray[Any],
         spreads: NDArray[Any] | None = None,
         layers: Sequence[int] | None = None,
-        carriers: Sequence[str] = CARRIERS,
     ) -> None:
         if means.shape != (encoder.depth + 1, encoder.width):
             raise InputError(
                 f"means of shape {means.shape} do not belong to {encoder}: they are of another encoder's layers"
             )
         first = max(1, encoder.depth // 4)
-        self.encoder, self.means, self.carriers = encoder, np.asarray(means, np.float64), tuple(carriers)
+        self.encoder, self.means = encoder, np.asarray(means, np.float64)
         self.spreads = np.ones(means.shape) if spreads is None else np.asarray(spreads, np.float64)
         self.spreads = np.maximum(self.spreads, 0.1 * np.median(self.spreads, axis=1, keepdims=True))
         self.layers = tuple(layers) if layers else tuple(range(first, max(encoder.depth, first + 1)))
@@ -71,24 +69,22 @@ class Contextual:
         Args:
             targets: the word of each sentence: its spelling there, its dictionary form, or where it stands.
         """
-        chosen = list(self.layers)
-        vectors = (self._vectors(sentences, targets) - self.means[chosen]) / self.spreads[chosen]
-        vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
-        return DensityMatrix(vectors.reshape(len(sentences), -1, self.encoder.width).mT)
+        return self.mixed([[pair] for pair in zip(sentences, targets, strict=True)])
 
-    def _vectors(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> NDArray[np.float64]:
-        """x_lc of each sentence: (k, carriers, layers, d)."""
-        spans = [find_word(s, t) if isinstance(t, str) else t for s, t in zip(sentences, targets, strict=True)]
-        texts: list[str] = []
-        places: list[Span] = []
-        for sentence, (start, end) in zip(sentences, spans, strict=True):
-            for carrier in self.carriers:
-                before = carrier.index("{}")
-                inner = sentence if before == 0 else sentence[:1].lower() + sentence[1:]
-                texts.append(carrier.format(inner))
-                places.append((start + before, end + before))
-        states = self.encoder.word_states(texts, places, self.layers).astype(np.float64)
-        return states.reshape(len(sentences), len(self.carriers), len(self.layers), -1)
+    def mixed(self, readings: Sequence[Sequence[Reading]]) -> DensityMatrix:
+        """The same of words that are each read in several sentences, as many for each: a stack of k."""
+        texts = [text for each in readings for text, _ in each]
+        targets = [find_word(text, at) if isinstance(at, str) else at for each in readings for text, at in each]
+        chosen = list(self.layers)
+        vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
+        units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])
+        return DensityMatrix(units.reshape(len(readings), -1, self.encoder.width).mT)
+
+
+def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
+    """A phrase as a sentence in each tense, and where one of its words stands there."""
+    sentences = [as_sentence(tree, tense) for tense in TENSES]
+    return [(text, spans[word.position]) for text, spans in sentences]
 
 
 def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
@@ -139,14 +135,12 @@ def compose_in_context(
     """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
 
     Args:
-        text: the sentence; by default the one that :func:`as_sentence` makes of the tree.
+        text: the sentence; by default those that :func:`as_readings` makes of the tree.
     """
-    spans: dict[int, Span] = {}
-    if text is None:
-        text, spans = as_sentence(tree)
     words = leaves(tree)
-    targets = [spans.get(leaf.position) or find_word(text, leaf.word) for leaf in words]
-    stack = contextual(lexicon).matrices([text] * len(words), targets)
+    stack = contextual(lexicon).mixed(
+        [as_readings(tree, leaf) if text is None else [(text, leaf.word)] for leaf in words]
+    )
     of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
     meanings: dict[int, Meaning] = {id(node): of_leaf[head(node)] for node in postorder(tree)}
     return Composition.of(tree, CONTEXTUAL, meanings, left_out)

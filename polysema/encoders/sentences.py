@@ -1,7 +1,7 @@
 """Phrases as English sentences, and words found in them again.
 
 The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. Here the
-same follows from the tree, with the forms of words by ``lemminflect``.
+same follows from the tree, in any of some tenses, with the forms of words by ``lemminflect``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ import re
 from typing import Any
 
 from polysema.composition.trees import Node, Tree, head, leaves
-from polysema.errors import InputError, MissingExtraError
+from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
 
 Span = tuple[int, int]
 
+TENSES = {
+    "present": ("", "", "VBZ", "VBP"),
+    "past": ("", "", "VBD", "VBD"),
+    "progressive": ("is", "are", "VBG", "VBG"),
+    "future": ("will", "will", "VB", "VB"),
+}
+"""By name: what comes before the verb after a singular and a plural subject, and its form (Penn tag) after each."""
 
-def as_sentence(tree: Tree) -> tuple[str, dict[int, Span]]:
+
+def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span]]:
     """A phrase as an English sentence, and where each of its words stands in that.
 
     A verb agrees with its subject, a noun phrase begins with *the*. A phrase without a verb is just that.
@@ -23,7 +31,12 @@ def as_sentence(tree: Tree) -> tuple[str, dict[int, Span]]:
     >>> from polysema.composition.trees import from_pattern
     >>> as_sentence(from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"]))[0]
     'The local family runs the small hotel.'
+
+    Args:
+        tense: a name in ``TENSES``.
     """
+    if tense not in TENSES:
+        raise UnknownChoiceError("tense", tense, TENSES)
     verbs = _verbs(tree)
     words: list[tuple[str, int | None]] = []
     opening, subject = True, ""
@@ -36,7 +49,9 @@ def as_sentence(tree: Tree) -> tuple[str, dict[int, Span]]:
             subject = leaf.word
             words.append((leaf.word, leaf.position))
             continue
-        words.append((present(leaf.word, subject) if verb else leaf.word, leaf.position))
+        before, form = inflected(leaf.word, subject, tense) if verb else ("", leaf.word)
+        words += [(before, None)] if before else []
+        words.append((form, leaf.position))
         opening = opening or verb
     text, spans = "", {}
     for word, position in words:
@@ -74,15 +89,16 @@ def _adverbs(tree: Tree) -> set[int]:
     return found
 
 
-def present(verb: str, subject: str) -> str:
-    """The verb in the present tense, as it agrees with its subject.
+def inflected(verb: str, subject: str, tense: str = "present") -> tuple[str, str]:
+    """The verb in a tense, as it agrees with its subject: the auxiliary, if there is one, and the verb's own form.
 
-    >>> present("run", "family"), present("run", "people"), present("win-over", "speaker")
-    ('runs', 'run', 'wins over')
+    >>> inflected("run", "family"), inflected("run", "people"), inflected("win-over", "speaker", "progressive")
+    (('', 'runs'), ('', 'run'), ('is', 'winning over'))
     """
     verb, dash, rest = verb.partition("-")
-    forms = _lemminflect().getInflection(verb, tag="VBP" if is_plural(subject) else "VBZ")
-    return (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")
+    plural = is_plural(subject)
+    forms = _lemminflect().getInflection(verb, tag=TENSES[tense][2 + plural])
+    return TENSES[tense][plural], (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")
 
 
 def is_plural(noun: str) -> bool:

@@ -172,14 +172,11 @@ class LexiconModel:
 
     def _in_context(self, data: PhrasePairs) -> PhraseScores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""
-        from polysema.encoders.contextual import contextual
-        from polysema.encoders.sentences import as_sentence
+        from polysema.encoders.contextual import as_readings, contextual
 
         distinct = list(dict.fromkeys((*data.first, *data.second)))
         trees = [from_pattern(data.pattern, phrase) for phrase in distinct]
-        sentences = [as_sentence(tree) for tree in trees]
-        spans = [places[head(tree).position] for tree, (_, places) in zip(trees, sentences, strict=True)]
-        meanings = contextual(self.lexicon).matrices([text for text, _ in sentences], spans)
+        meanings = contextual(self.lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
         row = {phrase: index for index, phrase in enumerate(distinct)}
         first, second = (meanings[[row[phrase] for phrase in side]] for side in (data.first, data.second))
         return PhraseScores(_similarity(first, second), np.asarray(measures.entropy(first)))

@@ -7,21 +7,21 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
-from polysema.composition.trees import from_pattern, parse_brackets
+from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
 from polysema.encoders import bert2dm as module
 from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.contextual import (
-    CARRIERS,
     SHARPNESS,
     Contextual,
+    as_readings,
     contextual,
     sense_probabilities,
     senses_to_tell,
     told_apart,
 )
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import as_sentence, find_word
+from polysema.encoders.sentences import TENSES, as_sentence, find_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.models import LexiconModel
@@ -63,19 +63,51 @@ def test_words_are_found_in_any_form():
         find_word("The mice ran.", "bank")
 
 
-def test_the_matrix_is_the_mixture_of_standardised_unit_vectors(lexicon):
+def test_tenses():
+    tree = from_pattern("subj verb obj", ["children", "buy", "toys"])
+    found = {tense: as_sentence(tree, tense) for tense in TENSES}
+    assert {tense: text for tense, (text, _) in found.items()} == {
+        "present": "The children buy the toys.",
+        "past": "The children bought the toys.",
+        "progressive": "The children are buying the toys.",
+        "future": "The children will buy the toys.",
+    }
+    assert [text[slice(*spans[1])] for text, spans in found.values()] == ["buy", "bought", "buying", "buy"]
+    assert as_sentence(from_pattern("subj verb", ["fire", "glow"]), "progressive")[0] == "The fire is glowing."
+    with pytest.raises(UnknownChoiceError, match="progressive"):
+        as_sentence(tree, "pluperfect")
+
+
+def _expected(lexicon, readings):
+    """The mixture by its formula."""
     reader = contextual(lexicon)
-    sentence = "The family runs the hotel."
-    rho = reader.matrices([sentence], ["run"])
     expected = np.zeros((24, 24))
-    for carrier in CARRIERS:
-        text = carrier.format(sentence if carrier == "{}" else "the family runs the hotel.")
+    for text, word in readings:
         for layer in reader.layers:
-            vector = reader.encoder.words([text], ["run"], layer)[0] - lexicon.arrays["layer_means"][layer]
+            vector = reader.encoder.words([text], [word], layer)[0] - lexicon.arrays["layer_means"][layer]
             vector /= lexicon.arrays["layer_spreads"][layer]
             unit = vector / np.linalg.norm(vector)
-            expected += np.outer(unit, unit) / (len(CARRIERS) * len(reader.layers))
-    np.testing.assert_allclose(rho.dense()[0], expected, atol=1e-5)
+            expected += np.outer(unit, unit) / (len(readings) * len(reader.layers))
+    return expected
+
+
+def test_the_matrix_is_the_mixture_of_standardised_unit_vectors(lexicon):
+    rho = contextual(lexicon).matrices(["The family runs the hotel."], ["run"])
+    np.testing.assert_allclose(rho.dense()[0], _expected(lexicon, [("The family runs the hotel.", "runs")]), atol=1e-5)
+
+
+def test_a_phrase_is_read_in_every_tense(lexicon):
+    readings = [
+        ("The family runs the hotel.", "runs"),
+        ("The family ran the hotel.", "ran"),
+        ("The family is running the hotel.", "running"),
+        ("The family will run the hotel.", "run"),
+    ]
+    phrase = lexicon.compose("(family (run hotel))", "contextual")
+    np.testing.assert_allclose(phrase.meaning.dense(), _expected(lexicon, readings), atol=1e-5)
+    nouns = [(text, "hotel") for text, _ in readings]
+    stack = contextual(lexicon).mixed([nouns])
+    np.testing.assert_allclose(stack.dense()[0], _expected(lexicon, nouns), atol=1e-5)
 
 
 def test_layers_by_default():
@@ -112,7 +144,8 @@ def test_evaluation_offers_contextual(lexicon):
     assert scores.similarity.shape == (2,)
     assert (scores.entropy > 0).all()
     reader = contextual(lexicon)
-    one = reader.matrices(["The family runs the hotel.", "The family walks the hotel."], ["run", "walk"])
+    trees = [from_pattern(data.pattern, phrase) for phrase in (data.first[0], data.second[0])]
+    one = reader.mixed([as_readings(tree, head(tree)) for tree in trees])
     from polysema import measures
 
     assert scores.similarity[0] == pytest.approx(measures.similarity(one[0], one[1]), abs=1e-5)
