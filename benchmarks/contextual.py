@@ -7,10 +7,10 @@ ITEMS a file of items; where it is missing it is made from WordNet's DICT, witho
 in DATA (of which nothing but these verbs is read); see ``wordnet_sentences.py``.
 
 Each item is a sentence and the same sentence with another verb, alike or not. Whole example sentences are one set; the
-other is their subject, verb and object as this package puts phrases into sentences. ``AUC`` is the chance that a pair
-that is alike, of any verb, has a greater similarity than one that is not: what a correlation over a whole set is about.
-``ranked`` is that chance within one sentence. Δ is the difference in AUC (the mean of both sets) from the configuration
-of the first row, ± its standard deviation over 200 bootstraps of sentences.
+other is their subject, verb and object as this package puts phrases into sentences, in every tense. ``AUC`` is the
+chance that a pair that is alike, of any verb, has a greater similarity than one that is not: what a correlation over a
+whole set is about. ``ranked`` is that chance within one sentence. Δ is the difference in AUC (the mean of both sets)
+from the configuration of the first row, ± its standard deviation over 200 bootstraps of sentences.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from scipy.stats import rankdata
 from polysema.contexts.sample import Sample
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.huggingface import Encoder
+from polysema.encoders.sentences import TENSES
 
 Array = NDArray[np.float32]
 
@@ -62,8 +64,11 @@ def main() -> None:
 
 
 def make_items(path: Path, wordnet: Path, data: Path, sentences: int) -> None:
-    """Texts, and items of two sets: (sentence's number, verb, landmark, first text, second text, alike)."""
-    from wordnet_sentences import as_text, in_its_place, phrases, read_examples
+    """Texts in each tense, and items of two sets: (sentence's number, verb, landmark, first text, second text, alike).
+
+    Whole sentences have their own tense only: the same text stands in every place.
+    """
+    from wordnet_sentences import as_texts, in_its_place, phrases, read_examples
 
     from polysema.evaluation.datasets import PhrasePairs, load_sets
 
@@ -82,14 +87,14 @@ def make_items(path: Path, wordnet: Path, data: Path, sentences: int) -> None:
     texts: dict[Any, int] = {}
     items: dict[str, list[Any]] = {"sentences": [], "phrases": []}
     for number, example in enumerate(examples[:sentences]):
-        first = texts.setdefault((example.sentence, example.span), len(texts))
+        first = texts.setdefault(((example.sentence, example.span),) * len(TENSES), len(texts))
         for verb, alike in landmarks[number]:
-            second = texts.setdefault(in_its_place(example, verb), len(texts))
+            second = texts.setdefault((in_its_place(example, verb),) * len(TENSES), len(texts))
             items["sentences"].append((number, example.verb, verb, first, second, alike))
     for number, pattern, words in phrases(examples):
-        first = texts.setdefault(as_text(pattern, words), len(texts))
+        first = texts.setdefault(as_texts(pattern, words), len(texts))
         for verb, alike in landmarks[number]:
-            second = texts.setdefault(as_text(pattern, [words[0], verb, *words[2:]]), len(texts))
+            second = texts.setdefault(as_texts(pattern, [words[0], verb, *words[2:]]), len(texts))
             items["phrases"].append((number, words[1], verb, first, second, alike))
     path.write_text(json.dumps({"texts": list(texts), "items": items}))
     print(f"{len(texts)} texts, {', '.join(f'{len(listed)} items of {name}' for name, listed in items.items())}")
@@ -144,23 +149,28 @@ class Comparison:
     def __init__(self, encoder: Encoder, statistics: Statistics, items: dict[str, Any]) -> None:
         self.statistics, self.depth = statistics, encoder.depth
         self.sets = {name: _Set(np.array([[i[0], *i[3:]] for i in listed])) for name, listed in items["items"].items()}
-        self.words: list[Any] = []  # by carrier: (texts, layers, d) of the verb, and of the mean of the rest
+        distinct = list({(text, tuple(span)): 0 for tenses in items["texts"] for text, span in tenses})
+        place = {pair: index for index, pair in enumerate(distinct)}
+        # (texts, tenses): where each text in each tense stands among the distinct ones
+        self.place = np.array([[place[text, tuple(span)] for text, span in tenses] for tenses in items["texts"]])
+        self.words: list[Any] = []  # by carrier: (distinct texts, layers, d) of the verb, and of the mean of the rest
         self.rest: list[Any] = []
         for carrier in CARRIERS:
-            word, rest = read(encoder, items["texts"], carrier)
+            word, rest = read(encoder, distinct, carrier)
             self.words.append(word)
             self.rest.append(rest)
         self._units: dict[Any, Array] = {}
 
-    def factors(self, layers: Iterable[int], carriers: Iterable[int], how: str, rest: float) -> Array:
-        """The unit vectors of each text, (texts, layers · carriers, d)."""
+    def factors(
+        self, layers: Iterable[int], carriers: Iterable[int], tenses: Iterable[str], how: str, rest: float
+    ) -> Array:
+        """The unit vectors of each text, (texts, layers · carriers · tenses, d)."""
         columns = []
-        for carrier in carriers:
-            for layer in layers:
-                u = self._unit(self.words, carrier, layer, how)
-                if rest:
-                    u = _unit((1 - rest) * u + rest * self._unit(self.rest, carrier, layer, how))
-                columns.append(u)
+        for carrier, layer in product(carriers, layers):
+            u = self._unit(self.words, carrier, layer, how)
+            if rest:
+                u = _unit((1 - rest) * u + rest * self._unit(self.rest, carrier, layer, how))
+            columns += [u[self.place[:, list(TENSES).index(tense)]] for tense in tenses]
         return np.stack(columns, 1)
 
     def _unit(self, states: list[Any], carrier: int, layer: int, how: str) -> Array:
@@ -189,12 +199,14 @@ class Comparison:
             self.row(f"{rest:g} of the rest of the sentence", usual, rest=rest, first=first)
         for name, carriers in (("five carriers", FIVE), ("other five carriers", OTHERS), ("all nine", range(9))):
             self.row(name, usual, carriers, first=first)
+        for tenses in (["past"], ["progressive"], ["future"], ["present", "past", "progressive"], list(TENSES)):
+            self.row(", ".join(tenses), usual, tenses=tenses, first=first)
         wide = range(last // 3, last + 1)
-        for name, carriers in (("", (0,)), (", five carriers", FIVE), (", other five", OTHERS)):
-            for layers in (usual, wide, range(last // 2, last + 1)):
-                for rest in (0.0, 0.2):
-                    title = f"standard, {layers[0]}-{layers[-1]}{name}, rest {rest:g}"
-                    self.row(title, layers, carriers, "standard", rest, first=first)
+        for layers, rest in product((usual, wide), (0.0, 0.2)):
+            title = f"standard, {layers[0]}-{layers[-1]}, {rest:g} of the rest"
+            self.row(title, layers, how="standard", rest=rest, first=first)
+            self.row(f"{title}, five carriers", layers, FIVE, "standard", rest, first=first)
+            self.row(f"{title}, all tenses", layers, how="standard", rest=rest, tenses=TENSES, first=first)
 
     def row(
         self,
@@ -204,10 +216,11 @@ class Comparison:
         how: str = "mean",
         rest: float = 0.0,
         similarity: str = "similarity",
+        tenses: Iterable[str] = ("present",),
         first: list[Any] | None = None,
     ) -> list[Any]:
         """Print one configuration; returns its similarities by set."""
-        u = self.factors(layers, carriers, how, rest)
+        u = self.factors(layers, carriers, tenses, how, rest)
         found = [_similarity(u, each.first, each.second, similarity) for each in self.sets.values()]
         sets = list(self.sets.values())
         aucs = [each.auc(scores) for each, scores in zip(sets, found, strict=True)]

@@ -23,7 +23,7 @@ import lemminflect
 import numpy as np
 
 from polysema.composition.trees import from_pattern
-from polysema.encoders.sentences import as_sentence
+from polysema.encoders.sentences import TENSES, as_sentence
 from polysema.parsing.sentences import parser
 
 Span = tuple[int, int]
@@ -163,7 +163,7 @@ def phrases(examples: list[Example]) -> list[tuple[int, str, list[str]]]:
     return found
 
 
-def as_text(pattern: str, words: list[str]) -> Text:
-    """A phrase as a sentence, and where its verb stands."""
-    text, spans = as_sentence(from_pattern(pattern, words))
-    return text, spans[1]
+def as_texts(pattern: str, words: list[str]) -> tuple[Text, ...]:
+    """A phrase as a sentence in each tense, and where its verb stands."""
+    tree = from_pattern(pattern, words)
+    return tuple((text, spans[1]) for text, spans in (as_sentence(tree, tense) for tense in TENSES))
