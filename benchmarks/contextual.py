@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("items", type=Path)
     parser.add_argument("--wordnet", type=Path)
     parser.add_argument("--without", type=Path)
-    parser.add_argument("--sentences", type=int, default=400, help="example sentences in the first set")
+    parser.add_argument("--sentences", type=int, default=600, help="example sentences in the first set")
     parser.add_argument("--statistics", type=int, default=60_000, help="words of text for the statistics of layers")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()

@@ -48,8 +48,8 @@ def disambiguate_command(
       polysema disambiguate run "family run hotel" --pattern "subj verb obj"
       polysema disambiguate run --file sentences.txt --json
 
-    A plain sentence is parsed where spaCy is installed; without it the words around tell alone. With -m contextual and a
-    lexicon of --model bert2dm its encoder reads the sentence, and the senses are the clusters of the word's occurrences.
+    A plain sentence is parsed where spaCy is installed; without it the words around tell alone. With -m contextual and
+    a lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
     """
     lines = [line.strip() for line in file if line.strip()] if file is not None else []
     asked = [*contexts, *lines]
