@@ -269,9 +269,8 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         "by one thread",
     ]
     print(table(heads, rows))
-    print(
-        f"streamed to resident: {float(rows[2][2]) / float(rows[0][2]):.2f}; a pinned buffer: {pinned_rate():.1f} GB/s"
-    )
+    resident, streamed = (statistics.median(float(row[2]) for row in rows[i::2]) for i in (0, 1))
+    print(f"streamed to resident: {streamed / resident:.2f}; a pinned buffer: {pinned_rate():.1f} GB/s")
 
 
 def streamed_losses(corpus: Corpus, memory: float = 0.75e9, seeds: int = 5) -> None:

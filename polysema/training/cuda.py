@@ -23,7 +23,8 @@ from polysema.training.text import TrainingText
 _BLOCK = 256  # threads
 _CAPACITY = 128  # targets a warp gathers at once
 _RUN = 8  # sentences a warp takes at once
-_ROUND = 4_000_000  # tokens a launch
+_ROUND = 4_000_000  # tokens a launch at most
+_LAUNCHES = 16  # an epoch at least: the rate falls from launch to launch
 _SEGMENT = 64_000_000  # tokens that travel to the card together
 _PINNED = 1 << 25  # bytes of a buffer that the card reads from
 _COPIERS = 8  # threads that fill such a buffer: one alone is slower than the card
@@ -94,7 +95,8 @@ class CudaEngine:
         self._cp = cp = _cupy()
         sentences = text.text.sentences
         self._lazy = options.optimiser == "adam"
-        marks = np.arange(0, int(sentences[-1]), _ROUND)
+        tokens = int(sentences[-1])
+        marks = np.arange(0, tokens, max(1, min(_ROUND, -(-tokens // _LAUNCHES))))
         end = len(sentences) - 1
         self.rounds = text.rounds(None) if self._lazy else np.unique(
             np.append(np.minimum(np.searchsorted(sentences, marks), end), end)

@@ -31,6 +31,7 @@ def card(compiled, monkeypatch):
     stand_in = StandIn(compiled, compiler)
     monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
     monkeypatch.setattr(cuda, "_BLOCK", 64)
+    monkeypatch.setattr(cuda, "_LAUNCHES", 1)
     return stand_in
 
 
@@ -126,6 +127,16 @@ def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(card, small_corpu
         engine.pull()
         engine.close()
     assert np.array_equal(state.target, other.target)
+
+
+def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(card, small_corpus, monkeypatch):
+    monkeypatch.setattr(cuda, "_LAUNCHES", 16)
+    text, state = prepared(small_corpus)
+    engine = CudaEngine(text, state)
+    assert 12 <= len(engine.rounds) - 1 <= 16
+    rates = Run(text, state, engine)._rates(0, len(engine.rounds) - 1)
+    assert np.all(np.diff(rates) < 0)
+    assert rates[-1] < 0.1 * rates[0]
 
 
 def test_segments_shrink_with_the_memory(card, small_corpus, monkeypatch):
