@@ -33,7 +33,7 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
     if options.model == "word2dm":
         return int(max(4, min(128, 20 / busiest, size / 8)))
-    return int(max(16, min(128 if options.form == "cbow" else 2048, 1000 / busiest, size / 4)))
+    return int(max(16, min(128 if options.form == "cbow" else 512, 1000 / busiest, size / 4)))
 
 
 class CpuEngine:
