@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "min_count": 20,
     "subsample": 1e-5,
     "epochs": 8,
+    "rate": 0.025,
     "seed": 1,
 }
 """Options of ``polysema train`` for the model that ships, chosen by word similarity (docs/training.md)."""

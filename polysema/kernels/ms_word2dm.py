@@ -21,7 +21,7 @@ import numpy as np
 from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, later, prepare, settle, surprise
+from polysema.kernels.rounds import SAMPLED, bounds, later, prepare, settle, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import add, axpy, dot, scaled
 
@@ -155,16 +155,16 @@ def _list(
 
 @kernel()
 def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, rounds: Any, rates: Any, key: Any, model: Any,
-    target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
+    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
 ) -> None:  # fmt: skip
     """One thread's part in a number of rounds.
 
     Args:
         thread, threads: which of how many.
         meeting: where they wait for each other and take work from.
-        rounds: (r + 1,) int64, the first sentence of each round, and the end of the last.
-        rates: (r,) float32, the learning rate of each.
+        first, rounds: the first round, and how many an epoch has.
+        rates: (r,) float32, the learning rate of each round that is to be done.
         key: of the run and the epoch.
         target_adam, context_adam: Adam's state of either side.
         step: how many rounds went before, for Adam.
@@ -172,17 +172,17 @@ def train_rounds(
     """
     lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.push_ends.shape[1])
     for r in range(rates.size):
-        first, last, rate = rounds[r], rounds[r + 1], np.float32(1.0) if lazy else rates[r]
-        if hogwild:
-            count = prepare(thread, shares, text, buffers, first, last, key, model.pairs)
-            learn(thread, parts, count, text, buffers, model, rate)
-            settle(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rates[r], step + r + 1)
-            continue
-        share = take(meeting, 0, thread, threads, shares)
+        rate = np.float32(1.0) if lazy else rates[r]
+        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
         while share >= 0:
-            count = prepare(share, shares, text, buffers, first, last, key, model.pairs)
+            begin, end = bounds(share, buffers.regions, first + r, rounds, not lazy)
+            count = prepare(share, text, buffers, begin, end, key, model.pairs)
             learn(share, parts, count, text, buffers, model, rate)
-            share = take(meeting, 0, thread, threads, shares)
+            if hogwild:
+                settle(thread, 0, share, share + 1, buffers, model, target_adam, context_adam, rate, step + r + 1)
+            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
+        if hogwild:
+            continue
         meet(meeting, threads)
         put_back(meeting, 0, thread)
         o = take(meeting, 1, thread, threads, parts)

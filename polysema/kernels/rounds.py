@@ -1,7 +1,8 @@
 """Training in rounds of whole sentences.
 
-A round is a batch: every sample of it sees the model as it was when the round began. First the targets of each share of
-its sentences are gathered, given noise words and learnt from: what should move is noted, and listed by the part of the
+A round is a batch: every sample of it sees the model as it was when the round began. Its shares come from regions of
+the text that lie far apart, so that the words of one article do not all meet in one round. First the targets of each
+share are gathered, given noise words and learnt from: what should move is noted, and listed by the part of the
 model that the row belongs to. Then each part is moved. Threads take shares, meet, and take parts. A row is only
 ever moved by one of them, in the order of the text: the result is the same to the bit whatever the number of threads.
 """
@@ -84,6 +85,7 @@ class Buffers(NamedTuple):
         bits: how many of a place in ``steps`` say which word of the slot, where they have what is used in common.
         work: (shares, …), room to compute in.
         loss: (shares, 2 …), the loss of a sample of samples, and their number.
+        regions: (shares + 1,) int64, the first sentence of each share's region of the text, and the end.
     """
 
     ids: Any
@@ -106,6 +108,7 @@ class Buffers(NamedTuple):
     bits: int
     work: Any
     loss: Any
+    regions: Any
 
 
 @kernel(forceinline=True)
@@ -115,9 +118,36 @@ def part(row: Any, parts: Any) -> Any:
 
 
 @kernel(forceinline=True)
-def share_start(first: Any, last: Any, share: Any, shares: Any) -> Any:
-    """The first sentence of a share of the sentences of a round."""
-    return first + (last - first) * share // shares
+def cut(first: Any, last: Any, i: Any, pieces: Any) -> Any:
+    """Where piece i starts, when ``first`` to ``last`` is cut into pieces."""
+    return first + (last - first) * i // pieces
+
+
+@kernel()
+def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
+    """The first sentence of a share of round r of so many, and the end.
+
+    Args:
+        regions: (shares + 1,), the first sentence of each region of the text, and the end.
+        apart: whether each share comes from a region of its own; else a round is whole (Adam's, as on a card).
+    """
+    shares = regions.size - 1
+    if apart:
+        first, last = regions[share], regions[share + 1]
+        return cut(first, last, r, rounds), cut(first, last, r + 1, rounds)
+    first, last = cut(0, regions[shares], r, rounds), cut(0, regions[shares], r + 1, rounds)
+    return cut(first, last, share, shares), cut(first, last, share + 1, shares)
+
+
+@kernel()
+def largest_share(sentences: Any, regions: Any, rounds: Any, apart: Any) -> Any:
+    """The most tokens that a share of a round has; at least 1."""
+    most = 1
+    for share in range(regions.size - 1):
+        for r in range(rounds):
+            begin, end = bounds(share, regions, r, rounds, apart)
+            most = max(most, sentences[end] - sentences[begin])
+    return most
 
 
 @kernel()
@@ -138,14 +168,13 @@ def draw(
 
 
 @kernel()
-def prepare(share: Any, shares: Any, text: Any, buffers: Any, first: Any, last: Any, key: Any, pairs: Any) -> Any:
-    """Gather a share of the round of sentences ``first`` to ``last``, draw noise words, empty the lists.
+def prepare(share: Any, text: Any, buffers: Any, begin: Any, end: Any, key: Any, pairs: Any) -> Any:
+    """Gather the sentences ``begin`` to ``end`` as a share of a round, draw noise words, empty the lists.
 
     Returns:
         the number of targets.
     """
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
-    begin, end = share_start(first, last, share, shares), share_start(first, last, share + 1, shares)
     count = np.uint64(
         gather(
             text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, 0, ids,

@@ -17,7 +17,7 @@ import numpy as np
 
 from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, later, prepare, settle, surprise
+from polysema.kernels.rounds import SAMPLED, bounds, later, prepare, settle, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import combine, dot
 
@@ -85,23 +85,23 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
 
 @kernel()
 def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, rounds: Any, rates: Any, key: Any, model: Any,
-    target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
+    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
 ) -> None:  # fmt: skip
     """One thread's part in a number of rounds; see :func:`polysema.kernels.ms_word2dm.train_rounds`."""
     lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.push_ends.shape[1])
     for r in range(rates.size):
-        first, last, rate = rounds[r], rounds[r + 1], np.float32(1.0) if lazy else rates[r]
-        if hogwild:
-            count = prepare(thread, shares, text, buffers, first, last, key, model.pairs)
-            learn(thread, parts, count, text, buffers, model, rate)
-            settle(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rates[r], step + r + 1)
-            continue
-        share = take(meeting, 0, thread, threads, shares)
+        rate = np.float32(1.0) if lazy else rates[r]
+        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
         while share >= 0:
-            count = prepare(share, shares, text, buffers, first, last, key, model.pairs)
+            begin, end = bounds(share, buffers.regions, first + r, rounds, not lazy)
+            count = prepare(share, text, buffers, begin, end, key, model.pairs)
             learn(share, parts, count, text, buffers, model, rate)
-            share = take(meeting, 0, thread, threads, shares)
+            if hogwild:
+                settle(thread, 0, share, share + 1, buffers, model, target_adam, context_adam, rate, step + r + 1)
+            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
+        if hogwild:
+            continue
         meet(meeting, threads)
         put_back(meeting, 0, thread)
         o = take(meeting, 1, thread, threads, parts)

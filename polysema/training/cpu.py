@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from polysema.kernels import cbow, ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
-from polysema.kernels.rounds import Buffers, Model, share_start
+from polysema.kernels.rounds import Buffers, Model, bounds, largest_share
 from polysema.training.options import Options
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
-_SHARES = 8  # of a round for each thread, so that who is done early can take over from others
+_SHARES = 32  # of a round at most
+_TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will do
+_ROOM = 1 << 29  # bytes of address space for what a round notes
 
 
 def auto_round(options: Options, text: TrainingText) -> int | None:
@@ -33,14 +35,14 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
     if options.model == "word2dm":
         return int(max(4, min(128, 20 / busiest, size / 8)))
-    return int(max(16, min(128 if options.form == "cbow" else 512, 1000 / busiest, size / 4)))
+    return int(max(16, min(128 if options.form == "cbow" else 1024, 1000 / busiest, size / 4)))
 
 
 class CpuEngine:
     """Does rounds of training on the processor.
 
     Attributes:
-        rounds: the first sentence of each round of an epoch, and the end.
+        rounds: the sentence that each round of an epoch has come to, were they read one after the other; and the end.
         threads: how many; with the parallel mode ``rounds`` the result does not depend on it.
     """
 
@@ -52,10 +54,12 @@ class CpuEngine:
             "cbow" if options.form == "cbow" else options.model, ms_word2dm
         )
         hogwild = options.parallel == "hogwild" and threads > 1
-        self._shares = threads if hogwild or threads == 1 else self._useful_shares()
+        shares = threads if hogwild else self._most_shares()
+        self._cut(shares)
+        while not hogwild and shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
+            shares //= 2  # long sentences
+            self._cut(shares)
         self._parts = 1 if hogwild else threads
-        self._places = self._largest_share()
-        self._slots = self._places * (2 * options.window if options.pairs else 1)
         self._buffers = self._new_buffers()
         m, n = state.target.shape[1:]
         self._model = Model(
@@ -65,21 +69,36 @@ class CpuEngine:
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
 
-    def _useful_shares(self) -> int:
-        """How many shares a round has: enough to even out the threads, each worth the taking."""
+    def _most_shares(self) -> int:
+        """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
         targets = self.text.kept * float(self.text.text.sentences[-1]) / max(len(self.rounds) - 1, 1)
-        worth = 4 if self._kernel is word2dm else 32
-        return max(self.threads, min(_SHARES * self.threads, int(targets / worth)))
+        return int(max(1, min(_SHARES, targets / (_TARGETS / 8 if self._kernel is word2dm else _TARGETS))))
 
-    def _largest_share(self) -> int:
-        """The most tokens that a share of a round has."""
-        first, last = self.rounds[:-1, None], self.rounds[1:, None]
-        marks = share_start.py_func(first, last, np.arange(self._shares + 1), self._shares)
-        return int(np.diff(self.text.text.sentences[marks], axis=1).max(initial=1))
+    def _slot_bytes(self) -> int:
+        """About how much room a sample takes."""
+        m, n = self.state.target.shape[1:]
+        return int(4 * (self.text.options.negatives + 1) * (m * n if self._kernel is word2dm else 4) + 12 * n)
+
+    def _cut(self, shares: int) -> None:
+        """Give each share a region of the text, about as many words each."""
+        options, sentences = self.text.options, self.text.text.sentences
+        regions = np.searchsorted(sentences, int(sentences[-1]) * np.arange(shares + 1) // shares)
+        regions[-1] = len(sentences) - 1
+        self._regions = regions.astype(np.int64)
+        self._places = int(largest_share(sentences, self._regions, len(self.rounds) - 1, options.optimiser != "adam"))
+        self._slots = self._places * (2 * options.window if options.pairs else 1)
+
+    def _tokens(self, share: int, first: int, last: int) -> tuple[int, int]:
+        """The tokens of a share in some rounds: from which to which."""
+        options, rounds = self.text.options, len(self.rounds) - 1
+        apart = options.optimiser != "adam"
+        marks = [bounds(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
+        return int(self.text.text.sentences[marks[0][0]]), int(self.text.text.sentences[marks[1][1]])
 
     def _new_buffers(self) -> Buffers:
         """Room for a round; what is not used takes no memory."""
-        shares, places, slots, negatives = self._shares, self._places, self._slots, self.text.options.negatives
+        places, slots, negatives = self._places, self._slots, self.text.options.negatives
+        shares = len(self._regions) - 1
         m, n = self.state.target.shape[1:]
         used, pulls, work = slots * n, slots * n, n
         bits = negatives.bit_length()
@@ -111,6 +130,7 @@ class CpuEngine:
             bits=bits,
             work=empty(work + 16, np.float32),
             loss=empty(16, np.float64),
+            regions=self._regions,
         )
 
     def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:
@@ -119,7 +139,7 @@ class CpuEngine:
         rows, width = array.shape[0] * array.shape[1], array.shape[2]
         if self._kernel is word2dm:
             rows, width = array.shape[0], array.shape[1] * array.shape[2]
-        most = min(rows, self._shares * (self._slots * (options.negatives + 1) + self._places))
+        most = min(rows, (len(self._regions) - 1) * (self._slots * (options.negatives + 1) + self._places))
         adam = new_adam(on, rows, width, self.threads, most)
         if on:
             for name, values in (("mean", adam.mean), ("square", adam.square)):
@@ -140,9 +160,8 @@ class CpuEngine:
         hogwild = options.parallel == "hogwild" and self.threads > 1
         futures = [
             self._pool.submit(
-                self._kernel.train_rounds, thread, self.threads, meeting, self.text.text, buffers,
-                self.rounds[first : last + 1], rates, key, self._model, self._adams[0], self._adams[1],
-                self.state.step, hogwild,
+                self._kernel.train_rounds, thread, self.threads, meeting, self.text.text, buffers, first,
+                len(self.rounds) - 1, rates, key, self._model, self._adams[0], self._adams[1], self.state.step, hogwild,
             )
             for thread in range(self.threads)
         ]  # fmt: skip
@@ -166,12 +185,11 @@ class CpuEngine:
         mapped = getattr(tokens, "_mmap", None)
         if mapped is None or not hasattr(mmap, "MADV_DONTNEED"):
             return
-        start, stop = (
-            int(self.text.text.sentences[self.rounds[r]]) * tokens.itemsize // mmap.PAGESIZE * mmap.PAGESIZE
-            for r in (first, last)
-        )
-        if stop > start:
-            mapped.madvise(mmap.MADV_DONTNEED, start, stop - start)
+        page = mmap.PAGESIZE // tokens.itemsize
+        for share in range(len(self._regions) - 1):
+            start, stop = (mark // page * mmap.PAGESIZE for mark in self._tokens(share, first, last))
+            if stop > start:
+                mapped.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
     def pull(self) -> None:
         """Bring what was learnt into the state: it is there already."""

@@ -30,7 +30,7 @@ class Engine(Protocol):
     """What does the rounds: a processor or a card.
 
     Attributes:
-        rounds: the first sentence of each round of an epoch, and the end.
+        rounds: how many sentences were read before each round of an epoch, and in all (about so many words, at least).
     """
 
     rounds: NDArray[np.int64]

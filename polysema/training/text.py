@@ -81,7 +81,8 @@ class TrainingText:
         sentences = self.text.sentences
         count = len(sentences) - 1
         if targets is None:
-            return np.append(np.arange(0, count, self.options.batch), count)
+            rounds = -(-count // self.options.batch)
+            return np.arange(rounds + 1) * count // max(rounds, 1)
         step = max(1, round(targets / max(self.kept, 1e-6)))
         marks = np.arange(0, int(sentences[-1]), step)
         return np.unique(np.append(np.minimum(np.searchsorted(sentences, marks), count), count))

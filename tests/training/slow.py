@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from polysema.kernels.rounds import draw
+from polysema.kernels.rounds import bounds, draw
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
-from polysema.training.cpu import auto_round
+from polysema.training.cpu import CpuEngine
+from polysema.training.state import new_state
 
 
 def samples(text, options, first, last, key):
@@ -51,25 +50,27 @@ class Adam:
 def train(text, state, epochs):
     """Train in place; target (V, m, n) and context (V, 1 or m, n) in double precision, not padded."""
     options = text.options
-    rounds = text.rounds(auto_round(options, text))
+    engine = CpuEngine(text, new_state(options, len(text.vocabulary)), 1)
+    rounds, regions = engine.rounds, engine._regions
     target, context = state
     lazy = options.optimiser == "adam"
     adams = Adam(target.shape), Adam(context.shape)
     tokens = int(text.text.sentences[-1])
     for epoch in range(epochs):
         key = stream_key(options.seed, 1, epoch)
-        for first, last in pairwise(rounds):
-            done = (epoch + text.text.sentences[first] / tokens) / epochs
+        for r in range(len(rounds) - 1):
+            done = (epoch + text.text.sentences[rounds[r]] / tokens) / epochs
             rate = options.rate if lazy else options.rate * max(1e-4, 1 - done)
             target_moves, context_moves = {}, {}
 
             def later(moves, row, move):
                 moves[row] = moves.get(row, 0) + move
 
-            for t, window, noise in samples(text, options, int(first), int(last), key):
-                for sample, gradient in _gradients(options, target, context, t, window, noise):
-                    side, row = sample
-                    later(target_moves if side == "target" else context_moves, row, gradient)
+            for share in range(len(regions) - 1):
+                first, last = bounds(share, regions, r, len(rounds) - 1, not lazy)
+                for t, window, noise in samples(text, options, first, last, key):
+                    for (side, row), gradient in _gradients(options, target, context, t, window, noise):
+                        later(target_moves if side == "target" else context_moves, row, gradient)
             for values, moves, adam in ((target, target_moves, adams[0]), (context, context_moves, adams[1])):
                 if lazy:
                     adam.apply(values, moves, rate)

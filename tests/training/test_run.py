@@ -10,6 +10,7 @@ import pytest
 
 import polysema as ps
 from polysema.errors import CorpusError, InputError
+from polysema.training import cpu
 from polysema.training.cpu import CpuEngine
 from polysema.training.models import train
 from polysema.training.options import Options
@@ -34,7 +35,8 @@ def settled(corpus, **options):
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_the_kernels_follow_the_reference(small_corpus, form, optimiser):
+def test_the_kernels_follow_the_reference(small_corpus, form, optimiser, monkeypatch):
+    monkeypatch.setattr(cpu, "_TARGETS", 8)  # rounds of several shares
     options = settled(
         small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, init="unit", round=40,
         batch=3, subsample=1e-2, held_out=0.1,
@@ -43,7 +45,9 @@ def test_the_kernels_follow_the_reference(small_corpus, form, optimiser):
     state = new_state(options, len(text.vocabulary))
     expected = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
     slow.train(text, expected, options.epochs)
-    Run(text, state, CpuEngine(text, state, 2)).run()
+    engine = CpuEngine(text, state, 2)
+    assert len(engine._regions) > 3
+    Run(text, state, engine).run()
     for found, wanted, start in zip((state.target, state.context), expected, _start(options, text), strict=True):
         assert not found[..., 5:].any()
         assert np.abs(wanted - start).max() > 1e-3
@@ -57,13 +61,25 @@ def _start(options, text):
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus, form, optimiser):
+def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus, form, optimiser, monkeypatch):
+    monkeypatch.setattr(cpu, "_TARGETS", 4)
     options = {**form, "dim": 5, "min_count": 1, "epochs": 2, "subsample": 1e-2, "optimiser": optimiser}
     first, *others = [train(small_corpus, threads=threads, **options) for threads in (1, 2, 3)]
     for other in others:
         assert np.array_equal(first.factors, other.factors)
         assert np.array_equal(first.arrays["contexts"], other.arrays["contexts"])
     assert not np.array_equal(first.factors, train(small_corpus, seed=2, **options).factors)
+
+
+def test_long_sentences_make_fewer_shares(small_corpus, monkeypatch):
+    monkeypatch.setattr(cpu, "_TARGETS", 4)
+    options = settled(small_corpus, round=40)
+    text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
+    many = CpuEngine(text, new_state(options, len(text.vocabulary)), 2)
+    monkeypatch.setattr(cpu, "_ROOM", 4_000)
+    few = CpuEngine(text, new_state(options, len(text.vocabulary)), 2)
+    assert len(few._regions) < len(many._regions)
+    assert few._buffers.used.shape[0] * few._slots * few._slot_bytes() <= 4_000 or len(few._regions) == 2
 
 
 def test_hogwild_learns_too(planted, planted_corpus):
@@ -120,7 +136,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(planted_corpus, tmp_path):
 
 def test_a_diverging_run_stops_with_advice(planted_corpus):
     with pytest.raises(DivergenceError, match=r"lower the rate \(now 9"):
-        train(planted_corpus, min_count=1, epochs=2, rate=9.0, subsample=0, round=20_000)
+        train(planted_corpus, min_count=1, epochs=2, rate=9.0, subsample=0, round=4_000)
 
 
 def test_training_goes_on_from_a_lexicon_with_new_words(planted, planted_corpus, tmp_path):
