@@ -53,7 +53,8 @@ class Options:
             proportion to the root, at most 40.
         optimiser: sgd, whose rate falls linearly to zero, or adam, as the paper has it. By default adam for word2dm,
             else sgd (docs/training.md says why).
-        rate: the learning rate; by default 0.025 for sgd (0.1 for cbow) and 0.001 for adam.
+        rate: the learning rate; by default 0.025 for sgd (0.035 for the window form of ms-word2dm, 0.1 for cbow) and
+            0.001 for adam.
         batch: sentences a step of Adam.
         round: targets a round of sgd; by default by the size of the vocabulary, see ``docs/training.md``.
         init: see ``INITS``. By default unit for the window form of ms-word2dm, paper for word2dm, else uniform.
@@ -121,6 +122,14 @@ class Options:
         """Whether a target has a sample for every word of its window, or one for all of them."""
         return (self.form or self.forms[0]) in ("pair", "skip-gram")
 
+    def _default_rate(self, optimiser: str) -> float:
+        """By loss and word similarity: see docs/training.md."""
+        if optimiser == "sgd" and self.form == "cbow":
+            return 0.1
+        if optimiser == "sgd" and self.model == "ms-word2dm" and not self.pairs:
+            return 0.035
+        return OPTIMISERS[optimiser]
+
     def settled(self, tokens: int, sentences: int) -> Options:
         """The same with every ``None`` replaced, for a corpus of so many tokens and sentences."""
         small = min(1.0, max(tokens, 1) / 1e8)
@@ -132,7 +141,7 @@ class Options:
             "min_count": max(5, round(50 * small)),
             "epochs": min(40, round(4 / small**0.5)),
             "optimiser": optimiser,
-            "rate": 0.1 if (optimiser, self.form) == ("sgd", "cbow") else OPTIMISERS[optimiser],
+            "rate": self._default_rate(optimiser),
             "init": {
                 "ms-word2dm": "unit" if (self.form or "window") == "window" else "uniform",
                 "word2dm": "paper",
