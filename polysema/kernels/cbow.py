@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.barrier import meet, put_back, take
+from polysema.kernels.barrier import take
 from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, bounds, later, prepare, settle, surprise
+from polysema.kernels.rounds import SAMPLED, finish, later, prepare, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import add, axpy, dot, scaled
 
@@ -71,22 +71,9 @@ def train_rounds(
     """One thread's part in a number of rounds; see :func:`polysema.kernels.ms_word2dm.train_rounds`."""
     lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.push_ends.shape[1])
     for r in range(rates.size):
-        rate = np.float32(1.0) if lazy else rates[r]
         share = thread if hogwild else take(meeting, 0, thread, threads, shares)
         while share >= 0:
-            begin, end = bounds(share, buffers.regions, first + r, rounds, not lazy)
-            count = prepare(share, text, buffers, begin, end, key, model.pairs)
-            learn(share, parts, count, text, buffers, model, rate)
-            if hogwild:
-                settle(thread, 0, share, share + 1, buffers, model, target_adam, context_adam, rate, step + r + 1)
+            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
+            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
             share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
-        if hogwild:
-            continue
-        meet(meeting, threads)
-        put_back(meeting, 0, thread)
-        o = take(meeting, 1, thread, threads, parts)
-        while o >= 0:
-            settle(thread, o, 0, shares, buffers, model, target_adam, context_adam, rates[r], step + r + 1)
-            o = take(meeting, 1, thread, threads, parts)
-        meet(meeting, threads)
-        put_back(meeting, 1, thread)
+        finish(thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polysema.kernels.adam import apply, gradient_row
+from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
@@ -168,13 +169,14 @@ def draw(
 
 
 @kernel()
-def prepare(share: Any, text: Any, buffers: Any, begin: Any, end: Any, key: Any, pairs: Any) -> Any:
-    """Gather the sentences ``begin`` to ``end`` as a share of a round, draw noise words, empty the lists.
+def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, pairs: Any, apart: Any) -> Any:
+    """Gather a share of round r of so many, draw noise words, empty the lists; see ``bounds``.
 
     Returns:
         the number of targets.
     """
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
+    begin, end = bounds(share, buffers.regions, r, rounds, apart)
     count = np.uint64(
         gather(
             text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, 0, ids,
@@ -206,6 +208,30 @@ def later(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
     end = ends[o]
     moves[end] = (np.uint64(row) << _ROW) | source
     ends[o] = end + np.uint64(1)
+
+
+@kernel()
+def finish(
+    thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
+    step: Any, hogwild: Any,
+) -> None:  # fmt: skip
+    """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved.
+
+    Args:
+        hogwild: move what the thread's own share calls for, wherever it is, without waiting.
+    """
+    shares, parts = buffers.ids.shape[0], buffers.push_ends.shape[1]
+    if hogwild:
+        settle(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rate, step)
+        return
+    meet(meeting, threads)
+    put_back(meeting, 0, thread)
+    o = take(meeting, 1, thread, threads, parts)
+    while o >= 0:
+        settle(thread, o, 0, shares, buffers, model, target_adam, context_adam, rate, step)
+        o = take(meeting, 1, thread, threads, parts)
+    meet(meeting, threads)
+    put_back(meeting, 1, thread)
 
 
 @kernel()

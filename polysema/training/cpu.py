@@ -103,7 +103,7 @@ class CpuEngine:
         used, pulls, work = slots * n, slots * n, n
         bits = negatives.bit_length()
         if self._kernel is word2dm:
-            used, pulls, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n, m), 0
+            used, pulls, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
         room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
 
         def empty(length: int, kind: Any) -> NDArray[Any]:
