@@ -66,10 +66,17 @@ class Corpus:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The words and their counts."""
-        words = (self.path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        if len(words) != len(self.counts):
-            raise FormatError(f"{self.path}: damaged: {len(words)} words, {len(self.counts)} counts")
-        return Vocabulary(words, np.array(self.counts))
+        return Vocabulary(self.words(), np.array(self.counts))
+
+    def words(self) -> Iterator[str]:
+        """The words of the vocabulary one after the other, none of them kept: a large corpus has millions."""
+        number = 0
+        with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if number <= len(self.counts):
+                    yield line[:-1]
+        if number != len(self.counts):
+            raise FormatError(f"{self.path}: damaged: {number} words, {len(self.counts)} counts")
 
     def sentence(self, index: int) -> list[str]:
         """The words of one sentence."""

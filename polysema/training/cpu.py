@@ -38,6 +38,26 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     return int(max(16, min(128 if options.form == "cbow" else 1024, 1000 / busiest, size / 4)))
 
 
+def _sparse(shape: tuple[int, int], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros, of which only what is used takes memory: in small pages, since every share begins a new place."""
+    size = shape[0] * shape[1]
+    room = mmap.mmap(-1, max(size * kind.itemsize, 1))
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        room.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(room, kind, size).reshape(shape)
+
+
+def forget(mapped: NDArray[Any], start: int, stop: int) -> None:
+    """Let the system take back the memory of some numbers of a mapped file; they are read again when needed."""
+    room = getattr(mapped, "_mmap", None)
+    if room is None or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    page = mmap.PAGESIZE // mapped.itemsize
+    start, stop = (mark // page * mmap.PAGESIZE for mark in (start, stop))
+    if stop > start:
+        room.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
 class CpuEngine:
     """Does rounds of training on the processor.
 
@@ -68,6 +88,7 @@ class CpuEngine:
         )  # fmt: skip
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
+        forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
@@ -88,12 +109,11 @@ class CpuEngine:
         self._places = int(largest_share(sentences, self._regions, len(self.rounds) - 1, options.optimiser != "adam"))
         self._slots = self._places * (2 * options.window if options.pairs else 1)
 
-    def _tokens(self, share: int, first: int, last: int) -> tuple[int, int]:
-        """The tokens of a share in some rounds: from which to which."""
-        options, rounds = self.text.options, len(self.rounds) - 1
-        apart = options.optimiser != "adam"
+    def _sentences(self, share: int, first: int, last: int) -> tuple[int, int]:
+        """The sentences of a share in some rounds: from which to which."""
+        rounds, apart = len(self.rounds) - 1, self.text.options.optimiser != "adam"
         marks = [bounds(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
-        return int(self.text.text.sentences[marks[0][0]]), int(self.text.text.sentences[marks[1][1]])
+        return int(marks[0][0]), int(marks[1][1])
 
     def _new_buffers(self) -> Buffers:
         """Room for a round; what is not used takes no memory."""
@@ -107,7 +127,7 @@ class CpuEngine:
         room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
 
         def empty(length: int, kind: Any) -> NDArray[Any]:
-            return np.zeros((shares, length), kind)
+            return _sparse((shares, length), np.dtype(kind))
 
         return Buffers(
             ids=empty(places, np.uint32),
@@ -180,16 +200,12 @@ class CpuEngine:
         return float(loss / count) if count else float("nan")
 
     def _release(self, first: int, last: int) -> None:
-        """Tell the system that a part of the mapped corpus will not be needed for a while."""
-        tokens = self.text.corpus.tokens
-        mapped = getattr(tokens, "_mmap", None)
-        if mapped is None or not hasattr(mmap, "MADV_DONTNEED"):
-            return
-        page = mmap.PAGESIZE // tokens.itemsize
+        """Tell the system which parts of the mapped corpus will not be needed for a while."""
+        corpus = self.text.corpus
         for share in range(len(self._regions) - 1):
-            start, stop = (mark // page * mmap.PAGESIZE for mark in self._tokens(share, first, last))
-            if stop > start:
-                mapped.madvise(mmap.MADV_DONTNEED, start, stop - start)
+            begin, end = self._sentences(share, first, last)
+            forget(corpus.tokens, int(self.text.text.sentences[begin]), int(self.text.text.sentences[end]))
+            forget(corpus.sentences, begin, end)
 
     def pull(self) -> None:
         """Bring what was learnt into the state: it is there already."""

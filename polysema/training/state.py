@@ -15,6 +15,8 @@ from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float32]
 
+_ROWS = 4096  # drawn at a time
+
 
 @dataclass
 class State:
@@ -56,11 +58,13 @@ def new_state(options: Options, size: int) -> State:
 def _random(rng: np.random.Generator, options: Options, shape: tuple[int, int, int]) -> Array:
     n, m = options.dim, options.senses or 1
     rows = np.zeros((*shape[:2], padded(n)), np.float32)
-    if options.init == "unit":
-        rows[..., :n] = rng.standard_normal(shape, dtype=np.float32) / np.sqrt(n * m)
-    else:
-        reach = 0.5 / (n * m) if options.init == "paper" else 0.5 / n
-        rows[..., :n] = rng.uniform(-reach, reach, shape)
+    reach = 0.5 / (n * m) if options.init == "paper" else 0.5 / n
+    for start in range(0, len(rows), _ROWS):  # a piece at a time, not to need the room twice
+        piece = rows[start : start + _ROWS, :, :n]
+        if options.init == "unit":
+            piece[:] = rng.standard_normal(piece.shape, dtype=np.float32) / np.sqrt(n * m)
+        else:
+            piece[:] = rng.uniform(-reach, reach, piece.shape)
     return rows
 
 

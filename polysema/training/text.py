@@ -26,17 +26,18 @@ def trained_vocabulary(corpus: Corpus, options: Options, keep: Iterable[str] = (
     chosen = counts >= options.min_count
     if options.max_size is not None:
         chosen[options.max_size :] = False  # the corpus's vocabulary is sorted by count
-    words = corpus.vocabulary
-    for word in keep:
-        if word in words:
-            chosen[words.index(word)] = True
-    rows = np.flatnonzero(chosen)
-    if len(rows) < 2:
+    wanted = set(keep)
+    words = []
+    for i, word in enumerate(corpus.words()):
+        if chosen[i] or word in wanted:
+            chosen[i] = True
+            words.append(word)
+    if len(words) < 2:
         raise CorpusError(
-            f"{corpus.path}: only {len(rows)} words are seen at least {options.min_count} times: "
+            f"{corpus.path}: only {len(words)} words are seen at least {options.min_count} times: "
             "lower the min count, or train on more text"
         )
-    return Vocabulary([words.words[i] for i in rows], counts[rows])
+    return Vocabulary(words, counts[chosen])
 
 
 class TrainingText:
@@ -57,7 +58,7 @@ class TrainingText:
         self.corpus, self.vocabulary, self.options = corpus, vocabulary, options
         rows = np.full(len(corpus.counts), _NONE, np.uint32)
         where = vocabulary.indices
-        for i, word in enumerate(corpus.vocabulary.words):
+        for i, word in enumerate(corpus.words()):
             rows[i] = where.get(word, _NONE)
         probabilities = vocabulary.keep_probabilities(options.subsample)
         inside = rows != _NONE
