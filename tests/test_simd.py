@@ -13,10 +13,9 @@ def all_of_them(x, y, n, alpha):
     out = np.empty((3, y.size), np.float32)
     out[:] = y
     product = dot(x, one, y, np.uint64(2), n)
-    axpy(alpha, x, one, out[0], np.uint64(2), n)
-    add(x, one, out[1], np.uint64(2), n)
+    squares = (axpy(alpha, x, one, out[0], np.uint64(2), n), add(x, one, out[1], np.uint64(2), n))
     scaled(alpha, x, one, out[2], np.uint64(2), n)
-    return product, out
+    return product, squares, out
 
 
 @njit
@@ -30,13 +29,14 @@ def test_against_numpy(n):
     x = rng.standard_normal(n + 8).astype(np.float32)
     y = rng.standard_normal(n + 6).astype(np.float32)
     alpha = np.float32(0.7)
-    product, out = all_of_them(x, y, np.uint64(n), alpha)
+    product, squares, out = all_of_them(x, y, np.uint64(n), alpha)
     expected = np.tile(y, (3, 1))
     expected[0, 2 : 2 + n] += alpha * x[1 : 1 + n]
     expected[1, 2 : 2 + n] += x[1 : 1 + n]
     expected[2, 2 : 2 + n] = alpha * x[1 : 1 + n]
     np.testing.assert_allclose(product, x[1 : 1 + n].astype(float) @ y[2 : 2 + n], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(squares, (expected[:2, 2 : 2 + n] ** 2).sum(axis=1), rtol=1e-4)
 
 
 @pytest.mark.parametrize("n", [4, 12, 20, 28, 100])

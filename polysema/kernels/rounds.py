@@ -18,10 +18,15 @@ from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
-from polysema.kernels.simd import add, axpy
+from polysema.kernels.simd import add, axpy, scaled
 
 SAMPLED = np.uint64(63)
 """One target in 64 is asked for its loss."""
+
+LONGEST = 12.0
+"""No row of a model gets longer than this (Frobenius' norm for Word2DM): in text that repeats itself, a list that names
+one word a hundred times, all its steps go the same way in one round, and without a bound the word's row runs away and
+takes with it whom it is noise for. On other text rows stay below 10; σ is saturated at scores of 12 anyhow."""
 
 _AHEAD = np.uint64(8)  # moves whose rows are fetched before their turn
 _SOURCE = np.uint64(0xFFFFFFFF)
@@ -275,7 +280,7 @@ def _move(
             _coming(at, end, moves, values, n)
             row = moves[at] >> _ROW
             to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
-            add(source, (moves[at] & _SOURCE) * n, moved, to, n)
+            _bound(add(source, (moves[at] & _SOURCE) * n, moved, to, n), moved, to, n, lazy)
 
 
 @kernel()
@@ -291,7 +296,14 @@ def _move_by_steps(thread: Any, o: Any, first: Any, last: Any, buffers: Any, val
             _coming(at, end, moves, values, n)
             row, step = moves[at] >> _ROW, moves[at] & _SOURCE
             to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
-            axpy(steps[step], used, (step >> bits) * n, moved, to, n)
+            _bound(axpy(steps[step], used, (step >> bits) * n, moved, to, n), moved, to, n, lazy)
+
+
+@kernel(forceinline=True)
+def _bound(square: Any, values: Any, at: Any, n: Any, lazy: Any) -> None:
+    """Shorten a row, whose squared length is given, that has become too long; gradients may have any length."""
+    if square > np.float32(LONGEST**2) and not lazy:
+        scaled(np.float32(LONGEST) / np.sqrt(square), values, at, values, at, n)
 
 
 @kernel(forceinline=True)

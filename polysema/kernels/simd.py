@@ -85,6 +85,26 @@ def _sum(builder: Any, value: Any) -> Any:
     return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
 
+def _totals(builder: Any) -> dict[int, Any]:
+    """Room for a running sum in lanes, for each width of a block."""
+    totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
+    for count, place in totals.items():
+        builder.store(ir.Constant(ir.VectorType(_FLOAT, count), [0.0] * count), place)
+    return totals
+
+
+def _accumulate(builder: Any, totals: dict[int, Any], x: Any, y: Any) -> None:
+    """Add x · y to the running sum."""
+    total = totals[x.type.count]
+    product = builder.fmul(x, y, flags=_FUSE)
+    builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
+
+
+def _total(builder: Any, totals: dict[int, Any]) -> Any:
+    sums = [_sum(builder, builder.load(place)) for place in totals.values()]
+    return builder.fadd(builder.fadd(sums[0], sums[1]), sums[2])
+
+
 @intrinsic
 def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
     """Σ a[i + k] · b[j + k]."""
@@ -92,57 +112,57 @@ def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         y = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
-        totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
-        for count, place in totals.items():
-            builder.store(ir.Constant(ir.VectorType(_FLOAT, count), [0.0] * count), place)
+        totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
-            total = totals[vector.count]
-            product = builder.fmul(_load(builder, x, at, vector), _load(builder, y, at, vector), flags=_FUSE)
-            builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
+            _accumulate(builder, totals, _load(builder, x, at, vector), _load(builder, y, at, vector))
 
         _blocks(builder, arguments[4], step)
-        sums = [_sum(builder, builder.load(place)) for place in totals.values()]
-        return builder.fadd(builder.fadd(sums[0], sums[1]), sums[2])
+        return _total(builder, totals)
 
     return types.float32(a, types.uint64, b, types.uint64, types.uint64), generate
 
 
 @intrinsic
 def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
-    """y[j + k] += alpha · x[i + k]."""
+    """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]², which costs nothing where it is not used."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
         target = _pointer(context, builder, signature.args[3], arguments[3], arguments[4])
+        totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
             scale = _spread(builder, arguments[0], vector)
             product = builder.fmul(scale, _load(builder, source, at, vector), flags=_FUSE)
-            _store(builder, builder.fadd(_load(builder, target, at, vector), product, flags=_FUSE), target, at)
+            moved = builder.fadd(_load(builder, target, at, vector), product, flags=_FUSE)
+            _store(builder, moved, target, at)
+            _accumulate(builder, totals, moved, moved)
 
         _blocks(builder, arguments[5], step)
-        return context.get_dummy_value()
+        return _total(builder, totals)
 
-    return types.void(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
+    return types.float32(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
 
 
 @intrinsic
 def add(typing: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
-    """y[j + k] += x[i + k]."""
+    """y[j + k] += x[i + k]; returns Σ y[j + k]², as ``axpy``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         target = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+        totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
-            total = builder.fadd(_load(builder, target, at, vector), _load(builder, source, at, vector))
-            _store(builder, total, target, at)
+            moved = builder.fadd(_load(builder, target, at, vector), _load(builder, source, at, vector))
+            _store(builder, moved, target, at)
+            _accumulate(builder, totals, moved, moved)
 
         _blocks(builder, arguments[4], step)
-        return context.get_dummy_value()
+        return _total(builder, totals)
 
-    return types.void(x, types.uint64, y, types.uint64, types.uint64), generate
+    return types.float32(x, types.uint64, y, types.uint64, types.uint64), generate
 
 
 @intrinsic

@@ -461,6 +461,12 @@ def test_damaged_corpora(tmp_path):
         file.write(b"x")
     with pytest.raises(FormatError, match="truncated or damaged: 73 bytes where 72 are announced"):
         Corpus(tmp_path / "c")
+    build_corpus([["a", "b"]] * 9, tmp_path / "v")
+    assert list(Corpus(tmp_path / "v").words()) == Corpus(tmp_path / "v").vocabulary.words == ["a", "b"]
+    for words in ("a\n", "a\nb\nc\n"):
+        (tmp_path / "v" / "vocabulary.txt").write_text(words)
+        with pytest.raises(FormatError, match="words, 2 counts"):
+            list(Corpus(tmp_path / "v").words())
     config = json.loads((tmp_path / "c" / "config.json").read_text())
     (tmp_path / "c" / "config.json").write_text(json.dumps({**config, "version": 9}))
     with pytest.raises(FormatError, match="upgrade polysema"):

@@ -10,6 +10,7 @@ import pytest
 
 import polysema as ps
 from polysema.errors import CorpusError, InputError
+from polysema.kernels.rounds import LONGEST
 from polysema.training import cpu
 from polysema.training.cpu import CpuEngine
 from polysema.training.models import train
@@ -164,6 +165,32 @@ def test_going_on_needs_a_trained_lexicon_of_the_same_model(planted_corpus):
 def test_very_many_short_epochs(small_corpus):
     lexicon = train(small_corpus, min_count=1, epochs=1100, dim=2, senses=1, held_out=0.0, rate=1e-4)
     assert lexicon.metadata["curve"][-1]["epoch"] == 1100
+
+
+@pytest.mark.parametrize("form", ["window", "cbow", "skip-gram"])
+def test_a_list_that_repeats_itself_does_not_run_away(form):
+    """A sentence that names two words some hundred times: all their steps go the same way, in one round."""
+    rng = np.random.default_rng(1)
+    names = [f"w{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
+    plain = [[names[i] for i in 10 * rng.integers(10) + rng.integers(0, 10, 12)] for _ in range(3000)]
+    listed = [word for i in rng.integers(0, 100, 400) for word in ("mazraeh", "ye", names[i])]
+    model = "ms-word2dm" if form == "window" else "word2vec"
+    lexicon = train([*plain, listed], model, form=form, min_count=1, subsample=0, epochs=4, held_out=0.0)
+    contexts = np.linalg.norm(lexicon.arrays["contexts"], axis=1)
+    targets = lexicon.arrays["norms"] if model == "ms-word2dm" else np.linalg.norm(lexicon.factors, axis=1)
+    assert contexts.max() <= 1.0001 * LONGEST
+    assert targets.max() <= 1.0001 * LONGEST * np.sqrt(lexicon.m)
+    same = np.mean([lexicon.similarity(a, b) for a in names[:10] for b in names[:10] if a != b])
+    other = np.mean([lexicon.similarity(a, b) for a in names[:10] for b in names[10:20]])
+    assert same > other + 0.4
+
+
+def test_a_start_is_drawn_in_pieces_as_in_one():
+    options = Options(model="word2vec", dim=3).settled(10**6, 10**5)
+    state = new_state(options, 10_000)
+    drawn = np.random.default_rng([options.seed, 0]).uniform(-0.5 / 3, 0.5 / 3, (2, 10_000, 1, 3))
+    np.testing.assert_array_equal(state.target[..., :3], drawn[0].astype(np.float32))
+    np.testing.assert_array_equal(state.context[..., :3], drawn[1].astype(np.float32))
 
 
 def test_callbacks(planted_corpus):
