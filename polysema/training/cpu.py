@@ -26,7 +26,7 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     """How many targets make a round; None for Adam, whose rounds are batches of sentences.
 
     The busiest word should not meet more than a thousand times in a round what was true before it, and a round should
-    not outgrow the caches. Word2DM's steps multiply, and CBOW's are large, so their rounds are shorter.
+    not outgrow the caches. Word2DM's steps multiply, so its rounds are shorter.
     """
     if options.optimiser == "adam":
         return None
@@ -35,7 +35,7 @@ def auto_round(options: Options, text: TrainingText) -> int | None:
     busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
     if options.model == "word2dm":
         return int(max(4, min(128, 20 / busiest, size / 8)))
-    return int(max(16, min(128 if options.form == "cbow" else 1024, 1000 / busiest, size / 4)))
+    return int(max(16, min(1024, 1000 / busiest, size / 4)))
 
 
 def _sparse(shape: tuple[int, int], kind: np.dtype[Any]) -> NDArray[Any]:
