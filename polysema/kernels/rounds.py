@@ -28,7 +28,7 @@ LONGEST = 12.0
 one word a hundred times, all its steps go the same way in one round, and without a bound the word's row runs away and
 takes with it whom it is noise for. On other text rows stay below 10; σ is saturated at scores of 12 anyhow."""
 
-_AHEAD = np.uint64(8)  # moves whose rows are fetched before their turn
+_AHEAD = np.uint64(16)  # moves whose rows and sources are fetched before their turn
 _SOURCE = np.uint64(0xFFFFFFFF)
 _ROW = np.uint64(32)
 
@@ -277,7 +277,10 @@ def _move(
     for share in range(first, last):
         moves, source, end = lists[share], sources[share], ends[share, o]
         for at in range(np.uint64(o) * room, end):
-            _coming(at, end, moves, values, n)
+            if at + _AHEAD < end:
+                coming = moves[at + _AHEAD]
+                _fetch(values, (coming >> _ROW) * n, n)
+                _fetch(source, (coming & _SOURCE) * n, n)
             row = moves[at] >> _ROW
             to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
             _bound(add(source, (moves[at] & _SOURCE) * n, moved, to, n), moved, to, n, lazy)
@@ -293,7 +296,11 @@ def _move_by_steps(thread: Any, o: Any, first: Any, last: Any, buffers: Any, val
         moves, used, steps = buffers.step_moves[share], buffers.used[share], buffers.steps[share]
         end = buffers.step_ends[share, o]
         for at in range(np.uint64(o) * buffers.room[2], end):
-            _coming(at, end, moves, values, n)
+            if at + _AHEAD < end:
+                coming = moves[at + _AHEAD]
+                _fetch(values, (coming >> _ROW) * n, n)
+                prefetch(steps, coming & _SOURCE)
+                _fetch(used, ((coming & _SOURCE) >> bits) * n, n)
             row, step = moves[at] >> _ROW, moves[at] & _SOURCE
             to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
             _bound(axpy(steps[step], used, (step >> bits) * n, moved, to, n), moved, to, n, lazy)
@@ -307,9 +314,7 @@ def _bound(square: Any, values: Any, at: Any, n: Any, lazy: Any) -> None:
 
 
 @kernel(forceinline=True)
-def _coming(at: Any, end: Any, moves: Any, values: Any, n: Any) -> None:
-    """Ask for the row of a move that comes soon."""
-    if at + _AHEAD < end:
-        row = (moves[at + _AHEAD] >> _ROW) * n
-        prefetch(values, row)
-        prefetch(values, row + n - np.uint64(1))
+def _fetch(values: Any, at: Any, n: Any) -> None:
+    """Ask for n numbers that are needed soon: where another thread wrote them last, they are long in coming."""
+    prefetch(values, at)
+    prefetch(values, at + n - np.uint64(1))
