@@ -9,7 +9,7 @@ so that ∂J/∂b = (1 − σ(bᵀc)) c − Σₖ σ(bᵀvₖ) vₖ,  ∂J/∂c 
 c is the sum of the window's context vectors and each of them gets ∂J/∂c; in the pair form there is a sample for every
 word of the window.
 
-Both sides move at the end of the round.
+Both sides move at the end of the round (:func:`polysema.kernels.rounds.settle`), no row beyond ``LONGEST``.
 """
 
 from __future__ import annotations

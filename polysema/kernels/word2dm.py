@@ -6,7 +6,7 @@ With g = 1 − σ(y) for the context and g = −σ(z) for noise,  ∂J/∂B_t = 
 A_t is kept, so that tr(A_t A_c) = ⟨B_c, A_t B_c⟩ costs one product, which is also the context's gradient.
 
 A factor B (n, m) is kept as m rows of n numbers, as are the senses of multi-sense Word2DM. Both sides
-move at the end of the round.
+move at the end of the round, no factor beyond ``LONGEST`` (:func:`polysema.kernels.rounds.settle`).
 """
 
 from __future__ import annotations
