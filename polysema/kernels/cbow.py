@@ -4,7 +4,8 @@
 
 With g = 1 − σ(u_tᵀh) for the target and g = −σ(u_kᵀh) for noise, ∂J/∂u = g h and, with e = Σ g u the gradient of h,
 each of the c vectors of the window gets e / c. Both sides move at the end of the round, no row beyond ``LONGEST``
-(:func:`polysema.kernels.rounds.settle`). The vectors of the window, ``model.target``, are the result; those of predicted words are ``model.context``.
+(:func:`polysema.kernels.rounds.settle`). The vectors of the window, ``model.target``, are the result; those of
+predicted words are ``model.context``.
 """
 
 from __future__ import annotations
