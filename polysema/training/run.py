@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import PolysemaError
+from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.training.checkpoint import save_state
 from polysema.training.held_out import HeldOut
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
+_RUN_AWAY = 0.5  # of all rows at the bound: some may, in text that repeats itself
 _BLOCK = 0.3  # seconds between two looks at the clock, the loss and Ctrl-C
 _DIVERGED = 6.0  # nats a positive sample; a model that knows nothing has log 2 = 0.69
 
@@ -153,8 +155,9 @@ class Run:
         state = self.state
         state.epoch, state.round = state.epoch + 1, 0
         self.engine.pull()
-        if not (np.isfinite(_square(state.target)) and np.isfinite(_square(state.context))):
-            self._diverged()
+        for side in (state.target, state.context):
+            if not np.isfinite(_square(side)) or (self.options.optimiser == "sgd" and _run_away(side) > _RUN_AWAY):
+                self._diverged()
         state.curve.append(
             {
                 "epoch": state.epoch,
@@ -206,6 +209,11 @@ class Run:
         if self._checkpoint is not None:
             self.engine.pull()
             save_state(self._checkpoint[0], self.state, self._checkpoint[1])
+
+
+def _run_away(side: NDArray[np.float32]) -> float:
+    """The share of rows that are as long as rows can get."""
+    return float(np.mean(np.einsum("vmn,vmn->vm", side, side) > 0.99 * LONGEST**2))
 
 
 def _square(array: NDArray[np.float32]) -> float:
