@@ -155,8 +155,9 @@ class Run:
         state = self.state
         state.epoch, state.round = state.epoch + 1, 0
         self.engine.pull()
+        bounded = self.options.optimiser == "sgd" and state.epoch == self.epochs  # before, rows may still come back
         for side in (state.target, state.context):
-            if not np.isfinite(_square(side)) or (self.options.optimiser == "sgd" and _run_away(side) > _RUN_AWAY):
+            if not np.isfinite(_square(side)) or (bounded and _run_away(side) > _RUN_AWAY):
                 self._diverged()
         state.curve.append(
             {
@@ -183,7 +184,7 @@ class Run:
     def _diverged(self) -> None:
         options = self.options
         raise DivergenceError(
-            f"training diverged in epoch {self.state.epoch + 1} after {self.state.words:,} words: "
+            f"training diverged in epoch {min(self.state.epoch + 1, self.epochs)} after {self.state.words:,} words: "
             f"lower the rate (now {options.rate}) or the round (now {options.round or 'automatic'})"
         )
 
