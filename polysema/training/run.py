@@ -157,7 +157,8 @@ class Run:
         self.engine.pull()
         bounded = self.options.optimiser == "sgd" and state.epoch == self.epochs  # before, rows may still come back
         for side in (state.target, state.context):
-            if not np.isfinite(_square(side)) or (bounded and _run_away(side) > _RUN_AWAY):
+            rows = side.reshape(len(side), -1) if self.options.model == "word2dm" else side.reshape(-1, side.shape[2])
+            if not np.isfinite(_square(side)) or (bounded and _run_away(rows) > _RUN_AWAY):
                 self._diverged()
         state.curve.append(
             {
@@ -212,9 +213,9 @@ class Run:
             save_state(self._checkpoint[0], self.state, self._checkpoint[1])
 
 
-def _run_away(side: NDArray[np.float32]) -> float:
+def _run_away(rows: NDArray[np.float32]) -> float:
     """The share of rows that are as long as rows can get."""
-    return float(np.mean(np.einsum("vmn,vmn->vm", side, side) > 0.99 * LONGEST**2))
+    return float(np.mean(np.einsum("vn,vn->v", rows, rows) > 0.99 * LONGEST**2))
 
 
 def _square(array: NDArray[np.float32]) -> float:

@@ -138,6 +138,8 @@ def test_a_killed_run_goes_on_to_the_same_bits(planted_corpus, tmp_path):
 def test_a_diverging_run_stops_with_advice(planted_corpus):
     with pytest.raises(DivergenceError, match=r"lower the rate \(now 9"):
         train(planted_corpus, min_count=1, epochs=2, rate=9.0, subsample=0, round=4_000)
+    with pytest.raises(DivergenceError, match=r"lower the rate \(now 9"):
+        train(planted_corpus, "word2dm", optimiser="sgd", init="unit", min_count=1, epochs=1, rate=9.0, subsample=0)
 
 
 def test_training_goes_on_from_a_lexicon_with_new_words(planted, planted_corpus, tmp_path):
