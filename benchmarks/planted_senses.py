@@ -22,7 +22,7 @@ from measure import machine, table
 
 import polysema
 from polysema import Corpus, Lexicon, disambiguation
-from polysema.disambiguation import Disambiguation, disambiguate_all
+from polysema.lexicon.disambiguation import Disambiguation, disambiguate_all
 
 Occurrence = tuple[str, bool, str]  # the planted word, whether it stands for itself, the sentence
 

@@ -38,8 +38,8 @@ from polysema.corpus.corpus import Corpus
 from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.contextual import contextual, senses_to_tell, told_apart
 from polysema.evaluation.wordnet import table as wordnet
-from polysema.lexicon import Lexicon
-from polysema.storage import load
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
 
 HOMOGRAPHS = {
     "bank": ("money loan loans account deposit deposits credit savings", "river lake shore canal creek stream"),

@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
-    from polysema.disambiguation import disambiguate as disambiguate
-    from polysema.disambiguation import disambiguate_all as disambiguate_all
     from polysema.drawing.entropy_tree import entropy_tree as entropy_tree
     from polysema.drawing.heat_map import heat_map as heat_map
     from polysema.drawing.senses_plane import senses_plane as senses_plane
     from polysema.encoders.bert2dm import bert2dm as bert2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
-    from polysema.ensemble import Ensemble as Ensemble
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
     from polysema.evaluation.evaluate import Evaluation as Evaluation
     from polysema.evaluation.evaluate import evaluate as evaluate
     from polysema.evaluation.statistics import paired_test as paired_test
-    from polysema.lexicon import Lexicon as Lexicon
+    from polysema.lexicon.disambiguation import disambiguate as disambiguate
+    from polysema.lexicon.disambiguation import disambiguate_all as disambiguate_all
+    from polysema.lexicon.ensemble import Ensemble as Ensemble
+    from polysema.lexicon.formats import load as load
+    from polysema.lexicon.lexicon import Lexicon as Lexicon
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
     from polysema.measures import fidelity as fidelity
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from polysema.measures import trace_distance as trace_distance
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.parsing.sentences import parse_sentences as parse_sentences
-    from polysema.storage import load as load
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -83,14 +83,14 @@ _WHERE = {
     "k_ba": "polysema.measures",
     "k_e": "polysema.measures",
     # a vocabulary with its density matrices
-    "Lexicon": "polysema.lexicon",
+    "Lexicon": "polysema.lexicon.lexicon",
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",
     "Encoder": "polysema.encoders.huggingface",
     "Contextual": "polysema.encoders.contextual",
-    "Ensemble": "polysema.ensemble",
-    "load": "polysema.storage",
+    "Ensemble": "polysema.lexicon.ensemble",
+    "load": "polysema.lexicon.formats",
     # composition
     "METHODS": "polysema.composition.methods",
     "VECTOR_METHODS": "polysema.composition.methods",
@@ -109,8 +109,8 @@ _WHERE = {
     "parse_sentence": "polysema.parsing.sentences",
     "parse_sentences": "polysema.parsing.sentences",
     # senses in context
-    "disambiguate": "polysema.disambiguation",
-    "disambiguate_all": "polysema.disambiguation",
+    "disambiguate": "polysema.lexicon.disambiguation",
+    "disambiguate_all": "polysema.lexicon.disambiguation",
     # pictures
     "entropy_tree": "polysema.drawing.entropy_tree",
     "heat_map": "polysema.drawing.heat_map",

@@ -13,10 +13,10 @@ from polysema.measures import effective_senses, entropy, purity
 if TYPE_CHECKING:
     from polysema.composition.compose import Composition
     from polysema.density import DensityMatrix
-    from polysema.disambiguation import Disambiguation
     from polysema.evaluation.evaluate import Evaluation
     from polysema.evaluation.report.tables import Report
-    from polysema.lexicon import Lexicon
+    from polysema.lexicon.disambiguation import Disambiguation
+    from polysema.lexicon.lexicon import Lexicon
 
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
 _PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colours of the pictures

@@ -10,7 +10,7 @@ import click
 from polysema.cli.lexicons import lexicon_option
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
-from polysema.storage import load
+from polysema.lexicon.formats import load
 
 output_option = click.option(
     "-o",

@@ -170,7 +170,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """
     from polysema.evaluation.comparison import differences
     from polysema.evaluation.entries import evaluate_models
-    from polysema.storage import load
+    from polysema.lexicon.formats import load
 
     own = ("data", "sets", "pairs", "phrases", "offline")
     sets, missing = _sets(**{key: options[key] for key in own})
@@ -320,7 +320,7 @@ def _sets(
 
 def _named(argument: str) -> tuple[str, Any]:
     """A lexicon and its name, from NAME=PATH or PATH."""
-    from polysema.storage import load
+    from polysema.lexicon.formats import load
 
     name, sign, path = argument.partition("=")
     if not sign or Path(argument).exists():

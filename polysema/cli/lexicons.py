@@ -15,10 +15,10 @@ from polysema.cli.output import NATURAL, heading, json_option, number, print_jso
 from polysema.composition.compose import Composition
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
-from polysema.ensemble import Ensemble
 from polysema.errors import InputError, PolysemaError, UnknownChoiceError
-from polysema.lexicon import COMMON, Lexicon, Neighbour
-from polysema.storage import load, write
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.formats import load, write
+from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

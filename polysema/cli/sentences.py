@@ -10,10 +10,10 @@ import numpy as np
 from polysema.cli.lexicons import lexicon_option, pairs, top_option
 from polysema.cli.output import heading, json_option, number, print_json, print_table
 from polysema.composition.compose import Composition
-from polysema.disambiguation import Disambiguation, disambiguate, disambiguate_all
 from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.lexicon import Lexicon
-from polysema.storage import load
+from polysema.lexicon.disambiguation import Disambiguation, disambiguate, disambiguate_all
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
 
 WITHOUT_A_TREE = "by its words alone: pip install 'polysema[parse]' or brackets, and composition tells as well"
 

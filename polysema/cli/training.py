@@ -19,7 +19,7 @@ from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress as ContextProgress
 from polysema.encoders.moments import REDUCTIONS
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.storage import load
+from polysema.lexicon.formats import load
 from polysema.training.models import DEVICES, MODELS, train
 from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, PRESETS, SELECTIONS, Options
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.atomic import atomic_file
 from polysema.errors import FormatError, InputError
+from polysema.files.atomic import atomic_file
 
 
 @dataclass

@@ -26,7 +26,7 @@ from polysema.contexts.sample import Ids, Sample
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError
 from polysema.kernels.contexts import context_sums
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]

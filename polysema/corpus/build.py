@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.atomic import atomic_folder
 from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
-from polysema.storage.config import check_overwrite
+from polysema.files.atomic import atomic_folder
+from polysema.files.config import check_overwrite
 
 Array = NDArray[Any]
 MAX_WORKERS = 64

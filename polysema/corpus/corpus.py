@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError
-from polysema.storage.config import read_config
+from polysema.files.config import read_config
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-corpus"

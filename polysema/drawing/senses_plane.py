@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.drawing.style import MARKERS, SERIES, TEXT, new_figure
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

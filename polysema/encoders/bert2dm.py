@@ -42,7 +42,7 @@ from polysema.encoders.spill import Spill
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 

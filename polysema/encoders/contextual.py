@@ -27,7 +27,7 @@ from polysema.encoders.sentences import TENSES, as_sentence, find_word
 from polysema.errors import InputError
 
 if TYPE_CHECKING:
-    from polysema.lexicon import Lexicon
+    from polysema.lexicon.lexicon import Lexicon
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.density import DensityMatrix
-from polysema.ensemble import Ensemble
 from polysema.errors import InputError
 from polysema.evaluation.statistics import partial, pearson, ranks
 from polysema.evaluation.wordnet import sense_counts
-from polysema.lexicon import Lexicon
-from polysema.neighbours import blocks
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.neighbours import blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from polysema.evaluation.evaluate import DataSet, Evaluation, as_model, evaluate
 from polysema.evaluation.models import EnsembleModel, Model
 from polysema.evaluation.published import DISAMBIGUATION, plain, row_of
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 
 @dataclass(frozen=True)

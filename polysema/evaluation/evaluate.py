@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from polysema.ensemble import Ensemble
 from polysema.errors import DataError
 from polysema.evaluation.datasets import PhrasePairs, WordPairs, load_sets
 from polysema.evaluation.disambiguation import Disambiguation, disambiguation
@@ -17,7 +16,8 @@ from polysema.evaluation.models import EnsembleModel, LexiconModel, Model
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.statistics import bootstrap, interval
 from polysema.evaluation.word_similarity import WordSimilarity, word_similarity
-from polysema.lexicon import Lexicon
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.lexicon import Lexicon
 
 DataSet = WordPairs | PhrasePairs
 

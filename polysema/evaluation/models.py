@@ -17,7 +17,7 @@ from polysema.composition.trees import Leaf, from_pattern, head
 from polysema.density import DensityMatrix, unit_trace
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.unknown_words import Resolver, resolver
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vectors import Vector, cosine
 
 Array = NDArray[np.float64]

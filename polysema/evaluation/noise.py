@@ -14,7 +14,7 @@ from polysema.errors import InputError
 from polysema.evaluation.datasets import PhrasePairs, WordPairs
 from polysema.evaluation.models import LexiconModel
 from polysema.evaluation.statistics import spearman
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 _TWO_SIDED = 1.96  # standard deviations that hold 95 % of a normal distribution
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from polysema.atomic import atomic_file
 from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
@@ -30,8 +29,9 @@ from polysema.evaluation.report.build import Settings, build_report
 from polysema.evaluation.report.write import write_report
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
-from polysema.lexicon import Lexicon
-from polysema.storage import load
+from polysema.files.atomic import atomic_file
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from polysema.atomic import atomic_file
 from polysema.corpus.corpus import Corpus
 from polysema.errors import FormatError, InputError
+from polysema.files.atomic import atomic_file
 from polysema.training.options import Options
 from polysema.training.state import State
 from polysema.vocabulary import Vocabulary

@@ -6,8 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon
-from polysema.storage import load
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from polysema.training.models import Job

@@ -9,7 +9,7 @@ from typing import Any
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import MissingExtraError, UnknownChoiceError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.training.models import Job
 from polysema.training.options import Options
 from polysema.training.text import trained_vocabulary

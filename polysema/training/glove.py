@@ -19,7 +19,7 @@ from polysema.errors import UnknownChoiceError
 from polysema.kernels.glove import count_pairs, train_counts
 from polysema.kernels.sampling import gather, stream_key
 from polysema.kernels.simd import padded
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.training.models import Job
 from polysema.training.options import Options
 from polysema.training.run import DivergenceError, Progress

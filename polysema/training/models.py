@@ -12,7 +12,7 @@ from typing import Any
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 DEVICES = ("cpu", "cuda")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.training.checkpoint import load_state, run_identity
 from polysema.training.cpu import CpuEngine
 from polysema.training.models import Job

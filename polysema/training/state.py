@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.kernels.simd import padded
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.training.options import Options
 from polysema.vocabulary import Vocabulary
 

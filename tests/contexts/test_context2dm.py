@@ -10,7 +10,7 @@ from polysema.contexts.context2dm import clusters, context2dm, senses_of
 from polysema.contexts.sample import Sample
 from polysema.corpus.build import build_corpus
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 
 @pytest.fixture(scope="module")

@@ -221,7 +221,7 @@ def test_wrong_options(corpus, encoder):
 
 
 def test_saved_and_loaded(tmp_path, corpus, encoder):
-    from polysema.storage import load
+    from polysema.lexicon.formats import load
 
     lexicon = bert2dm(corpus, encoder, dim=5)
     lexicon.save(tmp_path / "model")

@@ -25,8 +25,8 @@ from polysema.encoders.sentences import TENSES, as_sentence, find_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.models import LexiconModel
-from polysema.lexicon import Lexicon
-from polysema.storage import load
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
 from tests.encoders.tiny import make_corpus, make_encoder
 
 
@@ -226,7 +226,7 @@ def test_what_senses_share_does_not_count():
 
 
 def test_disambiguate_by_the_encoder(lexicon):
-    from polysema.disambiguation import disambiguate
+    from polysema.lexicon.disambiguation import disambiguate
 
     result = disambiguate("bank", "The bank lends money.", lexicon, method="contextual")
     assert sum(sense.probability for sense in result.senses) == pytest.approx(1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from polysema.atomic import atomic_file
 from polysema.errors import InputError
 from polysema.evaluation.report.html import to_html
 from polysema.evaluation.report.latex import to_latex
 from polysema.evaluation.report.markdown import to_markdown
 from polysema.evaluation.report.spreadsheets import to_csv
 from polysema.evaluation.report.tables import Report
+from polysema.files.atomic import atomic_file
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysema.ensemble import Ensemble
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
+from polysema.lexicon.lexicon import Lexicon
 from polysema.models import default_path
-from polysema.storage import ensemble, folder, npz, text, word2vec
 
 __all__ = ["FORMATS", "Format", "load", "write"]
 

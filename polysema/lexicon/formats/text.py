@@ -14,10 +14,10 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.atomic import atomic_file
 from polysema.errors import FormatError, InputError
-from polysema.lexicon import Lexicon
-from polysema.storage.flat import from_rows, to_rows
+from polysema.files.atomic import atomic_file
+from polysema.lexicon.formats.flat import from_rows, to_rows
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 _LINES = 4096

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import polysema
 from polysema import Lexicon, Vocabulary
 from polysema.errors import FormatError, InputError, MatrixError, PolysemaError, UnknownChoiceError
-from polysema.storage import FOREIGN, FORMATS, load, write
+from polysema.lexicon.formats import FOREIGN, FORMATS, load, write
 
 FILES = {
     "folder": "model",

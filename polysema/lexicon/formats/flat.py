@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, MissingExtraError
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 TEXT_TOLERANCE = 1e-4

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from polysema.atomic import atomic_folder
-from polysema.ensemble import Ensemble
 from polysema.errors import FormatError, InputError
-from polysema.storage import folder
-from polysema.storage.config import read_config
+from polysema.files.atomic import atomic_folder
+from polysema.files.config import read_config
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.formats import folder
 
 FORMAT = "polysema-ensemble"
 VERSION = 1

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from polysema.atomic import atomic_file
 from polysema.errors import FormatError, InputError
-from polysema.lexicon import Lexicon
-from polysema.storage.flat import from_rows, to_rows
-from polysema.storage.text import check_word, opened, read_lines, write_lines
+from polysema.files.atomic import atomic_file
+from polysema.lexicon.formats.flat import from_rows, to_rows
+from polysema.lexicon.formats.text import check_word, opened, read_lines, write_lines
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 

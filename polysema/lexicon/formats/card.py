@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polysema.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
 
 
 def card(lexicon: Lexicon, name: str) -> str:

@@ -18,7 +18,7 @@ from polysema.composition.phrases import Phrase, Read, read_phrases
 from polysema.composition.trees import Leaf, Tree, is_bracketed
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import InputError, MatrixError, PolysemaError
-from polysema.neighbours import NeighbourIndex, blocks, cosines
+from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
@@ -131,7 +131,7 @@ class Lexicon:
     @classmethod
     def from_gensim(cls, vectors: Any, kind: str = "auto") -> Lexicon:
         """A lexicon from gensim ``KeyedVectors``: vectors, or flattened matrices as :meth:`to_gensim` makes them."""
-        from polysema.storage.flat import from_rows
+        from polysema.lexicon.formats.flat import from_rows
 
         counts = None
         if "count" in getattr(vectors, "expandos", {}):
@@ -406,7 +406,7 @@ class Lexicon:
             dtype: ``float32`` or ``float16``, for a folder.
             overwrite: whether what is there already may be replaced.
         """
-        from polysema.storage import write
+        from polysema.lexicon.formats import write
 
         write(self, Path(path), dtype=dtype, overwrite=overwrite)
 
@@ -415,7 +415,7 @@ class Lexicon:
 
         The cosine of two flattened matrices is their trace similarity, so every gensim tool works on them.
         """
-        from polysema.storage.flat import to_gensim
+        from polysema.lexicon.formats.flat import to_gensim
 
         return to_gensim(self)
 

@@ -24,8 +24,8 @@ from polysema.composition.methods import Method
 from polysema.composition.phrases import Phrase, Read, is_sentence
 from polysema.composition.trees import LeftOut, Tree
 from polysema.errors import InputError, PolysemaError
-from polysema.lexicon import COMMON, Lexicon, Neighbour, Query, Sense, _cosines_to
-from polysema.neighbours import blocks
+from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour, Query, Sense, _cosines_to
+from polysema.lexicon.neighbours import blocks
 from polysema.vocabulary import Vocabulary
 
 _QUERIES = 64  # queries whose similarity to every word is held at a time

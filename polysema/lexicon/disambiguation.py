@@ -29,7 +29,7 @@ from polysema.composition.phrases import Phrase, as_tree, is_sentence
 from polysema.composition.trees import Leaf, Tree, leaves
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.lexicon import COMMON, Lexicon, Neighbour
+from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
 from polysema.measures import entropy
 
 Array = NDArray[np.float64]
@@ -131,7 +131,7 @@ def disambiguate_all(
 ) -> list[Disambiguation | PolysemaError]:
     """Many words in their contexts, sentences parsed in batches; where one fails, its error stands in its place."""
     if lexicon is None:
-        from polysema.storage import load
+        from polysema.lexicon.formats import load
 
         lexicon = load()
     if lexicon.kind != "matrices":

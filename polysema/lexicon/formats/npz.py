@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from polysema.atomic import atomic_file
 from polysema.errors import FormatError, InputError, MatrixError
-from polysema.lexicon import Lexicon
+from polysema.files.atomic import atomic_file
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.atomic import atomic_folder
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.lexicon import Lexicon
-from polysema.storage.card import card
-from polysema.storage.config import check_overwrite, read_config
+from polysema.files.atomic import atomic_folder
+from polysema.files.config import check_overwrite, read_config
+from polysema.lexicon.formats.card import card
+from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"

@@ -1,0 +1,1 @@
+"""What every room writes to disk with: whole files and folders, their configuration."""
