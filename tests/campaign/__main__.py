@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.campaign.campaign import KINDS, Find, replay, saved, tries
-from tests.campaign.cases import CASES, run_case
+from tests.campaign.cases import CASES, Skipped, run_case
 from tests.campaign.world import Sandbox
 
 
@@ -21,7 +21,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=2.0, help="for all kinds together")
     parser.add_argument("--tries", type=int, help="of each kind, instead of minutes")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this kind, again for more")
-    parser.add_argument("--case", action="append", metavar="NAME", help="only this case, again for more; all: every case")
+    parser.add_argument(
+        "--case", action="append", metavar="NAME", help="only this case, again for more; all: every case"
+    )
     parser.add_argument("--replay", metavar="JSON", help="make a find again")
     parser.add_argument("--table", action="store_true", help="print tries and faults of each kind")
     parser.add_argument("--no-encoder", action="store_true", help="leave out what needs torch")
@@ -45,15 +47,14 @@ def _run(sandbox: Sandbox, options: argparse.Namespace) -> int:
     if options.case or not options.kind:
         names = list(CASES) if not options.case or "all" in options.case else options.case
         for name in names:
-            faults = run_case(sandbox, name)
-            failed += bool(faults)
-            print(f"{'FAILS ' if faults else 'passes'}  {name:<6} {CASES[name].what}" + "".join(f"\n          {f}" for f in faults[:3]), flush=True)
+            try:
+                failed += _say(f"{name:<6} {CASES[name].what}", run_case(sandbox, name))
+            except Skipped as reason:
+                print(f"skipped {name:<6} {reason}", flush=True)
         if options.case:
             return bool(failed)
         for find in saved():
-            faults = replay(sandbox, find)
-            failed += bool(faults)
-            print(f"{'FAILS ' if faults else 'passes'}  {json.dumps(find)}" + "".join(f"\n          {f}" for f in faults[:3]), flush=True)
+            failed += _say(json.dumps(find), replay(sandbox, find))
     kinds = options.kind or list(KINDS)
     done: Counter[str] = Counter()
     bad: Counter[str] = Counter()
@@ -72,10 +73,17 @@ def _run(sandbox: Sandbox, options: argparse.Namespace) -> int:
             if (options.tries and number + 1 >= options.tries) or (not options.tries and time.monotonic() > end):
                 break
     if options.table:
-        print(f"\nseed {options.seed}, {(time.monotonic() - started) / 60:.1f} minutes\n\n| kind | tries | with a fault |\n|---|---|---|")
+        print(
+            f"\nseed {options.seed}, {(time.monotonic() - started) / 60:.1f} minutes\n\n| kind | tries | with a fault |\n|---|---|---|"
+        )
         for kind in kinds:
             print(f"| {kind} | {done[kind]} | {bad[kind]} |")
     return bool(failed or sum(bad.values()))
+
+
+def _say(what: str, faults: list[str]) -> bool:
+    print(f"{'FAILS ' if faults else 'passes'}  {what}" + "".join(f"\n          {f}" for f in faults[:3]), flush=True)
+    return bool(faults)
 
 
 if __name__ == "__main__":

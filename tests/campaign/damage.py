@@ -30,7 +30,19 @@ _CORPUS = [["corpus", "info", "{}"], ["corpus", "head", "{}"], ["train", "{}", *
            ["train", "{}", "-o", "new", "--model", "context2dm", "--vectors", "vectors", "--senses", "2", "--min-count", "1"]]  # fmt: skip
 _TEXT = [["corpus", "build", "{}", "-o", "new"], ["train", "{}", *_TRAIN]]
 _START = [["train", "text.txt", *_TRAIN, "--start", "{}"]]
-RESUME = ["train", "corpus", *_TRAIN[:4], "--senses", "2", "--epochs", "4", "--min-count", "1", "--checkpoint-minutes", "0"]
+RESUME = [
+    "train",
+    "corpus",
+    *_TRAIN[:4],
+    "--senses",
+    "2",
+    "--epochs",
+    "4",
+    "--min-count",
+    "1",
+    "--checkpoint-minutes",
+    "0",
+]
 
 READERS: dict[str, list[list[str]]] = {
     **{f"lexicon/{name}": _LEXICON + _START for name in ("config.json", "vocabulary.txt", "lexicon.safetensors")},
@@ -39,13 +51,10 @@ READERS: dict[str, list[list[str]]] = {
         f"ensemble/{name}": _LEXICON
         for name in ("config.json", "members/1/config.json", "members/2/vocabulary.txt", "members/1/lexicon.safetensors")
     },
-    **{
-        name: _LEXICON
-        for name in ("lexicon.npz", "lexicon.txt", "lexicon.txt.gz", "lexicon.bin", "vectors.npz", "vectors.txt", "vectors.vec", "vectors.bin")
-    },
+    **dict.fromkeys(("lexicon.npz", "lexicon.txt", "lexicon.txt.gz", "lexicon.bin", "vectors.npz", "vectors.txt", "vectors.vec", "vectors.bin"), _LEXICON),
     **{f"corpus/{name}": _CORPUS for name in ("config.json", "vocabulary.txt", "counts.i64", "tokens.i32", "sentences.i64")},
-    **{name: _TEXT for name in ("text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu")},
-    "new.training/state.safetensors": [RESUME],
+    **dict.fromkeys(("text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu"), _TEXT),
+    "new.training/*.safetensors": [RESUME],
     "config.toml": [["train", "text.txt", "-o", "new", "--config", "{}"]],
     "words.txt": [["corpus", "build", "text.txt", "-o", "new", "--keep", "{}"], ["train", "text.txt", *_TRAIN, "--keep", "{}"],
                   ["corpus", "info", "corpus", "--words", "{}"]],
@@ -90,7 +99,9 @@ def _numbers(data: bytes, rng: np.random.Generator) -> bytes:
     """Some of the numbers of a text replaced by others."""
     fields = data.split(b" ")
     for _ in range(3):
-        fields[rng.integers(len(fields))] = [b"nan", b"inf", b"-1e400", b"1e38", b"", b"0x1p3", b"1,5", b"9" * 400][rng.integers(8)]
+        fields[rng.integers(len(fields))] = [b"nan", b"inf", b"-1e400", b"1e38", b"", b"0x1p3", b"1,5", b"9" * 400][
+            rng.integers(8)
+        ]
     return b" ".join(fields)
 
 
@@ -116,7 +127,27 @@ BYTES: dict[str, Damage] = {
 }
 """Damage to the bytes of any file."""
 
-HOSTILE: list[Any] = [None, -1, 0, 1, 2**31, 2**63, 2**70, 1e308, float("nan"), True, "", "x", "../../notes.txt", "/etc/passwd", [], {}, [[]], ["a"], "é" * 1000]
+HOSTILE: list[Any] = [
+    None,
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    2**70,
+    1e308,
+    float("nan"),
+    True,
+    "",
+    "x",
+    "../../notes.txt",
+    "/etc/passwd",
+    [],
+    {},
+    [[]],
+    ["a"],
+    "é" * 1000,
+]
 
 
 def _json(data: bytes, rng: np.random.Generator) -> bytes:
@@ -211,9 +242,40 @@ def _offsets(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _toml(data: bytes, rng: np.random.Generator) -> bytes:
-    names = ["dim", "senses", "epochs", "min_count", "rate", "seed", "held_out", "subsample", "model", "threads", "window", "select"]
-    values = ["2.5", "true", "'x'", "nan", "inf", "-1", "[]", "{a = 1}", "1979-05-27", "9223372036854775808", "'4'", "[1, 2]"]
-    return b"[train]\n" + f"{names[rng.integers(len(names))]} = {values[rng.integers(len(values))]}\nepochs2 = 1\n"[: -13 if rng.random() < 0.9 else None].encode()
+    names = [
+        "dim",
+        "senses",
+        "epochs",
+        "min_count",
+        "rate",
+        "seed",
+        "held_out",
+        "subsample",
+        "model",
+        "threads",
+        "window",
+        "select",
+    ]
+    values = [
+        "2.5",
+        "true",
+        "'x'",
+        "nan",
+        "inf",
+        "-1",
+        "[]",
+        "{a = 1}",
+        "1979-05-27",
+        "9223372036854775808",
+        "'4'",
+        "[1, 2]",
+    ]
+    return (
+        b"[train]\n"
+        + f"{names[rng.integers(len(names))]} = {values[rng.integers(len(values))]}\nepochs2 = 1\n"[
+            : -13 if rng.random() < 0.9 else None
+        ].encode()
+    )
 
 
 SPECIAL: dict[str, dict[str, Damage]] = {
@@ -238,31 +300,43 @@ def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
     if rng.random() < 0.06:
         how = PLACES[rng.integers(len(PLACES))]
     else:
-        how = special[rng.integers(len(special))] if special and rng.random() < 0.5 else list(BYTES)[rng.integers(len(BYTES))]
-    return {"file": name, "damage": how, "seed": int(rng.integers(2**31)), "command": int(rng.integers(len(READERS[name])))}
+        how = (
+            special[rng.integers(len(special))]
+            if special and rng.random() < 0.5
+            else list(BYTES)[rng.integers(len(BYTES))]
+        )
+    return {
+        "file": name,
+        "damage": how,
+        "seed": int(rng.integers(2**31)),
+        "command": int(rng.integers(len(READERS[name]))),
+    }
 
 
 def attempt(sandbox: Sandbox, file: str, damage: str, seed: int, command: int) -> list[str]:
     """Damage a file, run a command that reads it."""
-    if file.startswith("new.training/"):
-        _stopped(sandbox)
+    state = _stopped(sandbox) if file.startswith("new.training/") else None
     place = sandbox.fresh((file.split("/")[0], "lexicon", "text.txt", "corpus", "vectors", "pairs.tsv"))
-    if file.startswith("new.training/"):
-        sandbox.put(sandbox.top / "stopped", "new.training")
-    where = place / file
-    if not where.exists():
-        return []
-    do_damage(where, damage, np.random.default_rng(seed))
+    if state is not None:
+        sandbox.put(state, "new.training")
+    do_damage(next(place.glob(file)), damage, np.random.default_rng(seed))
     before = snapshot(place)
     argv = [part.replace("{}", file.split("/")[0]) for part in READERS[file][command]]
     outcome = sandbox.run(*argv)
     faults = behaviour(outcome)
     if not outcome.ended_for:
         outputs = ("new", "new.npz", "new.training")
-        faults += traces(sandbox, before, outputs, outcome.code == 0, False, kept=("new.training",) if "new.training" in file else ())
+        faults += traces(
+            sandbox, before, outputs, outcome.code == 0, False, kept=("new.training",) if "new.training" in file else ()
+        )
     if file.startswith("new.training/"):  # done with when the training is
         faults = [fault for fault in faults if not (outcome.code == 0 and fault.startswith("deleted: new.training"))]
-    if damage in REFUSED and outcome.code == 0 and argv[0] == "train" and snapshot(place / file.split("/")[0]) != snapshot(sandbox.world / file.split("/")[0]):
+    if (
+        damage in REFUSED
+        and outcome.code == 0
+        and argv[0] == "train"
+        and snapshot(place / file.split("/")[0]) != snapshot(sandbox.world / file.split("/")[0])
+    ):
         faults.append("trained on a damaged corpus without a word")
     return faults
 
@@ -278,16 +352,22 @@ def do_damage(path: Path, damage: str, rng: np.random.Generator) -> None:
         elif damage == "a pipe":
             os.mkfifo(path)
         return
-    table = {**BYTES, **{key: how for end, special in SPECIAL.items() if path.name.endswith(end) for key, how in special.items()}}
+    table = {
+        **BYTES,
+        **{key: how for end, special in SPECIAL.items() if path.name.endswith(end) for key, how in special.items()},
+    }
     path.write_bytes(table[damage](path.read_bytes(), rng))
 
 
-def _stopped(sandbox: Sandbox) -> None:
-    """The state of a training that was stopped, made once."""
+def _stopped(sandbox: Sandbox) -> Path:
+    """What a training leaves that was killed late, made once."""
     kept = sandbox.top / "stopped"
-    if kept.exists():
-        return
-    sandbox.fresh(("corpus",))
-    sandbox.run(*RESUME, moment={"at": "change", "n": 4, "signal": "KILL"})
-    if (sandbox.place / "new.training").exists():
+    if not kept.exists():
+        sandbox.fresh(("corpus",))
+        changes = sandbox.run(*RESUME, moment={"at": "count"}).notes["changes"]
+        while not list((sandbox.place / "new.training").rglob("*.safetensors")):
+            changes -= 1
+            sandbox.fresh(("corpus",))
+            sandbox.run(*RESUME, moment={"at": "change", "n": changes, "signal": "KILL"})
         shutil.copytree(sandbox.place / "new.training", kept)
+    return kept

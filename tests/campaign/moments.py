@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -52,7 +53,13 @@ class Watcher:
     def _write(self) -> None:
         sys.settrace(None)
         self.busy.now = True
-        found = {"changes": self.changes, "lines": self.lines, "outside": sorted(self.outside), "network": sorted(self.network)}
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        found = {
+            "changes": self.changes,
+            "lines": self.lines,
+            "outside": sorted(self.outside),
+            "network": sorted(self.network),
+        }
         Path(self.notes).write_text(json.dumps(found))
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:

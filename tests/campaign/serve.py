@@ -6,16 +6,28 @@ are lines of JSON on standard input and output; a request is a list of commands 
 
 from __future__ import annotations
 
+import atexit
+import gc
+import importlib
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import polysema.cli
+import polysema.encoders.bert2dm
+import polysema.encoders.huggingface
+import polysema.notebook
+from polysema import train
 from tests.campaign.moments import Watcher
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -26,6 +38,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     _warm(scratch)
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         children = []
         for number, request in enumerate(json.loads(line)):
@@ -33,27 +47,17 @@ def main() -> None:
             time.sleep(request.get("after", 0))
             pid = _exec(request) if request.get("exec") else os.fork()
             if pid == 0:
-                return _become(request)
+                _become(request)
             children.append(Child(pid, request))
-        while not all([child.poll() for child in children]):
+        while [child for child in children if not child.poll()]:
             time.sleep(0.003)
         answers.write(json.dumps([child.answer() for child in children]) + "\n")
         answers.flush()
-    return None
 
 
 def _warm(scratch: Path) -> None:
     """Load what commands load, and run a small training, so that each fork finds its kernels ready."""
-    import matplotlib.figure
-    import numpy as np
-
-    import polysema.cli
-    import polysema.encoders.bert2dm
-    import polysema.encoders.huggingface
-    import polysema.notebook  # noqa: F401
-    from polysema import train
-
-    del matplotlib, polysema
+    importlib.import_module("matplotlib.figure")
     words = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "lmn"]
     rng = np.random.default_rng(0)
     text = [[words[i] for i in rng.integers(0, len(words), 8)] for _ in range(200)]
@@ -96,14 +100,24 @@ def _become(request: dict[str, Any]) -> None:
     import tempfile
 
     tempfile.tempdir = None
-    if request.get("code"):
-        exec(request["code"], {"__name__": "campaign"})
-        return
-    import polysema.cli
-
-    sys.argv = ["polysema", *request["argv"]]
+    sys.argv = ["polysema", *request.get("argv", ())]
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    polysema.cli.run()
+    code: Any = 0
+    try:
+        try:
+            if request.get("code"):
+                exec(request["code"], {"__name__": "campaign"})
+            else:
+                polysema.cli.run()
+        except SystemExit as stop:
+            code = stop.code or 0
+        threading._shutdown()  # type: ignore[attr-defined]  # an interpreter waits for threads at its end
+        atexit._run_exitfuncs()
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    os._exit(code)  # the rest of an interpreter's end takes longer than most commands
 
 
 class Child:
@@ -156,7 +170,9 @@ class Child:
         except (OSError, ValueError):
             found = {}
         notes.unlink(missing_ok=True)
-        shown = {name: Path(f"{files}.{name}").read_bytes()[-20_000:].decode(errors="replace") for name in ("out", "err")}
+        shown = {
+            name: Path(f"{files}.{name}").read_bytes()[-20_000:].decode(errors="replace") for name in ("out", "err")
+        }
         return {
             "code": self.code, "ended_for": self.ended_for, "peak": self.peak, "seconds": round(self.seconds, 3),
             "notes": found, **shown,

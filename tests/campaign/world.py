@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,8 @@ def snapshot(folder: Path, timeless: bool = False) -> dict[str, str]:
 def _digest(path: Path, timeless: bool) -> str:
     data = path.read_bytes()
     if timeless and path.name in ("config.json", "report.json"):
-        try:
+        with suppress(ValueError):
             data = json.dumps(_timeless(json.loads(data)), sort_keys=True).encode()
-        except ValueError:
-            pass
     if timeless and path.suffix in (".png", ".html", ".md", ".tex"):
         data = b"for people"  # may tell how long something took
     return hashlib.sha256(data).hexdigest()[:16]
@@ -205,18 +204,28 @@ class Sandbox:
         }  # fmt: skip
         allowed = [os.path.realpath(aside), os.path.realpath(self.place), "/dev/shm"]
         filled = [
-            {"cwd": str(self.place), "timeout": TIMEOUT, "memory": MEMORY, "env": environment, "allowed": allowed, **request}
+            {
+                "cwd": str(self.place),
+                "timeout": TIMEOUT,
+                "memory": MEMORY,
+                "env": environment,
+                "allowed": allowed,
+                **request,
+            }
             for request in requests
         ]
         server = self._running()
-        assert server.stdin is not None and server.stdout is not None
+        assert server.stdin is not None
+        assert server.stdout is not None
         server.stdin.write(json.dumps(filled) + "\n")
         server.stdin.flush()
         line = server.stdout.readline()
         if not line:
             raise RuntimeError("the campaign's server died")
         self.tries += len(requests)
-        return [Outcome(r.get("argv", ["python"]), **answer) for r, answer in zip(requests, json.loads(line), strict=True)]
+        return [
+            Outcome(r.get("argv", ["python"]), **answer) for r, answer in zip(requests, json.loads(line), strict=True)
+        ]
 
     def _running(self) -> subprocess.Popen[str]:
         if self._server is None or self._server.poll() is not None:
