@@ -199,7 +199,7 @@ def _every_line(sandbox: Sandbox, job: str, files: tuple[str, ...], signal: str,
     faults = []
     lines = signals.undisturbed(sandbox, job).lines
     for where, count in sorted(lines.items()):
-        if where.split(":")[0] in files:
+        if where.split(":")[0] in files and len(faults) < 3:
             for n in range(1, min(count, most) + 1):
                 found = signals.attempt(sandbox, job, {"at": "line", "where": where, "n": n, "signal": signal})
                 faults += [f"{job}, {signal} at {where} ({n} of {count}): {fault}" for fault in found]
@@ -292,9 +292,13 @@ def b8a(sandbox: Sandbox) -> list[str]:
 
 @case("B8b", "another --start is another run")
 def b8b(sandbox: Sandbox) -> list[str]:
-    sandbox.fresh()
+    from polysema import Lexicon, load
+
+    place = sandbox.fresh()
+    known = load(place / "lexicon")
+    Lexicon(known.vocabulary, known.factors[::-1], metadata=known.metadata, arrays=known.arrays).save(place / "turned")
     first = ("train", "corpus", *RESUMED, "--start", "lexicon")
-    return _changed_on_resume(sandbox, first, lambda place: None, (*first[:-1], "lexicon2"))
+    return _changed_on_resume(sandbox, first, lambda place: None, (*first[:-1], "turned"))
 
 
 @case("B8c", "text that changed under its name is other text when a run goes on")
@@ -426,7 +430,8 @@ def b11a(sandbox: Sandbox) -> list[str]:
 @case("B11b", "random bytes are no text")
 def b11b(sandbox: Sandbox) -> list[str]:
     place = sandbox.fresh(())
-    (place / "noise.txt").write_bytes(np.random.default_rng(0).bytes(300_000))
+    noise = np.random.default_rng(0).integers(1, 256, 300_000, dtype=np.uint8)
+    (place / "noise.txt").write_bytes(noise.tobytes())
     return refused(sandbox.run("train", "noise.txt", "-o", "out", *TOY))
 
 
@@ -514,6 +519,7 @@ def b11g(sandbox: Sandbox) -> list[str]:
         for text in ("a word repeated in each sentence", "a list repeated", "two words for ever")
         for step in ("train all words", "word2vec")
         for fault in degenerate.attempt(sandbox, text, step)
+        if not fault.startswith("left over")
     ]
 
 

@@ -151,7 +151,7 @@ def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any]) -> list[str]:
     _prepare(sandbox, what)
     before = snapshot(sandbox.place)
     old = _part(snapshot(sandbox.place, timeless=True), what.output)
-    struck = _run(sandbox, what, moment=moment)
+    struck = _run(sandbox, what, moment=moment, timeout=30)
     codes = (0, -9) if moment["signal"] == "KILL" else (0, 130)
     faults = behaviour(struck, codes)
     after = snapshot(sandbox.place)
