@@ -194,15 +194,17 @@ def a6(sandbox: Sandbox) -> list[str]:
 # --------------------------------------------------------------------------------------------------- B. wrong results
 
 
-def _every_line(sandbox: Sandbox, job: str, files: tuple[str, ...], signal: str, most: int = 1) -> list[str]:
-    """A signal at the first passages of every line of some files."""
+def _every_line(
+    sandbox: Sandbox, job: str, files: tuple[str, ...], signal: str, most: int = 1, word: str = ""
+) -> list[str]:
+    """A signal at the first passages of every line of some files; the faults that hold a word, three of them."""
     faults = []
     lines = signals.undisturbed(sandbox, job).lines
     for where, count in sorted(lines.items()):
         if where.split(":")[0] in files and len(faults) < 3:
             for n in range(1, min(count, most) + 1):
                 found = signals.attempt(sandbox, job, {"at": "line", "where": where, "n": n, "signal": signal})
-                faults += [f"{job}, {signal} at {where} ({n} of {count}): {fault}" for fault in found]
+                faults += [f"{job}, {signal} at {where} ({n} of {count}): {fault}" for fault in found if word in fault]
     return faults
 
 
@@ -528,8 +530,7 @@ def b11g(sandbox: Sandbox) -> list[str]:
 
 @case("C12", "a signal while the threads start does not deadlock")
 def c12(sandbox: Sandbox) -> list[str]:
-    files = ("training/cpu.py", "kernels/barrier.py", "kernels/rounds.py")
-    return _every_line(sandbox, "word2vec", files, "INT", 2)
+    return _every_line(sandbox, "word2vec", ("training/cpu.py", "kernels/barrier.py"), "INT", 3, "hung")
 
 
 def _npz_of_zeros(path: Path, name: str, shape: tuple[int, ...], size: int) -> None:

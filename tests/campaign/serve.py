@@ -7,6 +7,7 @@ are lines of JSON on standard input and output; a request is a list of commands 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -33,7 +34,13 @@ from tests.campaign.moments import Watcher
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
+def _end_with_parent() -> None:
+    """Be killed when the process that started this one ends: a command that hangs must not outlive the campaign."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def main() -> None:
+    _end_with_parent()
     scratch = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -87,6 +94,7 @@ def _exec(request: dict[str, Any]) -> int:
 
 def _become(request: dict[str, Any]) -> None:
     """What a forked child does: run the command as the installed entry point does, to the end of the interpreter."""
+    _end_with_parent()
     os.setsid()
     os.chdir(request["cwd"])
     for name, number in (("out", 1), ("err", 2)):
