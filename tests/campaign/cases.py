@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from polysema.errors import PolysemaError
-from tests.campaign import disks, signals
+from tests.campaign import damage, disks, signals
 from tests.campaign.checks import behaviour, traces
 from tests.campaign.world import Outcome, Sandbox, sentences, snapshot
 
@@ -730,23 +730,13 @@ for number, (what, check) in enumerate(
 
 @case("D19.15", "a damaged state is refused in one line")
 def d19_state(sandbox: Sandbox) -> list[str]:
-    faults = []
-    argv = ("train", "corpus", *RESUMED)
-    damages: list[Callable[[bytes], bytes]] = [
-        lambda data: data[:100],
-        lambda data: b"",
-        lambda data: data[:200] + b"\xe9" * 50 + data[250:],
-        lambda data: b"\xff" * len(data),
+    ways = ("truncated", "empty", "bits flipped", "overwritten", "header of ones", "a value of the header")
+    return [
+        f"{how}, seed {seed}: {fault}"
+        for how in ways
+        for seed in range(4)
+        for fault in damage.attempt(sandbox, "new.training/*.safetensors", how, seed, 0)
     ]
-    for damage in damages:
-        sandbox.fresh(("corpus",))
-        faults += _stopped(sandbox, *argv)
-        states = list((sandbox.place / "out.training").rglob("*.safetensors"))
-        if not states:
-            return [*faults, "no state was left"]
-        states[0].write_bytes(damage(states[0].read_bytes()))
-        faults += refused(sandbox.run(*argv))
-    return faults
 
 
 @case("D19.16", "links that lead in circles are refused in one line")
