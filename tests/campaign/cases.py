@@ -832,6 +832,8 @@ def d19_early(sandbox: Sandbox) -> list[str]:
         sandbox.fresh(("corpus",))
         moment = {"at": "seconds", "s": 0.1 + 0.04 * number, "signal": "INT"}
         outcome = sandbox.run("train", "corpus", "-o", "out", *TOY, exec=True, moment=moment)
+        if outcome.code == -2 and "/polysema/" not in outcome.err:
+            continue  # Python itself was still starting
         faults += [f"after {moment['s']:.2f} s: {fault}" for fault in behaviour(outcome, (0, 130))]
     return faults
 
