@@ -73,7 +73,7 @@ def _small_files(sandbox: Sandbox, name: str, share: float) -> list[str]:
     """No file may be larger than so many bytes: every write fails somewhere."""
     job, expected = JOBS[name], undisturbed(sandbox, name).result
     _prepare(sandbox, job)
-    faults = _refused(sandbox, job, largest_file=int(share**3 * 20_000))
+    faults = _refused(sandbox, job, largest_file=1000 + int(share**3 * 20_000))
     return faults or _again(sandbox, job, expected)
 
 
