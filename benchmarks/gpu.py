@@ -364,11 +364,8 @@ def pinned_rate(size: int) -> float:
     """Gigabytes a second from pinned memory, which nobody fills, to the GPU."""
     import cupy as cp
 
-    here, there, queue = (
-        cp.cuda.alloc_pinned_memory(size),
-        cp.empty(size // 4, cp.uint32),
-        cp.cuda.Stream(non_blocking=True),
-    )
+    here, there = cp.cuda.alloc_pinned_memory(size), cp.empty(size // 4, cp.uint32)
+    queue = cp.cuda.Stream(non_blocking=True)
     for _ in range(2):
         queue.synchronize()
         started = time.perf_counter()
