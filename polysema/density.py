@@ -64,7 +64,7 @@ class DensityMatrix:
 
     @classmethod
     def of_unit_factors(cls, parts: Sequence[NDArray[np.float64]], name: str = "") -> DensityMatrix:
-        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not looked at again."""
+        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not checked again."""
         rho = cls.__new__(cls)
         rho.parts, rho.name = tuple(parts), name
         return rho
@@ -114,7 +114,7 @@ class DensityMatrix:
         return factor @ factor.mT
 
     def eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The r = min(n, m) largest eigenvalues, falling, (..., r), and their eigenvectors as columns, (..., n, r)."""
+        """The r = min(n, m) largest eigenvalues in decreasing order, (..., r), and their eigenvectors as columns, (..., n, r)."""
         u, s, _ = np.linalg.svd(self.factor, full_matrices=False)
         return s**2, u
 
