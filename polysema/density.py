@@ -114,7 +114,7 @@ class DensityMatrix:
         return factor @ factor.mT
 
     def eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The r = min(n, m) largest eigenvalues, decreasing, (..., r), and their eigenvectors as columns, (..., n, r)."""
+        """The r = min(n, m) largest eigenvalues, falling, (..., r), and their eigenvectors as columns, (..., n, r)."""
         u, s, _ = np.linalg.svd(self.factor, full_matrices=False)
         return s**2, u
 

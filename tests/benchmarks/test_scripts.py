@@ -130,7 +130,7 @@ def test_senses_in_context(script, bert_lexicon, corpus, encoder):
 def test_contextual(script, english, corpus, encoder, wordnet, shared, tmp_path):
     items = tmp_path / "items.json"
     printed = script(
-        "contextual", encoder, corpus, items, "--wordnet", wordnet, "--without", shared / "data", "--statistics", 200,
+        "contextual", encoder, corpus, items, "--bootstraps", 3, "--wordnet", wordnet, "--without", shared / "data", "--statistics", 200,
         "--device", "cpu",
     )  # fmt: skip
     assert "the sentence alone" in printed
