@@ -73,9 +73,8 @@ def room(module: str) -> str:
 
 
 def layers(design: Path = ROOT / "docs" / "design.md") -> list[list[str]]:
-    """The rooms from bottom to top, those of a line together: the block below "The rooms" in docs/design.md."""
-    text = design.read_text(encoding="utf-8").partition("## The rooms")[2].partition("\n## ")[0]
-    block = text.partition("```text\n")[2].partition("```")[0]
+    """The rooms from bottom to top, those of a line together: the block of rooms in docs/design.md."""
+    block = design.read_text(encoding="utf-8").partition("```rooms\n")[2].partition("```")[0]
     lines = [line.split("  ")[0] for line in block.splitlines() if line.strip()]
     return [[name.strip() for name in line.split(",")] for line in lines]
 
