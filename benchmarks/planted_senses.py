@@ -21,7 +21,8 @@ import numpy as np
 from measure import machine, table
 
 import polysema
-from polysema import Corpus, Lexicon, disambiguation
+from polysema import Corpus, Lexicon
+from polysema.lexicon import disambiguation
 from polysema.lexicon.disambiguation import Disambiguation, disambiguate_all
 
 Occurrence = tuple[str, bool, str]  # the planted word, whether it stands for itself, the sentence
