@@ -42,7 +42,7 @@ def test_the_default_model_is_small_and_knows_much(default):
     assert size <= 15_000_000
     assert len(default) >= 30_000
     assert default.factors.dtype == np.float16
-    assert default.arrays["contexts"].shape == (len(default), default.n)
+    assert default.contexts.shape == (len(default), default.n)
 
 
 @pytest.mark.parametrize(

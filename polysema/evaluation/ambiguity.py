@@ -68,7 +68,7 @@ class AmbiguityCorrelation:
 
 
 def ambiguity_correlation(
-    lexicon: Lexicon, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
+    lexicon: Lexicon | Ensemble, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
 ) -> AmbiguityCorrelation:
     """Correlate the entropy of a lexicon's words with their numbers of WordNet synsets.
 
@@ -102,7 +102,7 @@ def ambiguity_correlation(
     )
 
 
-def _entropies(lexicon: Lexicon, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _entropies(lexicon: Lexicon | Ensemble, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """The entropy of some words; NaN where a word's numbers make no density matrix."""
     if isinstance(lexicon, Ensemble):
         words = [lexicon.vocabulary.words[row] for row in rows]

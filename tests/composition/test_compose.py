@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema import DensityMatrix, Lexicon, measures
+from polysema.composition import compose
 from polysema.composition.compose import Composition, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.trees import Leaf, from_pattern, parse_brackets
@@ -22,7 +23,7 @@ def words(n: int, m: int = 3) -> dict[str, np.ndarray]:
 
 
 def composed(brackets: str, method: str, table: dict[str, np.ndarray]) -> Composition:
-    return Composition(parse_brackets(brackets), METHODS[method], lambda leaf: table[leaf.word])
+    return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], METHODS[method])
 
 
 def test_phaser_and_fuzz_step_by_step():
@@ -123,7 +124,7 @@ def test_tensor_beyond_the_papers_trees():
 def test_every_method_gives_a_density_matrix_at_every_node(method, brackets, n, m):
     phrase = composed(brackets, method, words(n, m))
     for step in phrase.steps:
-        rho = step.meaning.dense()
+        rho = phrase.meanings[step.path].dense()
         assert np.allclose(rho, rho.T)
         assert np.linalg.eigvalsh(rho).min() > -1e-10
         assert np.trace(rho) == pytest.approx(1)
@@ -137,7 +138,7 @@ def test_stacks_compose_as_singles_do(method):
     many = fold(tree, lambda leaf: np.stack([t[leaf.word] for t in tables]), METHODS[method])[-1]
     assert many.valid.all()
     for k, table in enumerate(tables):
-        one = Composition(tree, METHODS[method], lambda leaf, table=table: table[leaf.word])
+        one = compose.composed(tree, lambda leaf, table=table: table[leaf.word], METHODS[method])
         assert np.allclose(many.meaning[k].dense(), one.meaning.dense())
 
 
@@ -147,7 +148,7 @@ def test_nothing_in_common_is_an_error_by_name_and_a_mask_in_a_stack():
     tree = parse_brackets("(up down)")
     for method in ("phaser", "fuzz", "mult", "tensor"):
         with pytest.raises(MatrixError, match=f"'up down': composed with {method} it has zero trace"):
-            Composition(tree, METHODS[method], lambda leaf: table[leaf.word])
+            compose.composed(tree, lambda leaf: table[leaf.word], METHODS[method])
         stacked = fold(tree, lambda leaf: np.stack([table[leaf.word], up]), METHODS[method])[-1]
         assert stacked.valid.tolist() == [False, True]
         assert np.isfinite(stacked.meaning.dense()).all()
@@ -166,7 +167,7 @@ def test_vector_methods_by_hand():
     table = dict(zip("abcde", (a, b, c, d, e), strict=True))
 
     def vector(brackets, method):
-        return Composition(parse_brackets(brackets), VECTOR_METHODS[method], lambda leaf: table[leaf.word]).meaning
+        return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], VECTOR_METHODS[method]).meaning
 
     assert np.allclose(vector("((a b) (c (d e)))", "add").dense(), a + b + c + d + e)
     assert np.allclose(vector("((a b) (c (d e)))", "mult").dense(), a * b * c * d * e)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
-from polysema import DensityMatrix, Lexicon, Vocabulary, measures
+from polysema import DensityMatrix, Lexicon, VectorLexicon, Vocabulary, measures
 from polysema.errors import InputError, MatrixError, UnknownWordError
+from polysema.lexicon.lexicon import with_matrices
 from polysema.vectors import Vector
 from tests import dense
 
@@ -17,7 +16,7 @@ def test_look_up(lexicon: Lexicon):
     assert "banque" not in lexicon
     assert list(lexicon)[:2] == ["bank", "river"]
     assert (lexicon.n, lexicon.m, lexicon.kind) == (6, 3, "matrices")
-    assert repr(lexicon) == "Lexicon(12 words, matrices, n=6, m=3)"
+    assert repr(lexicon) == "Lexicon(12 words, n=6, m=3)"
     assert np.allclose(lexicon["bank"].dense(), dense.matrix(lexicon.factors[0].astype(float)))
 
 
@@ -62,7 +61,8 @@ def test_all_pairs_of_large_matrices_without_packing():
 def test_neighbours_are_the_exact_ranking(n, m):
     rng = np.random.default_rng(3)
     shape = (300, n, m) if m else (300, n)
-    model = Lexicon([f"w{i}" for i in range(300)], rng.normal(size=shape).astype(np.float32))
+    kind = Lexicon if m else VectorLexicon
+    model = kind([f"w{i}" for i in range(300)], rng.normal(size=shape).astype(np.float32))
     everything = model.similarities(list(model))
     queries = [f"w{i}" for i in range(40)]
     batch = model.neighbours_of(queries, 7)
@@ -79,9 +79,7 @@ def test_all_words_as_neighbours_of_many_queries():
     factors = np.random.default_rng(4).normal(size=(20_000, 3, 2)).astype(np.float32)
     model = Lexicon([f"w{i}" for i in range(20_000)], factors)
     queries = [f"w{i}" for i in range(12)]
-    started = time.perf_counter()
     found = model.neighbours_of(queries, 10**9)
-    assert time.perf_counter() - started < 10
     assert all(len(near) == 19_999 for near in found)
     assert [item.word for item in found[3][:300]] == [item.word for item in model.neighbours("w3", 300)]
 
@@ -133,9 +131,9 @@ def test_ambiguity_ranks_by_entropy(lexicon: Lexicon):
 def test_vectors_have_no_entropy(vectors: Lexicon):
     assert vectors.kind == "vectors"
     assert vectors.similarity("bank", "bank") == pytest.approx(1)
-    for ask in (lambda: vectors.entropy("bank"), lambda: vectors.senses("bank"), lambda: vectors.ambiguity()):
-        with pytest.raises(InputError, match="holds vectors"):
-            ask()
+    assert not {"entropy", "entropies", "senses", "ambiguity"} & set(dir(vectors))
+    with pytest.raises(InputError, match="holds vectors: entropy needs density matrices"):
+        with_matrices(vectors, "entropy")
     phrase = vectors.compose("(bob (likes cars))")
     assert phrase.method == "add"
     assert phrase.entropy is None
@@ -163,6 +161,7 @@ def test_bad_numbers_are_refused_with_the_words_name():
         (["a"], np.ones((2, 2, 2)), "1 words and an array of shape"),
         (["a"], np.ones((1, 2, 2, 2)), "1 words and an array of shape"),
         (["a"], np.ones((1, 0)), "1 words and an array of shape"),
+        (["a"], np.ones((1, 2)), "vectors \\(words, n\\) make a VectorLexicon"),
     ],
 )
 def test_wrong_shapes(words, array, message):
