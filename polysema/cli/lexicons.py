@@ -11,13 +11,13 @@ import click
 
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.composition.compose import Composed
+from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
-from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
 from polysema.lexicon.formats import Model, load, write
 from polysema.lexicon.formats.arrays import to_arrays
-from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, with_matrices
+from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -291,8 +291,10 @@ def compose(
 
 def _near(model: Model, composed: Composed, top: int) -> list[Neighbour]:
     """The words nearest to a phrase; none where it lives in another space than they do, as under Tensor."""
-    pairs = zip(composed.members, model.members) if isinstance(model, Ensemble) else [(composed, model)]
-    fits = all(own.meaning.n == lexicon.n for own, lexicon in pairs)
+    if isinstance(composed, EnsembleComposition) and isinstance(model, Ensemble):
+        fits = all(own.meaning.n == lexicon.n for own, lexicon in zip(composed.members, model.members, strict=True))
+    else:
+        fits = isinstance(composed, Composition) and composed.meaning.n == single(model, "a composition").n
     return model.neighbours(composed, top, COMMON) if fits else []
 
 

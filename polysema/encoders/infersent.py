@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MissingExtraError, UnknownChoiceError
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon, single
 
 ENDS = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 """The words before and after a sentence, by version; left out where the vectors lack them, as all unknown words."""
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _load(path: str | Path) -> AnyLexicon:
     from polysema.lexicon.formats import load
 
-    return load(path, "vectors")
+    return single(load(path, "vectors"), "InferSent")
 
 
 def _torch() -> Any:

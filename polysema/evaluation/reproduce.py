@@ -32,7 +32,7 @@ from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
 from polysema.files.atomic import atomic_file
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.lexicon.lexicon import AnyLexicon, single
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
@@ -185,7 +185,7 @@ def _trained(
             options = {**options_of(variant, plan.preset), "seed": seed}
             _TRAINERS.get(variant.model, _train)(variant.model, plan, text, state, progress, options).save(where)
             shutil.rmtree(state, ignore_errors=True)
-        yield load(where)
+        yield single(load(where))
 
 
 def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:
@@ -209,7 +209,7 @@ def _context2dm(
         learnt = _train("word2vec", plan, text, state.with_name("vectors.training"), progress, vectors)
         learnt.save(where)
         shutil.rmtree(state.with_name("vectors.training"), ignore_errors=True)
-    return context2dm(text, load(where), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
+    return context2dm(text, single(load(where)), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
 
 
 def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:

@@ -16,15 +16,15 @@ def disambiguate(word: str, context: Context, lexicon: Lexicon | None = None, **
 
     For the options see :func:`polysema.lexicon.disambiguation.disambiguate`.
     """
-    return with_matrices(load() if lexicon is None else lexicon, "a choice of senses").disambiguate(
-        word, context, **options
-    )
+    return _chosen(lexicon).disambiguate(word, context, **options)
 
 
 def disambiguate_all(
     pairs: Iterable[tuple[str, Context]], lexicon: Lexicon | None = None, **options: Any
 ) -> list[Disambiguation | Failed]:
     """The same for many words in their contexts: one result each, in the order given."""
-    return with_matrices(load() if lexicon is None else lexicon, "a choice of senses").disambiguate_all(
-        pairs, **options
-    )
+    return _chosen(lexicon).disambiguate_all(pairs, **options)
+
+
+def _chosen(lexicon: Lexicon | None) -> Lexicon:
+    return load() if lexicon is None else with_matrices(lexicon, "a choice of senses")

@@ -222,7 +222,7 @@ class _Evidence:
         from polysema.encoders.sentences import as_sentence
 
         sentence = as_sentence(found.tree)[0] if found.tree is not None and not _is_plain(context) else str(context)
-        return np.log(np.maximum(provider("sense probabilities")(self.lexicon, word, sentence), 1e-12))
+        return np.asarray(np.log(np.maximum(provider("sense probabilities")(self.lexicon, word, sentence), 1e-12)))
 
     def by_composition(self, vectors: Array, found: _Occurrence) -> Array:
         """ln of the trace that is left when each sense (k,) stands in the word's place."""

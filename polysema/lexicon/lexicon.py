@@ -109,7 +109,7 @@ class LexiconOf(ABC, Generic[M]):
         return word in self.vocabulary
 
     def __getitem__(self, word: str) -> M:
-        """The word's density matrix, or vector; a word that is not there as it is written is looked up in lower case."""
+        """The word's density matrix, or vector; one that is not there as it is written is looked up in lower case."""
         row = self.vocabulary.index(word)
         return self._type(self.array[row], self.vocabulary.words[row])
 
@@ -274,7 +274,7 @@ class LexiconOf(ABC, Generic[M]):
         """
         from polysema.lexicon.formats import write
 
-        write(self, Path(path), dtype=dtype, overwrite=overwrite)
+        write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
     def to_gensim(self) -> Any:
         """gensim ``KeyedVectors``: the vectors, or the n×n matrices flattened to n² numbers.
@@ -283,7 +283,7 @@ class LexiconOf(ABC, Generic[M]):
         """
         from polysema.lexicon.formats.flat import to_gensim
 
-        return to_gensim(self)
+        return to_gensim(single(self))
 
 
 class VectorLexicon(LexiconOf[Vector]):
@@ -525,13 +525,19 @@ AnyLexicon = Lexicon | VectorLexicon
 """A lexicon of either kind."""
 
 
-def with_matrices(lexicon: object, what: str) -> Lexicon:
+def single(model: object, what: str = "this") -> AnyLexicon:
+    """A lexicon of either kind as itself; for an ensemble an error that says what needs a single one."""
+    if isinstance(model, Lexicon | VectorLexicon):
+        return model
+    raise InputError(f"{what} needs a single lexicon, not {model!r}: ask one of its members")
+
+
+def with_matrices(model: object, what: str) -> Lexicon:
     """A lexicon of density matrices as itself; for all else an error that says what needs one."""
+    lexicon = single(model, what)
     if isinstance(lexicon, Lexicon):
         return lexicon
-    if isinstance(lexicon, VectorLexicon):
-        raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
-    raise InputError(f"an ensemble has no single density matrix for a word, which {what} needs: ask one of its members")
+    raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
 
 
 def ranked(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf, single
 
 if TYPE_CHECKING:
     from polysema.training.models import Job
@@ -47,7 +47,7 @@ def _word2vec(job: Job, preset: str | None, dim: int) -> AnyLexicon:
         folder = job.folder / "vectors"
         folder.mkdir(parents=True, exist_ok=True)
         train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim}).save(done)
-    return load(done)
+    return single(load(done), "context2dm")
 
 
 def train_bert2dm(job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
