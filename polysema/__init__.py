@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polysema.registry import provide
+from polysema.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from polysema.composition.compose import Composer as Composer
@@ -80,8 +81,6 @@ if TYPE_CHECKING:
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
     from polysema.vocabulary import Vocabulary as Vocabulary
-
-__version__ = "0.1.0"
 
 _WHERE = {
     # text to an encoded corpus

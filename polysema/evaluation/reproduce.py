@@ -249,7 +249,7 @@ def _evaluated(sets: Mapping[str, DataSet]) -> list[str]:
 def _report(
     plan: Plan, text: Corpus, entries: Sequence[Entry], skipped: Sequence[Skipped], say: Callable[[str], None]
 ) -> Path:
-    from polysema import __version__
+    from polysema.version import __version__
 
     configuration = {
         "polysema": __version__,

@@ -16,6 +16,7 @@ from polysema.training.options import Options, options_for
 from polysema.training.run import Engine, Run
 from polysema.training.state import State, grown_state, learnt_lexicon, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
+from polysema.version import __version__
 from polysema.vocabulary import Vocabulary
 
 
@@ -85,8 +86,6 @@ def _metadata(
     options: Options, corpus: Corpus, text: TrainingText, state: State, start: AnyLexicon | None
 ) -> dict[str, Any]:
     """What the card says: everything needed to make the model again, and how it went."""
-    from polysema import __version__
-
     earlier = start.metadata if start is not None else {}
     sources = corpus.config.get("sources") or []
     return {
