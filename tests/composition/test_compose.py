@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import DensityMatrix, Lexicon, measures
+from polysema import DensityMatrix, Lexicon, VectorLexicon, measures
 from polysema.composition import compose
-from polysema.composition.compose import Composition, fold
+from polysema.composition.compose import Composition, Method, State, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
-from polysema.composition.trees import Leaf, from_pattern, parse_brackets
-from polysema.errors import MatrixError, TreeError, UnknownChoiceError
+from polysema.composition.trees import Leaf, Node, from_pattern, parse_brackets
+from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
 from polysema.vectors import Vector, cosine
 from tests import dense
 from tests.strategies import make_factor
@@ -230,3 +233,38 @@ def test_a_leaf_is_itself(lexicon: Lexicon):
     phrase = lexicon.compose("bank")
     assert phrase.tree == Leaf("bank")
     assert np.allclose(phrase.meaning.dense(), lexicon["bank"].dense())
+
+
+def test_a_composition_pickles_and_copies(lexicon: Lexicon):
+    for model_method in ("phaser", "tensor", "add"):
+        phrase = lexicon.compose("((old bob) (likes (old cars)))", model_method)
+        for again in (pickle.loads(pickle.dumps(phrase)), copy.copy(phrase), copy.deepcopy(phrase)):
+            assert again.to_dict() == phrase.to_dict()
+            assert str(again) == str(phrase)
+            assert np.array_equal(again.meaning.dense(), phrase.meaning.dense())
+
+
+def test_meanings_by_the_way_from_the_root(lexicon: Lexicon):
+    phrase = lexicon.compose("(bob (likes (old cars)))")
+    assert set(phrase.meanings) == {"", "l", "r", "rl", "rr", "rrl", "rrr"}
+    assert np.allclose(phrase.meanings["rrl"].dense(), lexicon["old"].dense())
+    assert np.allclose(phrase.meanings["rr"].dense(), lexicon.compose("(old cars)").meaning.dense())
+    assert [step.path for step in phrase.steps] == ["", "l", "r", "rl", "rr", "rrl", "rrr"]
+
+
+def _halved(node: Node, functor: State, argument: State) -> State:
+    return State(functor.core @ np.eye(functor.core.shape[-1]), functor.words + argument.words)
+
+
+def test_a_method_of_ones_own_says_what_it_works_on(lexicon: Lexicon, vectors: VectorLexicon):
+    """It was taken for a method on vectors, whatever it was."""
+    own = Method("functor", "the functor alone", "matrices", _halved)
+    phrase = lexicon.compose("(old cars)", own)
+    assert isinstance(phrase.meaning, DensityMatrix)
+    assert np.allclose(phrase.meaning.dense(), lexicon["old"].dense())
+    (root,) = fold(phrase.tree, lambda leaf: lexicon[leaf.word].factor, own)
+    assert isinstance(root.meaning, DensityMatrix)
+    with pytest.raises(InputError, match="functor works on matrices: this lexicon holds vectors"):
+        vectors.compose("(old cars)", own)
+    summed = Method("sum", "a + b", "vectors", lambda node, f, a: State(f.core + a.core))
+    assert isinstance(vectors.compose("(old cars)", summed).meaning, Vector)
