@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -12,6 +14,29 @@ import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+
+
+class _Notes(logging.Handler):
+    """What is odd about a text, a line each on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"note: {record.getMessage()}", err=True)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print what reading text logs, for as long as the block lasts."""
+    log, handler = logging.getLogger("polysema.corpus"), _Notes()
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def print_json(value: Any) -> None:

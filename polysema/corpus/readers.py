@@ -74,10 +74,12 @@ def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Path]:
         path = Path(item)
         if not str(item):
             raise CorpusError("an empty name is no text: name a file, a folder or -")
-        if (path / "config.json").is_file() and (path / "tokens.i32").is_file():
+        if any((path / name).is_file() for name in ("tokens.npy", "tokens.i32")) and (path / "config.json").is_file():
             raise CorpusError(f"{path}: an encoded corpus already, not text")
-        if str(item) == "-" or path.is_file() or (path.exists() and not path.is_dir()):
+        if str(item) == "-" or path.is_file():
             found.append(path)
+        elif path.exists() and not path.is_dir():
+            raise CorpusError(f"{path}: a pipe or a device, not a file: pipe the text in and name - instead")
         elif path.is_dir():
             below = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
             if not below:
