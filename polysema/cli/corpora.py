@@ -171,7 +171,7 @@ def read_words(path: Path | None) -> list[str]:
     try:
         text = read_text(path)
     except FormatError as error:
-        what = str(error).removeprefix(f"{path}: ")
+        what = str(error).removeprefix(f"{path}: ").removeprefix("cannot be read: ")
         raise InputError(f"{path}: not a readable list of words: {what}") from None
     return [line.split("\t")[0].strip() for line in text.splitlines() if line.strip()]
 
