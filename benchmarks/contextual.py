@@ -30,7 +30,7 @@ from scipy.stats import rankdata
 from polysema.contexts.sample import Sample
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import TENSES
+from polysema.composition.sentences import TENSES
 
 Array = NDArray[np.float32]
 

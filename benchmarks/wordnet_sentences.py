@@ -23,7 +23,7 @@ import lemminflect
 import numpy as np
 
 from polysema.composition.trees import from_pattern
-from polysema.encoders.sentences import TENSES, as_sentence
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.parsing.sentences import parser
 
 Span = tuple[int, int]

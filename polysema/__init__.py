@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polysema import registry
+
 if TYPE_CHECKING:
     from polysema.composition.compose import Composition as Composition
     from polysema.composition.compose import fold as fold
@@ -55,6 +57,10 @@ if TYPE_CHECKING:
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
     from polysema.vocabulary import Vocabulary as Vocabulary
+
+registry.provide("parser", "polysema.parsing.sentences:parse_sentences")
+registry.provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
+registry.provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 
 __version__ = "0.1.0"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.stop_words import is_content
+from polysema.corpus.stop_words import is_content
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, InputError
 from polysema.kernels.reservoir import sample_occurrences

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Meaning
 from polysema.composition.methods import CONTEXTUAL
+from polysema.composition.occurrences import Span, span_of
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import Leaf, LeftOut, Tree, head, leaves, postorder
 from polysema.density import DensityMatrix
-from polysema.encoders.huggingface import Encoder, Span
-from polysema.encoders.sentences import TENSES, as_sentence, find_word
+from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Contextual:
     def mixed(self, readings: Sequence[Sequence[Reading]]) -> DensityMatrix:
         """The same of words that are each read in several sentences, as many for each: a stack of k."""
         texts = [text for each in readings for text, _ in each]
-        targets = [find_word(text, at) if isinstance(at, str) else at for each in readings for text, at in each]
+        targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)
         vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
         units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])

@@ -21,7 +21,8 @@ from polysema.encoders.contextual import (
     told_apart,
 )
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import TENSES, as_sentence, find_word
+from polysema.composition.occurrences import span_of
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.models import LexiconModel
@@ -57,10 +58,10 @@ def test_phrases_become_sentences(pattern, words, sentence):
 
 
 def test_words_are_found_in_any_form():
-    assert find_word("The mice ran.", "run") == (9, 12)
-    assert find_word("The mice ran.", "mouse") == (4, 8)
+    assert span_of("The mice ran.", "run") == (9, 12)
+    assert span_of("The mice ran.", "mouse") == (4, 8)
     with pytest.raises(InputError, match="does not stand in"):
-        find_word("The mice ran.", "bank")
+        span_of("The mice ran.", "bank")
 
 
 def test_tenses():
