@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.occurrences import Occurrence as Occurrence
+    from polysema.composition.occurrences import find_occurrences as find_occurrences
+    from polysema.composition.phrases import Brackets as Brackets
+    from polysema.composition.phrases import Text as Text
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
@@ -35,8 +39,11 @@ if TYPE_CHECKING:
     from polysema.evaluation.evaluate import Evaluation as Evaluation
     from polysema.evaluation.evaluate import evaluate as evaluate
     from polysema.evaluation.statistics import paired_test as paired_test
-    from polysema.lexicon.disambiguation import disambiguate as disambiguate
-    from polysema.lexicon.disambiguation import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate as disambiguate
+    from polysema.lexicon.default import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate_every as disambiguate_every
+    from polysema.lexicon.default import read as read
+    from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
     from polysema.lexicon.ensemble import Ensemble as Ensemble
     from polysema.lexicon.formats import load as load
     from polysema.lexicon.lexicon import Lexicon as Lexicon
@@ -104,6 +111,10 @@ _WHERE = {
     "Node": "polysema.composition.trees",
     "parse_brackets": "polysema.composition.trees",
     "from_pattern": "polysema.composition.trees",
+    "Text": "polysema.composition.phrases",
+    "Brackets": "polysema.composition.phrases",
+    "Occurrence": "polysema.composition.occurrences",
+    "find_occurrences": "polysema.composition.occurrences",
     "fold": "polysema.composition.compose",
     "Composition": "polysema.composition.compose",
     # evaluation
@@ -115,8 +126,11 @@ _WHERE = {
     "parse_sentence": "polysema.parsing.sentences",
     "parse_sentences": "polysema.parsing.sentences",
     # senses in context
-    "disambiguate": "polysema.lexicon.disambiguation",
-    "disambiguate_all": "polysema.lexicon.disambiguation",
+    "disambiguate": "polysema.lexicon.default",
+    "disambiguate_every": "polysema.lexicon.default",
+    "disambiguate_all": "polysema.lexicon.default",
+    "read": "polysema.lexicon.default",
+    "Disambiguation": "polysema.lexicon.disambiguation",
     # pictures
     "entropy_tree": "polysema.drawing.entropy_tree",
     "heat_map": "polysema.drawing.heat_map",

@@ -12,6 +12,8 @@ import click
 
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.cli.phrases import asked as asked_phrases
+from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composition
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
@@ -238,6 +240,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
 def compose(
@@ -246,6 +249,7 @@ def compose(
     path: str | None,
     method: str,
     pattern: str | None,
+    written: str | None,
     top: int,
     as_json: bool,
 ) -> int:
@@ -267,8 +271,7 @@ def compose(
 
     Methods:
     """
-    lines = [line.strip() for line in file if line.strip()] if file is not None else []
-    asked = [*phrases, *lines]
+    asked = asked_phrases(phrases, file, written)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)

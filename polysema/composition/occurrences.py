@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from polysema.composition.trees import Leaf, Tree, leaves
 from polysema.errors import InputError
@@ -17,8 +18,7 @@ _RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
 _ARTICLES = ("the", "a", "an")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word of a text.
 
     Attributes:

@@ -113,10 +113,15 @@ def is_brackets(phrase: str) -> bool:
 
 
 def is_text(phrase: Phrase) -> bool:
-    """Whether a phrase is plain text: of the type :class:`Text`, or several words that are not brackets."""
-    if not isinstance(phrase, str):
+    """Whether a phrase is plain text: of the type :class:`Text`, or neither a tree in brackets nor one word alone."""
+    if not isinstance(phrase, str) or is_word(phrase):
         return False
-    return isinstance(phrase, Text) or (len(phrase.split()) > 1 and not is_brackets(phrase))
+    return isinstance(phrase, Text) or not is_brackets(phrase)
+
+
+def is_word(phrase: str) -> bool:
+    """Whether a string is one word alone, or none, and not of the type :class:`Text`: no white space, no brackets."""
+    return not isinstance(phrase, Text) and len(phrase.split()) < 2 and not any(mark in phrase for mark in "()")
 
 
 def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
@@ -163,9 +168,9 @@ def _without_parser(phrase: Phrase, pattern: str | None) -> Read:
         return read_tree(from_pattern(pattern, words), " ".join(words))
     if not isinstance(phrase, str):
         raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
-    if is_brackets(phrase) or len(phrase.split()) != 1:
-        return read_tree(parse_brackets(phrase), phrase)
-    return read_tree(Leaf(phrase.strip()), phrase)
+    if is_word(phrase) and phrase.strip() and not isinstance(phrase, Brackets):
+        return read_tree(Leaf(phrase.strip()), phrase)
+    return read_tree(parse_brackets(phrase), phrase)
 
 
 def read_tree(tree: Tree, source: str = "") -> Read:

@@ -11,7 +11,7 @@ entropy, how much they do not.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,16 +131,24 @@ def _may_be_here(name: str) -> bool:
 
 
 def compose_in_context(
-    lexicon: Lexicon, tree: Tree, text: str | None = None, left_out: Sequence[LeftOut] = ()
+    lexicon: Lexicon,
+    tree: Tree,
+    text: str | None = None,
+    left_out: Sequence[LeftOut] = (),
+    spans: Mapping[int, Span] | None = None,
 ) -> Composition:
     """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
 
     Args:
         text: the sentence; by default those that :func:`as_readings` makes of the tree.
+        spans: where each leaf stands in the sentence, by its position.
     """
     words = leaves(tree)
     stack = contextual(lexicon).mixed(
-        [as_readings(tree, leaf) if text is None else [(text, leaf.word)] for leaf in words]
+        [
+            as_readings(tree, leaf) if text is None else [(text, (spans or {}).get(leaf.position, leaf.word))]
+            for leaf in words
+        ]
     )
     of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
     meanings: dict[int, Meaning] = {id(node): of_leaf[head(node)] for node in postorder(tree)}
@@ -164,17 +172,20 @@ def senses_to_tell(lexicon: Lexicon, word: str) -> tuple[NDArray[np.float64], ND
     return (counts / counts.sum())[order], _unit(vectors)[order]
 
 
-def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+def sense_probabilities(lexicon: Lexicon, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
     """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_to_tell`.
 
     See :func:`all_sense_probabilities`.
+
+    Args:
+        span: where the word stands in the sentence; by default its first occurrence.
     """
-    (found,) = all_sense_probabilities(lexicon, [(word, sentence)])
+    (found,) = all_sense_probabilities(lexicon, [(word, sentence, span_of(sentence, word) if span is None else span)])
     return found
 
 
-def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) -> list[NDArray[np.float64]]:
-    """P(sense k | sentence) of each sense of words in sentences.
+def all_sense_probabilities(lexicon: Lexicon, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
+    """P(sense k | sentence) of each sense of words in sentences, each given with where it stands.
 
     With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
     the unit vectors of its senses and v̄ their mean by weight,
@@ -185,11 +196,11 @@ def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) 
     Eigenvectors have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
     """
     reader = contextual(lexicon)
-    vectors = reader.encoder.words([sentence for _, sentence in pairs], [word for word, _ in pairs])
+    vectors = reader.encoder.words([sentence for _, sentence, _ in asked], [span for _, _, span in asked])
     units = _unit((vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]).astype(np.float64)
     signed = lexicon.columns == "senses" or "sense_starts" in lexicon.arrays
     found = []
-    for (word, _), u in zip(pairs, units, strict=True):
+    for (word, _, _), u in zip(asked, units, strict=True):
         weights, senses = senses_to_tell(lexicon, word)
         found.append(told_apart(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
     return found

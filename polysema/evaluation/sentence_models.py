@@ -84,4 +84,3 @@ class EncoderModel:
         array = np.asarray(vectors, dtype=np.float64)
         first, second = (array[[row[phrase] for phrase in side]] for side in (data.first, data.second))
         return PhraseScores(np.atleast_1d(cosine(Vector(first), Vector(second))))
-

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,13 @@ Array = NDArray[np.float64]
 Context = Phrase | Composition
 """What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
 
-SHARPNESS = 12.0
+SHARPNESS = 6.0
 """β. All three were chosen on planted senses: pairs of words made one and told apart again (``docs/senses.md``)."""
 
-LITTLE = 0.5
+LITTLE = 0.25
 """κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
 
-TREE_WEIGHT = 0.5
+TREE_WEIGHT = 0.25
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
 
 RARELY_KEPT = 0.02
@@ -142,9 +143,8 @@ class Disambiguation:
 
     def __repr__(self) -> str:
         near = " ".join(item.word for item in self.sense.neighbours[:3])
-        return (
-            f"Disambiguation({self.word!r} at {self.span}: sense {self.sense.id}, {near!r}, {self.sense.probability:.2f})"
-        )
+        found = f"sense {self.sense.id} ({near}) {self.sense.probability:.2f}"
+        return f"Disambiguation({self.word!r} at {self.span}: {found})"
 
     def __str__(self) -> str:
         lines = [f"{self.word}: {self.context}", f"entropy {self.entropy_before:.3f} → {self.entropy_after:.3f}"]
@@ -215,6 +215,7 @@ def disambiguate_all(
     """Many words in their contexts: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
     evidence = _Evidence(lexicon, method, top)
+    evidence.name_all(word for word, _ in pairs)
     results: list[Disambiguation | Failed] = []
     for pair, read in zip(pairs, _read([context for _, context in pairs], lexicon, pattern, nlp), strict=True):
         try:
@@ -247,6 +248,7 @@ def read(
     assert isinstance(found, _Context)
     words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
     ambiguous = [(word, span) for word, span in words if word and evidence.is_ambiguous(word, min_weight)]
+    evidence.name_all(word for word, _ in ambiguous)
     number = Counter(word for word, _ in ambiguous)
     seen: Counter[str] = Counter()
     results = []
@@ -306,6 +308,26 @@ class _Senses(NamedTuple):
     vectors: Array
 
 
+@dataclass
+class _Facts:
+    """What a lexicon says of its words, looked up once and kept for as long as the lexicon is.
+
+    Attributes:
+        keep: how much each word says about the words around it, (V,).
+        senses: of words that were asked about: their senses, by whether an encoder tells them.
+        names: the neighbours of those, by how many.
+        entropies: the entropy of those words.
+    """
+
+    keep: Array
+    senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
+    names: dict[tuple[str, bool, int], list[list[Neighbour]]] = field(default_factory=dict)
+    entropies: dict[str, float] = field(default_factory=dict)
+
+
+_FACTS: WeakKeyDictionary[Lexicon, _Facts] = WeakKeyDictionary()
+
+
 class _Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
@@ -314,13 +336,13 @@ class _Evidence:
             raise InputError("this lexicon holds vectors: senses need density matrices")
         self.lexicon, self.top = lexicon, top
         self.method: Method = method_named(method, lexicon.methods)
-        self.keep = evidence_weights(lexicon)
+        self.by_reading = self.method is CONTEXTUAL
+        if lexicon not in _FACTS:
+            _FACTS[lexicon] = _Facts(evidence_weights(lexicon))
+        self.facts = _FACTS[lexicon]
         contexts = lexicon.arrays.get("contexts")
         fits = contexts is not None and contexts.shape == (len(lexicon), lexicon.n)
         self.contexts = contexts if fits else None
-        self.senses: dict[str, _Senses] = {}
-        self.names: dict[str, list[list[Neighbour]]] = {}
-        self.entropies: dict[str, float] = {}
 
     def answer(self, word: str, read: _Context | PolysemaError, which: int | None = None) -> Disambiguation:
         """A word at one of its occurrences in a context."""
@@ -338,12 +360,12 @@ class _Evidence:
         ids, weights, vectors = self.senses_of(word)
         found = read.words.at(span)
         prior, by_tree = np.log(weights), None
-        if self.method is CONTEXTUAL:
+        if self.by_reading:
             by_words = self.by_encoder(word, read, found) - prior
         else:
             by_words = self.by_context(vectors, found.around)
             by_tree = None if found.leaf is None else self.by_composition(vectors, found)
-        total = _softmax(prior + by_words + (0.0 if by_tree is None else by_tree))
+        total = _softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
         words_alone = _softmax(prior + by_words)
         tree_alone = None if by_tree is None else _softmax(prior + by_tree)
         near = self.named(word)
@@ -380,25 +402,40 @@ class _Evidence:
         return word if word in self.lexicon or word.lower() not in self.lexicon else word.lower()
 
     def senses_of(self, word: str) -> _Senses:
-        if word not in self.senses:
-            if self.method is CONTEXTUAL:
+        known, key = self.facts.senses, (word, self.by_reading)
+        if key not in known:
+            if self.by_reading:
                 weights, vectors = registry.provider("senses to tell")(self.lexicon, word)
-                ids = np.arange(len(weights))
+                known[key] = _Senses(np.arange(len(weights)), weights, vectors)
             else:
-                weights, vectors = self.lexicon.sense_vectors(word)
-                ids = self.lexicon.sense_ids(word)
-            self.senses[word] = _Senses(ids, weights, vectors)
-        return self.senses[word]
+                known[key] = _Senses(self.lexicon.sense_ids(word), *self.lexicon.sense_vectors(word))
+        return known[key]
 
     def named(self, word: str) -> list[list[Neighbour]]:
-        if word not in self.names:
-            self.names[word] = self.lexicon.sense_names(word, self.senses_of(word).vectors, self.top)
-        return self.names[word]
+        known, key = self.facts.names, (word, self.by_reading, self.top)
+        if key not in known:
+            self.name_all([word])
+        return known[key]
+
+    def name_all(self, words: Iterable[str]) -> None:
+        """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
+        known = self.facts.names
+        missing = {
+            word: self.senses_of(word).vectors
+            for word in map(self.spelled, dict.fromkeys(words))
+            if word in self.lexicon and (word, self.by_reading, self.top) not in known
+        }
+        vectors = [DensityMatrix(vector[:, None]) for senses in missing.values() for vector in senses]
+        near = iter(self.lexicon.neighbours_of(vectors, self.top + 1, COMMON))
+        for word, senses in missing.items():
+            items = [[item for item in next(near) if item.word != word][: self.top] for _ in senses]
+            known[word, self.by_reading, self.top] = items
 
     def entropy_of(self, word: str) -> float:
-        if word not in self.entropies:
-            self.entropies[word] = self.lexicon.entropy(word)
-        return self.entropies[word]
+        known = self.facts.entropies
+        if word not in known:
+            known[word] = self.lexicon.entropy(word)
+        return known[word]
 
     def content_word(self, token: Token) -> str | None:
         """A token as a content word of the lexicon; None where it is none."""
@@ -414,8 +451,8 @@ class _Evidence:
 
     def by_context(self, vectors: Array, around: Sequence[str]) -> Array:
         """Of the words around: β s cos(v_k, c), or s ln ⟨v_k|ρ_c|v_k⟩."""
-        indices = [i for i in map(self._index, around) if i is not None and self.keep[i] > 0]
-        keep = self.keep[indices]
+        indices = [i for i in map(self._index, around) if i is not None and self.facts.keep[i] > 0]
+        keep = self.facts.keep[indices]
         strength = keep.sum() / (keep.sum() + LITTLE) if indices else 0.0
         if strength == 0:
             return np.zeros(len(vectors))
@@ -428,7 +465,7 @@ class _Evidence:
         return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
 
     def by_composition(self, vectors: Array, found: Occurrence) -> Array:
-        """Of composition: τ ln of the trace that is left when the sense stands in the word's place."""
+        """Of composition: ln of the trace that is left when the sense stands in the word's place."""
         assert found.tree is not None
 
         def meaning_of(leaf: Leaf) -> Array:
@@ -437,7 +474,7 @@ class _Evidence:
             return self.lexicon[leaf.word].parts[0]
 
         root = fold(found.tree, meaning_of, self.method)[-1]
-        return TREE_WEIGHT * np.broadcast_to(root.log_trace, len(vectors))
+        return np.broadcast_to(root.log_trace, len(vectors))
 
     def by_encoder(self, word: str, read: _Context, found: Occurrence) -> Array:
         """Of the encoder: ln P(sense k | sentence), by the word's vector where it stands."""
@@ -446,7 +483,7 @@ class _Evidence:
             sentence, spans = as_sentence(read.words.tree)
             span = spans[found.leaf.position]
         probabilities = registry.provider("sense probabilities")(self.lexicon, word, sentence, span)
-        return np.log(np.maximum(probabilities, 1e-12))
+        return np.asarray(np.log(np.maximum(probabilities, 1e-12)))
 
     def _index(self, word: str) -> int | None:
         indices = self.lexicon.vocabulary.indices

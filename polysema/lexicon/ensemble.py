@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Meaning, Step
 from polysema.composition.methods import Method
-from polysema.composition.phrases import Phrase, Read, is_sentence
+from polysema.composition.phrases import Phrase, Read, is_text
 from polysema.composition.trees import LeftOut, Tree
 from polysema.errors import InputError, PolysemaError
 from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour, Query, Sense, _cosines_to
@@ -152,7 +152,7 @@ class Ensemble(Lexicon):
             if len(query.members) != len(self.members):
                 raise InputError(f"{query.phrase!r} was composed by another ensemble")
             return list(query.members)
-        if isinstance(query, str) and is_sentence(query) and query not in self:
+        if isinstance(query, str) and is_text(query) and query not in self:
             return list(self.compose(query).members)
         if isinstance(query, str) and "(" not in query:
             self.vocabulary.index(query)

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from polysema import measures
 from polysema.composition.compose import Composition, Meaning
 from polysema.composition.methods import CONTEXTUAL, METHODS, VECTOR_METHODS, Method, method_named
-from polysema.composition.phrases import Phrase, Read, read_phrases
-from polysema.composition.trees import Leaf, Tree, is_bracketed
+from polysema.composition.phrases import Phrase, Read, is_word, read_phrases
+from polysema.composition.trees import Leaf, Tree
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import InputError, MatrixError, PolysemaError
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
@@ -192,7 +192,7 @@ class Lexicon:
             if isinstance(query, DensityMatrix) != (self.kind == "matrices"):
                 raise InputError(f"this lexicon holds {self.kind}, the query is a {type(query).__name__}")
             return query
-        if isinstance(query, str) and (query in self or (len(query.split()) < 2 and not is_bracketed(query))):
+        if isinstance(query, str) and (query in self or is_word(query)):
             return self[query]
         return (query if isinstance(query, Composition) else self.compose(query)).meaning
 
@@ -351,6 +351,21 @@ class Lexicon:
         order = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= min_weight]
         return weights[order], vectors.T[order]
 
+    def sense_ids(self, word: str, min_weight: float = 0.01) -> NDArray[np.int64]:
+        """The number of each of those senses, (k,): its column in the word's factor, or its eigenvector."""
+        meaning = self[word]
+        assert isinstance(meaning, DensityMatrix)
+        weights = (meaning.factor**2).sum(axis=0) if self.columns == "senses" else meaning.eigen()[0]
+        return np.array([i for i in np.argsort(-weights, kind="stable") if weights[i] >= min_weight])
+
+    def sense_names(
+        self, word: str, vectors: NDArray[np.float64], top: int = 10, common: int | None = COMMON
+    ) -> list[list[Neighbour]]:
+        """The words nearest to each of a word's senses, unit vectors (k, n), without the word itself."""
+        own = self.vocabulary.words[self.vocabulary.index(word)]
+        near = self.neighbours_of([DensityMatrix(vector[:, None]) for vector in vectors], top + 1, common)
+        return [[item for item in items if item.word != own][:top] for items in near]
+
     def _needs_matrices(self, what: str) -> None:
         if self.kind != "matrices":
             raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
@@ -386,7 +401,7 @@ class Lexicon:
             if method is CONTEXTUAL:
                 from polysema.encoders.contextual import compose_in_context
 
-                return compose_in_context(self, read.tree, read.text, read.left_out)
+                return compose_in_context(self, read.tree, read.text, read.left_out, read.spans)
             return Composition(read.tree, method, self._meaning_of(), read.left_out)
         except PolysemaError as error:
             return error

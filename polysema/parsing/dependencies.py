@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from polysema.composition.occurrences import Token
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, head
 from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
-
 
 Spelling = Callable[[Token], str | None]
 """How the lexicon spells a word; None where it does not hold it."""
@@ -164,7 +162,7 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
     for i in range(len(tokens)):
         while (over := result[result[i].head]).head != result[i].head and _rule(over).part == "falls away":
             passive = over.label == "auxpass" and result[i].label == "nsubj"
-            result[i] = replace(result[i], head=over.head, label="nsubjpass" if passive else result[i].label)
+            result[i] = result[i]._replace(head=over.head, label="nsubjpass" if passive else result[i].label)
     return result
 
 
@@ -185,5 +183,5 @@ def _in_turn(tokens: Sequence[Token]) -> list[Token]:
                 chain += conjuncts.get(j, [])
             if not either.intersection(chain):
                 for j in chain[1:]:
-                    result[j] = replace(result[j], label=token.label, head=token.head)
+                    result[j] = result[j]._replace(label=token.label, head=token.head)
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -113,8 +112,8 @@ def _with_a_verb(tokens: list[Token], nlp: Any) -> list[Token]:
         verb = "eats" if words[i].endswith("s") else "eat"
         doc = nlp(_document([*words[:i], verb, *words[i + 1 :]], nlp))
         if doc[i].dep_ == "ROOT" and any(child.dep_ in SUBJECTS for child in doc[i].children):
-            found = [replace(new, start=old.start) for new, old in zip(_tokens(doc), tokens, strict=True)]
-            found[i] = replace(found[i], text=words[i], lemma=_verb_lemma(words[i], nlp))
+            found = [new._replace(start=old.start) for new, old in zip(_tokens(doc), tokens, strict=True)]
+            found[i] = found[i]._replace(text=words[i], lemma=_verb_lemma(words[i], nlp))
             return found
     return tokens
 
@@ -150,7 +149,7 @@ def parser() -> Any:
         if spacy.util.is_package(name):
             return spacy.load(name, exclude=["ner"])
     raise MissingExtraError(
-        f"parsing plain text (spaCy is installed, but none of {', '.join(MODELS)} is; nlp= takes a pipeline of your own)",
+        f"parsing plain text (spaCy is installed, but none of {', '.join(MODELS)} is; nlp= takes another pipeline)",
         "parse",
         f"python -m spacy download {MODELS[0]}",
     )

@@ -7,6 +7,8 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
+from polysema.composition.occurrences import span_of
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
 from polysema.encoders import bert2dm as module
@@ -21,8 +23,6 @@ from polysema.encoders.contextual import (
     told_apart,
 )
 from polysema.encoders.huggingface import Encoder
-from polysema.composition.occurrences import span_of
-from polysema.composition.sentences import TENSES, as_sentence
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.models import LexiconModel
@@ -227,7 +227,7 @@ def test_what_senses_share_does_not_count():
 
 
 def test_disambiguate_by_the_encoder(lexicon):
-    from polysema.lexicon.disambiguation import disambiguate
+    from polysema import disambiguate
 
     result = disambiguate("bank", "The bank lends money.", lexicon, method="contextual")
     assert sum(sense.probability for sense in result.senses) == pytest.approx(1)
@@ -235,6 +235,32 @@ def test_disambiguate_by_the_encoder(lexicon):
     assert result.senses[0].probability == pytest.approx(expected.max())
     bracketed = disambiguate("run", "(family (run hotel))", lexicon, method="contextual")
     assert bracketed.tree == parse_brackets("(family (run hotel))")
+
+
+def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
+    from polysema import disambiguate_every
+
+    text = "The bank lends money by the river bank."
+    first, second = disambiguate_every("bank", text, lexicon, method="contextual")
+    spans = [(4, 8), (34, 38)]
+    assert [first.span, second.span] == spans
+    for item, span in zip((first, second), spans, strict=True):
+        expected = sense_probabilities(lexicon, "bank", text, span)
+        by_id = dict(enumerate(expected))
+        assert {sense.id: sense.probability for sense in item.senses} == pytest.approx(by_id)
+    vectors = contextual(lexicon).encoder.words([text, text], spans)
+    assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
+
+
+def test_a_composed_sentence_reads_each_word_where_it_stands(lexicon):
+    pytest.importorskip("spacy")
+    text = "The bank of the family runs the bank."
+    phrase = lexicon.compose(text, "contextual")
+    found = [step.meaning for step in phrase.steps if step.phrase == "bank"]
+    expected = contextual(lexicon).matrices([text, text], [(4, 8), (32, 36)])
+    assert len(found) == 2
+    for meaning, rho in zip(found, expected.dense(), strict=True):
+        np.testing.assert_allclose(meaning.dense(), rho, atol=1e-5)
 
 
 def test_lexicons_without_an_encoder_do_not():

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.composition.occurrences import counted_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.records import DISAMBIGUATION
-from polysema.composition.occurrences import counted_word
 from polysema.evaluation.sentence_models import EncoderModel
 
 
