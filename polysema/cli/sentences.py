@@ -12,9 +12,10 @@ from polysema.cli.output import heading, json_option, number, print_json, print_
 from polysema.cli.phrases import asked, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.disambiguation import Disambiguation, disambiguate, disambiguate_all, disambiguate_every, read
+from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import Ambiguity
 
 
 @click.command("disambiguate")
@@ -61,13 +62,13 @@ def disambiguate_command(
     sentences = asked(contexts, file, written)
     if not sentences:
         raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
-    model = load(path)
+    model = with_matrices(load(path), "a choice of senses")
     options: dict[str, Any] = {"method": method, "pattern": pattern, "top": top, "nlp": False if no_parser else None}
     results: list[Disambiguation | Failed] = []
-    first = disambiguate_all(model, [(word, sentence) for sentence in sentences], **options)
+    first = model.disambiguate_all([(word, sentence) for sentence in sentences], **options)
     for sentence, item in zip(sentences, first, strict=True):
         if every and isinstance(item, Disambiguation) and item.occurrences > 1:
-            results += disambiguate_every(model, word, sentence, **options)
+            results += model.disambiguate_every(word, sentence, **options)
         else:
             results.append(item)
     if len(results) == 1 and isinstance(results[0], Failed):
@@ -145,9 +146,9 @@ def read_command(
     sentences = asked(texts, file, "text")
     if not sentences:
         raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
-    model = load(path)
+    model = with_matrices(load(path), "a choice of senses")
     options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight}
-    found = [read(model, text, nlp=False if no_parser else None, **options) for text in sentences]
+    found = [model.read(text, nlp=False if no_parser else None, **options) for text in sentences]
     if as_json:
         print_json(
             [
@@ -189,7 +190,7 @@ def demo(path: str | None) -> None:
     \b
       polysema demo
     """
-    model = load(path)
+    model = with_matrices(load(path), "the tour")
     heading(f"Words as mixtures of their senses: {len(model):,} words, {model.n}×{model.m} density matrices\n")
     heading("1. How ambiguous is a word?  Its von Neumann entropy says.")
     for title, words in _ambiguity(model).items():
@@ -205,7 +206,7 @@ def demo(path: str | None) -> None:
         click.echo(f"  {sentence}")
         try:
             composed, parsed = _composed(model, sentence, brackets)
-            told = disambiguate(model, word, composed, top=7)
+            told = model.disambiguate(word, composed, top=7)
         except PolysemaError as error:
             click.echo(f"    this lexicon cannot tell: {error}\n")
             continue
@@ -246,7 +247,8 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     order = np.argsort(-model.vocabulary.counts, kind="stable")[300:3000]
     if len(order) < 20:
         order = np.arange(len(model))
-    ranking = model.ambiguity([model.vocabulary.words[i] for i in order])
+    found = model.ambiguity([model.vocabulary.words[i] for i in order])
+    ranking = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
     listed = {"most": ranking[:8], "least": ranking[::-1][:8]}
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 

@@ -30,8 +30,9 @@ from polysema.evaluation.report.write import write_report
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
 from polysema.files.atomic import atomic_file
+from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, single
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
@@ -66,7 +67,7 @@ class Plan:
     only: Sequence[str] = ()
     seeds: int | None = None
     encoder: str = ""
-    extra: Sequence[tuple[str, Lexicon | Model]] = ()
+    extra: Sequence[tuple[str, AnyLexicon | Ensemble | Model]] = ()
     left_out: Sequence[Skipped] = ()
     device: str = "cpu"
     threads: int | None = None
@@ -84,7 +85,7 @@ def reproduce(plan: Plan, say: Callable[[str], None] = lambda line: None, progre
     """
     _claim(plan)
     text = _text(plan, say)
-    models: list[tuple[str, Lexicon | Model]] = []
+    models: list[tuple[str, AnyLexicon | Ensemble | Model]] = []
     skipped: list[Skipped] = []
     for variant in VARIANTS:
         if plan.only and variant.row not in plan.only:
@@ -169,7 +170,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
 
 def _trained(
     variant: Variant, plan: Plan, text: Corpus, say: Callable[[str], None], progress: Any
-) -> Iterator[Lexicon]:
+) -> Iterator[AnyLexicon]:
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
@@ -184,10 +185,10 @@ def _trained(
             options = {**options_of(variant, plan.preset), "seed": seed}
             _TRAINERS.get(variant.model, _train)(variant.model, plan, text, state, progress, options).save(where)
             shutil.rmtree(state, ignore_errors=True)
-        yield load(where)
+        yield single(load(where))
 
 
-def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:
     """Train a model of ``polysema train``."""
     from polysema.training.models import train
 
@@ -196,7 +197,9 @@ def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, opt
     return train(text, model, keep=_kept(plan), state=state, threads=plan.threads, progress=progress, **options)
 
 
-def _context2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _context2dm(
+    model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]
+) -> AnyLexicon:
     """Context2DM on word2vec vectors of 17 numbers, as in the paper, which are trained first."""
     from polysema.contexts.context2dm import context2dm
 
@@ -206,10 +209,10 @@ def _context2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any
         learnt = _train("word2vec", plan, text, state.with_name("vectors.training"), progress, vectors)
         learnt.save(where)
         shutil.rmtree(state.with_name("vectors.training"), ignore_errors=True)
-    return context2dm(text, load(where), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
+    return context2dm(text, single(load(where)), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
 
 
-def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:
     """BERT2DM; its variants share a state, so that text is encoded once for those that read the same."""
     from polysema.encoders.bert2dm import bert2dm
     from polysema.encoders.huggingface import Encoder
@@ -246,7 +249,7 @@ def _evaluated(sets: Mapping[str, DataSet]) -> list[str]:
 def _report(
     plan: Plan, text: Corpus, entries: Sequence[Entry], skipped: Sequence[Skipped], say: Callable[[str], None]
 ) -> Path:
-    from polysema import __version__
+    from polysema.version import __version__
 
     configuration = {
         "polysema": __version__,

@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema import registry
-from polysema.composition.compose import Composition, fold
-from polysema.composition.methods import CONTEXTUAL, Method, method_named
+from polysema.composition.compose import Composer, Composition, Method, fold
 from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, tokenised
 from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
@@ -36,7 +35,8 @@ from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.stop_words import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
-from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
+from polysema.lexicon.lexicon import COMMON, Lexicon
+from polysema.lexicon.results import Neighbour
 from polysema.measures import entropy
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ class SenseInContext(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {**self._asdict(), "neighbours": [near._asdict() for near in self.neighbours]}
+        return {**self._asdict(), "neighbours": [near.to_dict() for near in self.neighbours]}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,9 +137,7 @@ class Disambiguation:
         }
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import disambiguation_html
-
-        return disambiguation_html(self)
+        return str(registry.provider("disambiguation_html")(self))
 
     def __repr__(self) -> str:
         near = " ".join(item.word for item in self.sense.neighbours[:3])
@@ -332,17 +330,14 @@ class _Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
     def __init__(self, lexicon: Lexicon, method: str, top: int) -> None:
-        if lexicon.kind != "matrices":
-            raise InputError("this lexicon holds vectors: senses need density matrices")
         self.lexicon, self.top = lexicon, top
-        self.method: Method = method_named(method, lexicon.methods)
-        self.by_reading = self.method is CONTEXTUAL
+        self.composer: Composer = lexicon.composer(method)
+        self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
         if lexicon not in _FACTS:
             _FACTS[lexicon] = _Facts(evidence_weights(lexicon))
         self.facts = _FACTS[lexicon]
-        contexts = lexicon.arrays.get("contexts")
-        fits = contexts is not None and contexts.shape == (len(lexicon), lexicon.n)
-        self.contexts = contexts if fits else None
+        contexts = lexicon.contexts
+        self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
 
     def answer(self, word: str, read: _Context | PolysemaError, which: int | None = None) -> Disambiguation:
         """A word at one of its occurrences in a context."""
@@ -467,13 +462,14 @@ class _Evidence:
     def by_composition(self, vectors: Array, found: Occurrence) -> Array:
         """Of composition: ln of the trace that is left when the sense stands in the word's place."""
         assert found.tree is not None
+        assert isinstance(self.composer, Method)
 
         def meaning_of(leaf: Leaf) -> Array:
             if leaf is found.leaf:
                 return vectors[:, :, None]
             return self.lexicon[leaf.word].parts[0]
 
-        root = fold(found.tree, meaning_of, self.method)[-1]
+        root = fold(found.tree, meaning_of, self.composer)[-1]
         return np.broadcast_to(root.log_trace, len(vectors))
 
     def by_encoder(self, word: str, read: _Context, found: Occurrence) -> Array:

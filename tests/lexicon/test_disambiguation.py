@@ -92,7 +92,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
 
 def test_the_context_vector_by_hand():
     lexicon = planted_lexicon()
-    contexts, vocabulary = lexicon.arrays["contexts"], lexicon.vocabulary
+    contexts, vocabulary = lexicon.contexts, lexicon.vocabulary
     keep = vocabulary.keep_probabilities(1e-5)
     around = [vocabulary.index(word) for word in ("muddy", "flooded")]  # *the* is a function word
     c = sum(keep[i] * contexts[i].astype(float) for i in around)
@@ -159,7 +159,7 @@ def test_a_batch_with_failures(planted):
 
 
 def test_vectors_have_no_senses(vectors):
-    with pytest.raises(InputError, match="senses need density matrices"):
+    with pytest.raises(InputError, match="holds vectors: a choice of senses needs density matrices"):
         disambiguate("bank", "(old bank)", vectors)
 
 
@@ -204,7 +204,7 @@ def test_frequent_words_give_no_evidence(no_parser):
     """A word that nearly never survives subsampling says nothing, on whatever list it is or is not."""
     lexicon = planted_lexicon()
     words = ["zog" if word == "the" else word for word in lexicon.vocabulary.words]
-    renamed = Lexicon(Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, arrays=lexicon.arrays)
+    renamed = Lexicon(Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, contexts=lexicon.contexts)
     told = disambiguate("bank", "zog bank", renamed)
     assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
     alone, more = (disambiguate("bank", text, renamed) for text in ("muddy bank", "muddy zog bank zog"))
