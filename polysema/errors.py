@@ -5,9 +5,9 @@
     PolysemaError
     ├── InputError                a value handed in is wrong
     │   ├── MatrixError           not a density matrix: shape, NaN, zero trace, negative eigenvalue
-    │   ├── UnknownWordError      the lexicon does not hold the word (also a KeyError)
     │   ├── UnknownChoiceError    a name that is in no table: method, format, measure …
     │   └── TreeError             brackets or a pattern that cannot be read
+    ├── UnknownWordError          the lexicon does not hold the word (also a KeyError)
     ├── FormatError               a file is not what it should be: foreign, truncated, too new
     ├── CorpusError               text that cannot be read: missing, binary, truncated, empty
     ├── DataError                 an evaluation set that is missing, not what was published, or cannot be read

@@ -43,13 +43,14 @@ Array = NDArray[np.float64]
 Context = Phrase | Composition
 """What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
 
-SHARPNESS = 6.0
-"""β. All three were chosen on planted senses: pairs of words made one and told apart again (``docs/senses.md``)."""
+SHARPNESS = 7.0
+"""β. It, κ and τ were chosen on planted senses: pairs of words made one and told apart again
+(``docs/measurements/senses.md``)."""
 
 LITTLE = 0.25
 """κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
 
-TREE_WEIGHT = 0.25
+TREE_WEIGHT = 0.15
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
 
 RARELY_KEPT = 0.02
