@@ -492,8 +492,8 @@ def evidence_weights(lexicon: Lexicon) -> Array:
 
     The chance that it survives subsampling; nothing for function words and for words that nearly never survive.
     """
-    training = lexicon.metadata.get("training", {})
-    subsample = training.get("subsample") if isinstance(training, dict) else None
+    made = lexicon.metadata.get("options", lexicon.metadata.get("training", {}))
+    subsample = made.get("subsample") if isinstance(made, dict) else None
     counted = lexicon.vocabulary.counts.any()
     keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
     keep[keep < RARELY_KEPT] = 0.0
