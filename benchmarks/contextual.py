@@ -27,10 +27,10 @@ from measure import machine
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from polysema.composition.sentences import TENSES
 from polysema.contexts.sample import Sample
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import TENSES
 
 Array = NDArray[np.float32]
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from polysema import Lexicon, evaluate
+from polysema import Lexicon, VectorLexicon, evaluate
 from polysema.evaluation.datasets import WordPairs
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.noise import noise_floor
@@ -30,7 +30,8 @@ def main() -> None:
     groups = [s.pairs if isinstance(s, WordPairs) else s.first + s.second for s in sets.values()]
     words = sorted({word for group in groups for pair in group for word in pair})
     for kind, shape in (("17×5 matrices, ten methods", (17, 5)), ("vectors of 300, four methods", (300,))):
-        model = Lexicon(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
+        made = Lexicon if len(shape) == 2 else VectorLexicon
+        model = made(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
         for bootstraps in (0, arguments.bootstraps):
             started = time.process_time()
             evaluate(model, sets, bootstraps=bootstraps)

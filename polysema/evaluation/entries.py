@@ -17,7 +17,8 @@ from polysema.evaluation.evaluate import DataSet, Evaluation, as_model, evaluate
 from polysema.evaluation.models import EnsembleModel, Model
 from polysema.evaluation.published import DISAMBIGUATION, plain, row_of
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list
 
 
 def evaluate_models(
-    models: Sequence[tuple[str, Lexicon | Model]],
+    models: Sequence[tuple[str, AnyLexicon | Ensemble | Model]],
     sets: Mapping[str, DataSet],
     *,
     methods: Sequence[str] | None = None,
@@ -115,7 +116,7 @@ def evaluate_models(
             if progress:
                 progress(name, done, len(models))
             found.append(_evaluated(model, name, sets, methods, unknown_words, bootstraps, seed))
-            if senses and isinstance(model, Lexicon) and model.kind == "matrices":
+            if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
                 ambiguity += _correlated(model, senses)
             done += 1
         name = _common_name([models[index][0] for index in group])
@@ -129,7 +130,7 @@ def evaluate_models(
 
 
 def _evaluated(
-    model: Lexicon | Model,
+    model: AnyLexicon | Ensemble | Model,
     name: str,
     sets: Mapping[str, DataSet],
     methods: Sequence[str] | None,
@@ -150,7 +151,7 @@ def _common_name(names: Sequence[str]) -> str:
     return "".join(letters[0] for letters in same).rstrip("0123456789 -_.#=") or names[0]
 
 
-def _correlated(model: Lexicon, senses: str) -> list[AmbiguityCorrelation]:
+def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrelation]:
     """The correlation, where the lexicon has enough words for one."""
     try:
         return [ambiguity_correlation(model, source=senses)]

@@ -17,7 +17,8 @@ from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.statistics import bootstrap, interval
 from polysema.evaluation.word_similarity import WordSimilarity, word_similarity
 from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf
+from polysema.registry import provider
 
 DataSet = WordPairs | PhrasePairs
 
@@ -43,9 +44,7 @@ class Evaluation:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import evaluation_html
-
-        return evaluation_html(self)
+        return str(provider("evaluation_html")(self))
 
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON holds them."""
@@ -79,7 +78,7 @@ def _interval(result: Any) -> dict[str, Any]:
 
 
 def evaluate(
-    model: Lexicon | Model,
+    model: AnyLexicon | Ensemble | Model,
     data: str | Path | Mapping[str, DataSet] | None = None,
     *,
     sets: Iterable[str] | None = None,
@@ -121,12 +120,12 @@ def evaluate(
     return Evaluation(scored.name, scored.kind, words, phrases, unknown_words, dict(scored.metadata))
 
 
-def as_model(model: Lexicon | Model, name: str = "", unknown_words: str = "skip") -> Model:
+def as_model(model: AnyLexicon | Ensemble | Model, name: str = "", unknown_words: str = "skip") -> Model:
     """What evaluation can score."""
     if isinstance(model, Ensemble):
         members = [LexiconModel(member, name, unknown_words) for member in model.members]
         return EnsembleModel(members, name or "ensemble", model.metadata)
-    if isinstance(model, Lexicon):
+    if isinstance(model, LexiconOf):
         return LexiconModel(model, name or "model", unknown_words)
     return model
 

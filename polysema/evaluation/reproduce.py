@@ -7,7 +7,6 @@ Everything lies in one folder, so a run that was stopped goes on where it was: `
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -30,8 +29,10 @@ from polysema.evaluation.report.write import write_report
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
+from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, single
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
@@ -66,7 +67,7 @@ class Plan:
     only: Sequence[str] = ()
     seeds: int | None = None
     encoder: str = ""
-    extra: Sequence[tuple[str, Lexicon | Model]] = ()
+    extra: Sequence[tuple[str, AnyLexicon | Ensemble | Model]] = ()
     left_out: Sequence[Skipped] = ()
     device: str = "cpu"
     threads: int | None = None
@@ -84,7 +85,7 @@ def reproduce(plan: Plan, say: Callable[[str], None] = lambda line: None, progre
     """
     _claim(plan)
     text = _text(plan, say)
-    models: list[tuple[str, Lexicon | Model]] = []
+    models: list[tuple[str, AnyLexicon | Ensemble | Model]] = []
     skipped: list[Skipped] = []
     for variant in VARIANTS:
         if plan.only and variant.row not in plan.only:
@@ -96,7 +97,7 @@ def reproduce(plan: Plan, say: Callable[[str], None] = lambda line: None, progre
             reason = " ".join(str(error).split())
             say(f"{variant.row}: left out: {reason}")
             skipped.append(Skipped(variant.row, reason))
-    shutil.rmtree(plan.folder / "models" / "bert2dm.training", ignore_errors=True)
+    WorkingFolder(plan.folder / "models" / "bert2dm.training").remove()
     models += plan.extra
     if not models:
         raise InputError(f"no model could be trained: {skipped[0].reason}" if skipped else "there is no model to train")
@@ -151,10 +152,10 @@ def _encoded(plan: Plan, build: Callable[[Path], Corpus], say: Callable[[str], N
 def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     """The corpus of about so many words from the beginning of text; no more of it is unpacked than that."""
     left = words * _BYTES
-    part = plan.folder / "text"
-    part.mkdir(exist_ok=True)
+    part = WorkingFolder(plan.folder / "text")
     for number, source in enumerate(find_sources(plan.corpus)):
-        with atomic_file(part / f"{number}{source.suffix if source.suffix in _PLAIN else ''}", True) as out:
+        name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
+        with atomic_file(part.file(name), True) as out:
             for block in read_blocks(source, block=min(left, 1 << 18)):
                 out.write(block.data)
                 left -= len(block.data)
@@ -162,14 +163,14 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
                     break
         if left <= 0:
             break
-    corpus = build_corpus(part, where)
-    shutil.rmtree(part)
+    corpus = build_corpus(part.path, where)
+    part.remove()
     return corpus
 
 
 def _trained(
     variant: Variant, plan: Plan, text: Corpus, say: Callable[[str], None], progress: Any
-) -> Iterator[Lexicon]:
+) -> Iterator[AnyLexicon]:
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
@@ -183,11 +184,11 @@ def _trained(
             state = where.with_name(f"{seed}.training")
             options = {**options_of(variant, plan.preset), "seed": seed}
             _TRAINERS.get(variant.model, _train)(variant.model, plan, text, state, progress, options).save(where)
-            shutil.rmtree(state, ignore_errors=True)
-        yield load(where)
+            WorkingFolder(state).remove()
+        yield single(load(where))
 
 
-def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:
     """Train a model of ``polysema train``."""
     from polysema.training.models import train
 
@@ -196,7 +197,9 @@ def _train(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, opt
     return train(text, model, keep=_kept(plan), state=state, threads=plan.threads, progress=progress, **options)
 
 
-def _context2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _context2dm(
+    model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]
+) -> AnyLexicon:
     """Context2DM on word2vec vectors of 17 numbers, as in the paper, which are trained first."""
     from polysema.contexts.context2dm import context2dm
 
@@ -205,11 +208,11 @@ def _context2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any
         vectors = {"dim": 17, **{key: value for key, value in _preset(plan, "word2vec").items() if key != "dim"}}
         learnt = _train("word2vec", plan, text, state.with_name("vectors.training"), progress, vectors)
         learnt.save(where)
-        shutil.rmtree(state.with_name("vectors.training"), ignore_errors=True)
-    return context2dm(text, load(where), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
+        WorkingFolder(state.with_name("vectors.training")).remove()
+    return context2dm(text, single(load(where)), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
 
 
-def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> Lexicon:
+def _bert2dm(model: str, plan: Plan, text: Corpus, state: Path, progress: Any, options: dict[str, Any]) -> AnyLexicon:
     """BERT2DM; its variants share a state, so that text is encoded once for those that read the same."""
     from polysema.encoders.bert2dm import bert2dm
     from polysema.encoders.huggingface import Encoder
@@ -246,7 +249,7 @@ def _evaluated(sets: Mapping[str, DataSet]) -> list[str]:
 def _report(
     plan: Plan, text: Corpus, entries: Sequence[Entry], skipped: Sequence[Skipped], say: Callable[[str], None]
 ) -> Path:
-    from polysema import __version__
+    from polysema.version import __version__
 
     configuration = {
         "polysema": __version__,

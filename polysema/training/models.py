@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Any
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.files.platform import processors
+from polysema.files.working import WorkingFolder
+from polysema.lexicon.lexicon import AnyLexicon
 
 DEVICES = ("cpu", "cuda")
 
@@ -35,7 +36,7 @@ class Job:
 
     corpus: Corpus
     keep: tuple[str, ...]
-    start: Lexicon | None
+    start: AnyLexicon | None
     folder: Path | None
     threads: int
     device: str
@@ -57,34 +58,34 @@ class Model:
 
     name: str
     summary: str
-    train: Callable[[str, Job, str | None, dict[str, Any]], Lexicon]
+    train: Callable[[str, Job, str | None, dict[str, Any]], AnyLexicon]
 
 
-def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.negative_sampling import train
 
     return train(name, job, preset, options)
 
 
-def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.glove import train
 
     return train(job, options)
 
 
-def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.fasttext import train
 
     return train(job, options)
 
 
-def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.contexts import train_context2dm
 
     return train_context2dm(job, preset, options)
 
 
-def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.contexts import train_bert2dm
 
     return train_bert2dm(job, preset, options)
@@ -110,7 +111,7 @@ def train(
     *,
     preset: str | None = None,
     keep: Iterable[str] = (),
-    start: Lexicon | None = None,
+    start: AnyLexicon | None = None,
     state: str | Path | None = None,
     threads: int | None = None,
     device: str = "cpu",
@@ -119,7 +120,7 @@ def train(
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
     **options: Any,
-) -> Lexicon:
+) -> AnyLexicon:
     """Learn a lexicon from a corpus.
 
     Args:
@@ -142,7 +143,7 @@ def train(
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
     >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)
-    Lexicon(4 words, matrices, n=4, m=2)
+    Lexicon(4 words, n=4, m=2)
     """
     if model not in MODELS:
         raise UnknownChoiceError("model", model, MODELS)
@@ -166,7 +167,7 @@ def train(
             keep=tuple(keep),
             start=start,
             folder=folder,
-            threads=threads or len(os.sched_getaffinity(0)),
+            threads=threads or processors(),
             device=device,
             card_memory=card_memory,
             progress=progress,
@@ -182,5 +183,9 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpu
         return corpus
     if isinstance(corpus, str | Path) and is_corpus(corpus):
         return Corpus(corpus)
-    folder.mkdir(exist_ok=True)
-    return build_corpus(corpus, folder / "corpus")
+    working = WorkingFolder(folder)
+    try:
+        return build_corpus(corpus, working.file("corpus"))
+    except BaseException:
+        working.remove_if_empty()
+        raise

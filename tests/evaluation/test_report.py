@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from polysema import Lexicon
+from polysema import Lexicon, VectorLexicon
 from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation import published
@@ -51,7 +51,7 @@ def entries(toy):
     good, sets = toy
     rng = np.random.default_rng(2)
     seeds = [Lexicon(WORDS, rng.normal(size=(12, 4, 2))) for _ in range(2)]
-    vectors = Lexicon(WORDS, rng.normal(size=(12, 6)))
+    vectors = VectorLexicon(WORDS, rng.normal(size=(12, 6)))
     models = [("good", good), ("Word2DM", seeds[0]), ("Word2DM", seeds[1]), ("GloVe", vectors)]
     return evaluate_models(models, sets, bootstraps=100)
 
@@ -94,7 +94,7 @@ def test_the_papers_protocol(entries, toy):
     known = np.isfinite(scores).all(axis=0)
     expected = bootstrap(data.gold[known], broken[known], 100, seed=0)[0].mean()
     assert found["GloVe"]["add"] == pytest.approx(expected)
-    same = Lexicon(WORDS, np.ones((12, 3)))
+    same = VectorLexicon(WORDS, np.ones((12, 3)))
     constant = evaluate(same, {"GS2011": data}, name="constant")
     assert np.isnan(figures([constant], {"GS2011": data}, "paper")["GS2011"]["constant"]["add"])
     with pytest.raises(UnknownChoiceError, match="plain or paper"):

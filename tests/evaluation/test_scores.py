@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from polysema import METHODS, VECTOR_METHODS, Lexicon, evaluate
+from polysema import METHODS, VECTOR_METHODS, Lexicon, VectorLexicon, evaluate
 from polysema.evaluation.datasets import PhrasePairs, WordPairs
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.models import EnsembleModel, LexiconModel
@@ -50,7 +50,7 @@ def test_disambiguation_is_the_dense_one(name, method, found, matrices, data):
 def test_vectors(name, words, data):
     rng = np.random.default_rng(5)
     vectors = rng.normal(size=(len(words), 6))
-    found = evaluate(Lexicon(words, vectors), data, sets=[name]).disambiguation[name]
+    found = evaluate(VectorLexicon(words, vectors), data, sets=[name]).disambiguation[name]
     of = dict(zip(words, vectors, strict=True))
 
     def tensor(phrase):

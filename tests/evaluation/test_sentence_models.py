@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.composition.occurrences import counted_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import PhrasePairs
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.records import DISAMBIGUATION
-from polysema.evaluation.sentence_models import EncoderModel, word_span
+from polysema.evaluation.sentence_models import EncoderModel
 
 
 class Letters:
@@ -68,7 +69,7 @@ def test_as_any_model(toy):
     assert (found.covered, found.total) == (2, 2)
     assert np.isnan(EncoderModel(Letters()).words([("a", "b")])).all()
     with pytest.raises(InputError, match="no word 2"):
-        word_span("The dog", 1, "run")
+        counted_word("The dog", 1, "run")
     with pytest.raises(UnknownChoiceError, match="cls, mean or target"):
         EncoderModel(Letters()).phrases(toy, "max")
 
@@ -79,6 +80,6 @@ def test_every_verb_of_the_sets_is_found(name, sets):
     verb = items.roles.index("verb")
     for phrase in {*items.first, *items.second}:
         text = items.sentence(phrase)
-        found = text[slice(*word_span(text, verb, phrase[verb]))]
+        found = text[slice(*counted_word(text, verb, phrase[verb]))]
         assert found.startswith(phrase[verb][:2]), (phrase, text)
         assert (" over" in found) == ("-over" in phrase[verb])

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from polysema.registry import provider
+
 Mark = Literal["", "better", "equivalent"]
 
 
@@ -106,9 +108,7 @@ class Report:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import report_html
-
-        return report_html(self)
+        return str(provider("report_html")(self))
 
 
 def shown(value: float | str | None, style: str = "correlation") -> str:
