@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polysema.registry import provide
+
 if TYPE_CHECKING:
     from polysema.composition.compose import Composition as Composition
     from polysema.composition.compose import fold as fold
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from polysema.encoders.huggingface import Encoder as Encoder
     from polysema.errors import PolysemaError as PolysemaError
     from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
-    from polysema.evaluation.evaluate import Evaluation as Evaluation
+    from polysema.evaluation.datasets import EvaluationSet as EvaluationSet
+    from polysema.evaluation.datasets import read_set as read_set
     from polysema.evaluation.evaluate import evaluate as evaluate
+    from polysema.evaluation.evaluate import evaluate_models as evaluate_models
+    from polysema.evaluation.results import Evaluation as Evaluation
     from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.lexicon.disambiguation import disambiguate as disambiguate
     from polysema.lexicon.disambiguation import disambiguate_all as disambiguate_all
@@ -102,7 +107,10 @@ _WHERE = {
     "Composition": "polysema.composition.compose",
     # evaluation
     "evaluate": "polysema.evaluation.evaluate",
-    "Evaluation": "polysema.evaluation.evaluate",
+    "evaluate_models": "polysema.evaluation.evaluate",
+    "Evaluation": "polysema.evaluation.results",
+    "EvaluationSet": "polysema.evaluation.datasets",
+    "read_set": "polysema.evaluation.datasets",
     "ambiguity_correlation": "polysema.evaluation.ambiguity",
     "paired_test": "polysema.evaluation.statistics",
     # sentences in plain English
@@ -119,6 +127,11 @@ _WHERE = {
     "PolysemaError": "polysema.errors",
 }
 __all__ = ["__version__", *_WHERE]
+
+provide("evaluation_html", "polysema.notebook:evaluation_html")
+provide("report_html", "polysema.notebook:report_html")
+provide("dot_chart", "polysema.drawing.charts:dot_chart")
+provide("line_chart", "polysema.drawing.charts:line_chart")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from polysema.registry import provider
+
 Mark = Literal["", "better", "equivalent"]
 
 
@@ -17,10 +19,12 @@ class Cell:
         value: None where there is none.
         style: how a number is written: ``correlation`` as the paper does (.365), ``entropy`` (0.224), ``count``.
         bold: one of the best, as in the paper.
-        mark: underlined in the paper: significantly better than the best baseline, or not to be told from it.
+        mark: underlined in the paper: significantly better than the best baseline, or equivalent to it.
         paper: the paper's figure.
-        interval: the 95 % bootstrap interval of the value.
+        interval: the 95 % interval of the value.
         spread: the standard deviation over seeds.
+        each: the value of each seed, where there are several.
+        items: how many items the value is over, and how many there are.
     """
 
     value: float | str | None
@@ -30,6 +34,8 @@ class Cell:
     paper: float | None = None
     interval: tuple[float, float] | None = None
     spread: float | None = None
+    each: tuple[float, ...] = ()
+    items: tuple[int, int] | None = None
 
     @property
     def text(self) -> str:
@@ -55,11 +61,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table: what it is about, and a cell a column; ``rule`` draws a line above it."""
+    """A row of a table.
+
+    Attributes:
+        name: what it is about.
+        cells: a cell a column.
+        rule: whether to draw a line above it.
+        note: what must be known of it, such as why its figures are missing.
+    """
 
     name: str
     cells: Sequence[Cell]
     rule: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +120,7 @@ class Report:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import report_html
-
-        return report_html(self)
+        return str(provider("report_html")(self))
 
 
 def shown(value: float | str | None, style: str = "correlation") -> str:
@@ -123,6 +135,12 @@ def shown(value: float | str | None, style: str = "correlation") -> str:
     if style == "correlation" and abs(value) < 1:
         text = text.replace("0.", ".", 1)
     return text.replace("-", "−")
+
+
+def bounds(interval: tuple[float, float]) -> tuple[str, str]:
+    """The ends of an interval: .21 and .45."""
+    low, high = (f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in interval)
+    return low, high
 
 
 def signed(value: float) -> str:
