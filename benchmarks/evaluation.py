@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from polysema import Lexicon, evaluate
+from polysema import Lexicon, VectorLexicon, evaluate
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.noise import noise_floor
 
@@ -22,7 +22,8 @@ def main(data: str) -> None:
     print(f"find, verify and read nine sets        {time.process_time() - started:6.2f} s")
     words = sorted({word for items in sets.values() for word in items.words})
     for kind, shape in (("17×5 matrices, ten methods", (17, 5)), ("vectors of 300, four methods", (300,))):
-        model = Lexicon(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
+        made = Lexicon if len(shape) == 2 else VectorLexicon
+        model = made(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
         for bootstraps in (0, 1000):
             started = time.process_time()
             evaluate(model, sets, bootstraps=bootstraps)

@@ -22,7 +22,7 @@ from measure import machine, table
 
 import polysema
 from polysema import Corpus, Lexicon, disambiguation
-from polysema.lexicon.disambiguation import Disambiguation, disambiguate_all
+from polysema.lexicon.disambiguation import Disambiguation
 
 Occurrence = tuple[str, bool, str]  # the planted word, whether it stands for itself, the sentence
 
@@ -97,7 +97,7 @@ def find_sentences(text: Path, pairs: list[tuple[str, str]], count: int) -> list
 
 def scores(lexicon: Lexicon, occurrences: list[Occurrence], sharpness: float) -> list[list[str]]:
     """How often the right word is found, by each kind of evidence."""
-    told = disambiguate_all([(word, sentence) for word, _, sentence in occurrences], lexicon, top=1)
+    told = lexicon.disambiguate_all([(word, sentence) for word, _, sentence in occurrences], top=1)
     evidence: dict[str, dict[str, list[tuple[bool, list[float]]]]] = {}
     for (word, itself, _), item in zip(occurrences, told, strict=True):
         if not isinstance(item, Disambiguation) or item.senses[0].by_composition is None:

@@ -181,7 +181,7 @@ def report(title: str, lexicon: Lexicon, asked: Asked) -> None:
             continue
         labels = np.array([sense for _, sense in sentences])
         vectors = encoder.words([text for text, _ in sentences], [word] * len(sentences))
-        x = np.asarray((vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"], np.float64)
+        x = np.asarray(lexicon.encoder.projected(vectors), np.float64)
         for name, p in rules(lexicon, word, x).items():
             scores[name].append(score(p, labels))
         scores["labelled"].append((nearest_mean(x, labels), 1.0))
@@ -201,17 +201,17 @@ def rules(lexicon: Lexicon, word: str, x: NDArray[Any]) -> dict[str, NDArray[Any
     u = x / np.linalg.norm(x, axis=1, keepdims=True)
     weights, senses = senses_to_tell(lexicon, word)
     found: dict[str, NDArray[Any]] = {}
-    if lexicon.columns == "senses" or "sense_starts" in lexicon.arrays:
+    if lexicon.columns == "senses" or lexicon.clusters is not None:
         found["clusters"] = told_apart(weights, senses, u)
         found["clusters, times their weights"] = _shares(found["clusters"] * weights)
         found["clusters, the greatest cosine"] = _shares(np.exp(20 * u @ senses.T))
         a, s, b = np.linalg.svd(senses.T * np.sqrt(weights), full_matrices=False)
         rank = int((s > 1e-6 * s[0]).sum())
         found["clusters, measured"] = _shares((u @ (a[:, :rank] @ b[:rank])) ** 2)
-    if "sense_starts" in lexicon.arrays:
+    if lexicon.clusters is not None:
         row = lexicon.vocabulary.index(word)
-        own = slice(*lexicon.arrays["sense_starts"][row : row + 2])
-        away = ((x[:, None] - lexicon.arrays["sense_vectors"][own]) ** 2).sum(-1)
+        own = slice(*lexicon.clusters.starts[row : row + 2])
+        away = ((x[:, None] - lexicon.clusters.vectors[own]) ** 2).sum(-1)
         found["clusters, the nearest centroid"] = (away == away.min(axis=1, keepdims=True)).astype(float)
     if lexicon.columns != "senses":
         weights, senses = lexicon.sense_vectors(word)

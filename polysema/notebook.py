@@ -11,11 +11,12 @@ import numpy as np
 from polysema.measures import effective_senses, entropy, purity
 
 if TYPE_CHECKING:
-    from polysema.composition.compose import Composition
+    from polysema.composition.compose import Composed
     from polysema.density import DensityMatrix
     from polysema.evaluation.results import Evaluation
     from polysema.lexicon.disambiguation import Disambiguation
-    from polysema.lexicon.lexicon import Lexicon
+    from polysema.lexicon.ensemble import Ensemble
+    from polysema.lexicon.lexicon import AnyLexicon
     from polysema.reproduction.report.tables import Report
 
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -37,7 +38,7 @@ def matrix_html(rho: DensityMatrix) -> str:
     )
 
 
-def composition_html(composition: Composition) -> str:
+def composition_html(composition: Composed) -> str:
     """A phrase: its tree with the entropy at every node, and what was left out."""
     steps = composition.steps
     largest = max((step.entropy or 0.0 for step in steps), default=0.0) or 1.0
@@ -76,9 +77,9 @@ def disambiguation_html(item: Disambiguation) -> str:
     )
 
 
-def lexicon_html(lexicon: Lexicon) -> str:
-    """A lexicon: what it holds and how it was made."""
-    rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind), ("n", str(lexicon.n)), ("m", str(lexicon.m))]
+def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:
+    """A lexicon, or several as one: what it holds and how it was made."""
+    rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
     training = lexicon.metadata.get("training", {})
     if isinstance(training, dict):
         rows += [(escape(str(key)), escape(str(value))) for key, value in training.items() if value is not None]

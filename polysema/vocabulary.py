@@ -47,18 +47,28 @@ class Vocabulary:
             raise InputError("a word stands more than once in the vocabulary")
         return self
 
+    def find(self, word: str) -> int:
+        """The index of the word as it is written or, failing that, in lower case; -1 where neither is there.
+
+        >>> Vocabulary(["the", "bank"]).find("Bank")
+        1
+        """
+        found = self.indices.get(word)
+        return self.indices.get(word.lower(), -1) if found is None else found
+
     def index(self, word: str) -> int:
-        """The word's index; an unknown word is an error that names the closest spellings."""
-        try:
-            return self.indices[word]
-        except KeyError:
-            raise UnknownWordError(word, self.words) from None
+        """The same; an unknown word is an error that names the closest spellings."""
+        found = self.find(word)
+        if found < 0:
+            raise UnknownWordError(word, self.words)
+        return found
 
     def count(self, word: str) -> int:
         """How often the word was seen; 0 where that is not known."""
         return int(self.counts[self.index(word)])
 
     def __contains__(self, word: object) -> bool:
+        """Whether the word is there as it is written."""
         return word in self.indices
 
     def __len__(self) -> int:

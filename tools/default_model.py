@@ -104,10 +104,10 @@ def cut(lexicon: Lexicon, needed: list[str]) -> Lexicon:
     if len(kept) < 30_000:
         print(f"note: only {len(kept):,} words fit", file=sys.stderr)
     vocabulary = Vocabulary([words[i] for i in kept], lexicon.vocabulary.counts[kept])
-    contexts = lexicon.arrays["contexts"][kept].astype(np.float16)
+    contexts = lexicon.contexts[kept].astype(np.float16)
     factors = lexicon.stack(vocabulary.words).parts[0].astype(np.float16)
     metadata = {**lexicon.metadata, "vocabulary": {"trained": len(lexicon), "kept": len(kept)}}
-    return Lexicon(vocabulary, factors, columns=lexicon.columns, metadata=metadata, arrays={"contexts": contexts})
+    return Lexicon(vocabulary, factors, columns=lexicon.columns, metadata=metadata, contexts=contexts)
 
 
 def results(model: Lexicon, sets: dict[str, EvaluationSet]) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import with_matrices
 
 output_option = click.option(
     "-o",
@@ -55,10 +55,7 @@ def matrix(query: str, path: str | None, output: Path) -> None:
     """
     from polysema.drawing.heat_map import heat_map
 
-    meaning = load(path).meaning(query)
-    if not isinstance(meaning, DensityMatrix):
-        raise InputError("this lexicon holds vectors: a heat map needs density matrices")
-    _save(heat_map(meaning), output)
+    _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output)
 
 
 @draw.command()
@@ -74,7 +71,7 @@ def senses(word: str, path: str | None, top: int, output: Path) -> None:
     """
     from polysema.drawing.senses_plane import senses_plane
 
-    _save(senses_plane(load(path), word, top), output)
+    _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output)
 
 
 def _save(figure: Any, output: Path) -> None:

@@ -378,9 +378,9 @@ def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
 
 
 def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
-    from polysema import __version__
     from polysema.reproduction.report.build import Settings, build_report
     from polysema.reproduction.report.write import write_report
+    from polysema.version import __version__
 
     shown = {
         key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "noise_draws", "layer")

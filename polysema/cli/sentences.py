@@ -10,10 +10,11 @@ import numpy as np
 from polysema.cli.lexicons import lexicon_option, pairs, top_option
 from polysema.cli.output import heading, json_option, number, print_json, print_table
 from polysema.composition.compose import Composition
-from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.disambiguation import Disambiguation, disambiguate, disambiguate_all
+from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
+from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import Ambiguity
 
 WITHOUT_A_TREE = "by its words alone: pip install 'polysema[parse]' or brackets, and composition tells as well"
 
@@ -55,26 +56,26 @@ def disambiguate_command(
     asked = [*contexts, *lines]
     if not asked:
         raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
-    model = load(path)
+    model = with_matrices(load(path), "a choice of senses")
     asked_of = [(word, context) for context in asked]
-    results = disambiguate_all(asked_of, model, method=method, pattern=pattern, top=top)
-    if len(results) == 1 and isinstance(results[0], PolysemaError):
-        raise results[0]
+    results = model.disambiguate_all(asked_of, method=method, pattern=pattern, top=top)
+    if len(results) == 1 and isinstance(results[0], Failed):
+        raise results[0].error
     if as_json:
         print_json([_facts(context, item) for context, item in zip(asked, results, strict=True)])
     else:
         for context, item in zip(asked, results, strict=True):
-            if isinstance(item, PolysemaError):
-                click.echo(f"{context}\n  not told: {item}", err=True)
+            if isinstance(item, Failed):
+                click.echo(f"{context}\n  not told: {item.error}", err=True)
             else:
                 heading(context)
                 _print_senses(item)
-    return 2 if any(isinstance(item, PolysemaError) for item in results) else 0
+    return 2 if any(isinstance(item, Failed) for item in results) else 0
 
 
-def _facts(context: str, item: Disambiguation | PolysemaError) -> dict[str, Any]:
-    if isinstance(item, PolysemaError):
-        return {"context": context, "error": str(item)}
+def _facts(context: str, item: Disambiguation | Failed) -> dict[str, Any]:
+    if isinstance(item, Failed):
+        return {"context": context, "error": str(item.error)}
     return {
         "word": item.word,
         "context": item.context,
@@ -120,7 +121,7 @@ def demo(path: str | None) -> None:
     \b
       polysema demo
     """
-    model = load(path)
+    model = with_matrices(load(path), "the tour")
     heading(f"Words as mixtures of their senses: {len(model):,} words, {model.n}×{model.m} density matrices\n")
     heading("1. How ambiguous is a word?  Its von Neumann entropy says.")
     for title, words in _ambiguity(model).items():
@@ -136,7 +137,7 @@ def demo(path: str | None) -> None:
         click.echo(f"  {sentence}")
         try:
             composed, parsed = _composed(model, sentence, brackets)
-            told = disambiguate(word, composed, model, top=7)
+            told = model.disambiguate(word, composed, top=7)
         except PolysemaError as error:
             click.echo(f"    this lexicon cannot tell: {error}\n")
             continue
@@ -176,7 +177,8 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     order = np.argsort(-model.vocabulary.counts, kind="stable")[300:3000]
     if len(order) < 20:
         order = np.arange(len(model))
-    ranking = model.ambiguity([model.vocabulary.words[i] for i in order])
+    found = model.ambiguity([model.vocabulary.words[i] for i in order])
+    ranking = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
     listed = {"most": ranking[:8], "least": ranking[::-1][:8]}
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 

@@ -20,6 +20,7 @@ from polysema.contexts.progress import Progress as ContextProgress
 from polysema.encoders.moments import REDUCTIONS
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import single
 from polysema.training.models import DEVICES, MODELS, train
 from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, PRESETS, SELECTIONS, Options
 
@@ -180,7 +181,7 @@ def train_command(
                 list(corpus) if len(corpus) > 1 else corpus[0],
                 model,
                 keep=read_words(keep),
-                start=load(start) if start is not None else None,
+                start=single(load(start), "--start") if start is not None else None,
                 state=state,
                 progress=show,
                 checkpoint_minutes=checkpoint_minutes,

@@ -140,6 +140,20 @@ def postorder(tree: Tree) -> Iterator[Tree]:
             stack += [(top, True), (top.right, False), (top.left, False)]
 
 
+def with_paths(tree: Tree) -> Iterator[tuple[str, Tree]]:
+    """Every node after both of its sides, the root last, each with the way to it from the root.
+
+    A way is a string of ``l`` (to the left side) and ``r``; the root's is empty.
+    """
+    stack: list[tuple[str, Tree, bool]] = [("", tree, False)]
+    while stack:
+        path, top, opened = stack.pop()
+        if opened or isinstance(top, Leaf):
+            yield path, top
+        else:
+            stack += [(path, top, True), (path + "r", top.right, False), (path + "l", top.left, False)]
+
+
 # ---------------------------------------------------------------------------------------------------------- brackets
 
 

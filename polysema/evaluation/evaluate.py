@@ -17,9 +17,9 @@ from polysema.evaluation.records import RECORDS, WORD, record_named
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 
-Evaluated = Lexicon | Model
+Evaluated = AnyLexicon | Ensemble | Model
 """What can be evaluated."""
 
 KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name)
@@ -101,7 +101,7 @@ def evaluate_models(
                 progress(name, done, len(models))
             for result in _results(model, name, number, sets, methods, unknown_words):
                 results.setdefault((name, result.items.name, result.method), []).append(result)
-            if senses and isinstance(model, Lexicon) and model.kind == "matrices":
+            if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
                 ambiguity += _correlated(model, senses)
             done += 1
         metadata = tuple(dict(model.metadata) for model in members)
@@ -124,7 +124,7 @@ def _results(
     if isinstance(model, Ensemble):
         members = [_results(member, name, seed, sets, methods, unknown_words) for member in model.members]
         return [ensemble(found) for found in zip(*members, strict=True)]
-    scored = LexiconModel(model, name, unknown_words) if isinstance(model, Lexicon) else model
+    scored = LexiconModel(model, name, unknown_words) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
         for method in scored.methods(items):
@@ -140,7 +140,7 @@ def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]
     return [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
 
 
-def _correlated(model: Lexicon, senses: str) -> list[AmbiguityCorrelation]:
+def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrelation]:
     """The correlation, where the lexicon has enough words for one."""
     try:
         return [ambiguity_correlation(model, source=senses)]

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema import measures
-from polysema.composition.compose import fold
+from polysema.composition.compose import Method, fold
 from polysema.composition.methods import CONTEXTUAL, method_named
-from polysema.composition.trees import Leaf, head
+from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.records import WORD
 from polysema.evaluation.unknown_words import Resolver, resolver
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.vectors import Vector, cosine
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ class LexiconModel:
         policy: what to do with words it lacks; see :mod:`polysema.evaluation.unknown_words`.
     """
 
-    lexicon: Lexicon
+    lexicon: AnyLexicon
     name: str = "model"
     policy: str = "skip"
     _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
@@ -117,7 +117,7 @@ class LexiconModel:
         key = (word, role)
         if key not in self._rows:
             row = self._resolve(word, role)
-            usable = row >= 0 and bool(np.isfinite(self.lexicon.factors[row]).all() and self.lexicon.factors[row].any())
+            usable = row >= 0 and bool(np.isfinite(self.lexicon.array[row]).all() and self.lexicon.array[row].any())
             self._rows[key] = row if usable else -1
         return self._rows[key]
 
@@ -129,14 +129,14 @@ class LexiconModel:
         if CONTEXTUAL.name in offered:
             from polysema.encoders.contextual import is_offered
 
-            if not is_offered(self.lexicon):
+            if not isinstance(self.lexicon, Lexicon) or not is_offered(self.lexicon):
                 del offered[CONTEXTUAL.name]
         return tuple(offered)
 
     def scores(self, items: EvaluationSet, method: str) -> Scores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
         chosen = method_named("verb" if items.is_words else method, self.lexicon.methods)
-        if chosen is CONTEXTUAL:
+        if not isinstance(chosen, Method):
             return self._in_context(items)
         stack = self._prepared(items)
         similarity = np.full(len(items), np.nan)
@@ -153,11 +153,11 @@ class LexiconModel:
 
     def _in_context(self, items: EvaluationSet) -> Scores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""
-        from polysema.encoders.contextual import as_readings, contextual
+        from polysema.encoders.contextual import heads_in_context
 
         distinct = list(dict.fromkeys((*items.first, *items.second)))
         trees = [items.tree(phrase) for phrase in distinct]
-        meanings = contextual(self.lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
+        meanings = heads_in_context(with_matrices(self.lexicon, "contextual"), trees)
         row = {phrase: index for index, phrase in enumerate(distinct)}
         first, second = (meanings[[row[phrase] for phrase in side]] for side in (items.first, items.second))
         covered = np.ones(len(items), dtype=bool)
@@ -180,7 +180,7 @@ class LexiconModel:
 
     def _unit(self, rows: NDArray[np.int64]) -> Array:
         """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
-        array = np.asarray(self.lexicon.factors[rows], dtype=np.float64)
+        array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
         return unit_trace(array) if self.kind == "matrices" else array
 
 

@@ -23,14 +23,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition, fold
-from polysema.composition.methods import CONTEXTUAL, Method, method_named
+from polysema.composition.compose import Composer, Composition, Method, fold
 from polysema.composition.phrases import Phrase, as_tree, is_sentence
 from polysema.composition.trees import Leaf, Tree, leaves
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
+from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.results import Neighbour
 from polysema.measures import entropy
+from polysema.registry import provider
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
@@ -83,9 +84,7 @@ class Disambiguation:
     tree: Tree | None
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import disambiguation_html
-
-        return disambiguation_html(self)
+        return str(provider("disambiguation_html")(self))
 
     def __str__(self) -> str:
         lines = [f"{self.word}: {self.context}", f"entropy {self.entropy_before:.3f} → {self.entropy_after:.3f}"]
@@ -96,9 +95,9 @@ class Disambiguation:
 
 
 def disambiguate(
+    lexicon: Lexicon,
     word: str,
     context: Context,
-    lexicon: Lexicon | None = None,
     *,
     method: str = "phaser",
     pattern: str | None = None,
@@ -107,46 +106,40 @@ def disambiguate(
     """Which sense of a word is meant in a context.
 
     Args:
+        lexicon: the senses to choose from.
         word: the word; in a parsed sentence any of its forms is found.
         context: a plain sentence, brackets such as ``(bank (raised rates))``, a tree, or words for a pattern. Without
             the extra ``parse``, a plain sentence tells by its words alone.
-        lexicon: the senses to choose from; by default the model that comes with polysema.
         method: how to compose.
         pattern: the roles of the words, such as ``adj subj verb adj obj``.
         top: how many neighbours to name each sense by.
     """
-    (result,) = disambiguate_all([(word, context)], lexicon, method=method, pattern=pattern, top=top)
-    if isinstance(result, PolysemaError):
-        raise result
+    (result,) = disambiguate_all(lexicon, [(word, context)], method=method, pattern=pattern, top=top)
+    if isinstance(result, Failed):
+        raise result.error
     return result
 
 
 def disambiguate_all(
+    lexicon: Lexicon,
     pairs: Iterable[tuple[str, Context]],
-    lexicon: Lexicon | None = None,
     *,
     method: str = "phaser",
     pattern: str | None = None,
     top: int = 8,
-) -> list[Disambiguation | PolysemaError]:
-    """Many words in their contexts, sentences parsed in batches; where one fails, its error stands in its place."""
-    if lexicon is None:
-        from polysema.lexicon.formats import load
-
-        lexicon = load()
-    if lexicon.kind != "matrices":
-        raise InputError("this lexicon holds vectors: senses need density matrices")
-    chosen = method_named(method, lexicon.methods)
+) -> list[Disambiguation | Failed]:
+    """Many words in their contexts, sentences parsed in batches: one result each, in the order given."""
+    chosen = lexicon.composer(method)
     pairs = list(pairs)
     evidence = _Evidence(lexicon, chosen)
-    results: list[Disambiguation | PolysemaError] = []
+    results: list[Disambiguation | Failed] = []
     for (word, context), found in zip(pairs, _occurrences(pairs, lexicon, pattern), strict=True):
         try:
             if isinstance(found, PolysemaError):
                 raise found
             results.append(evidence.weigh(word, context, found, top))
         except PolysemaError as error:
-            results.append(error)
+            results.append(Failed((word, context), error))
     return results
 
 
@@ -164,20 +157,19 @@ class _Occurrence(NamedTuple):
 class _Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
-    def __init__(self, lexicon: Lexicon, method: Method) -> None:
+    def __init__(self, lexicon: Lexicon, method: Composer) -> None:
         self.lexicon, self.method = lexicon, method
         training = lexicon.metadata.get("training", {})
         subsample = training.get("subsample") if isinstance(training, dict) else None
         counted = lexicon.vocabulary.counts.any()
         self.keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
-        contexts = lexicon.arrays.get("contexts")
-        fits = contexts is not None and contexts.shape == (len(lexicon), lexicon.n)
-        self.contexts = contexts if fits else None
+        contexts = lexicon.contexts
+        self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
         self.named: dict[tuple[str, int], list[list[Neighbour]]] = {}
 
     def weigh(self, word: str, context: Context, found: _Occurrence, top: int) -> Disambiguation:
         weights, vectors = self.senses(word)
-        if self.method is CONTEXTUAL:
+        if not isinstance(self.method, Method):
             by_words, by_tree = self.by_encoder(word, context, found) - np.log(weights), None
         else:
             by_words = self.by_context(vectors, found.around)
@@ -187,8 +179,7 @@ class _Evidence:
         words_alone = _softmax(prior + by_words)
         tree_alone = None if by_tree is None else _softmax(prior + by_tree)
         if (word, top) not in self.named:
-            near = self.lexicon.neighbours_of([DensityMatrix(vector[:, None]) for vector in vectors], top + 1, COMMON)
-            self.named[word, top] = [[item for item in items if item.word != word][:top] for items in near]
+            self.named[word, top] = self.lexicon.sense_names(word, vectors, top)
         senses = [
             SenseInContext(
                 float(total[k]),
@@ -207,11 +198,10 @@ class _Evidence:
 
     def senses(self, word: str) -> tuple[Array, Array]:
         """The weights (k,) of the senses to choose from, falling, and their unit vectors (k, n)."""
-        if self.method is not CONTEXTUAL:
+        if isinstance(self.method, Method):
             return self.lexicon.sense_vectors(word)
-        from polysema.encoders.contextual import senses_to_tell
-
-        return senses_to_tell(self.lexicon, word)
+        weights, vectors = provider("senses to tell")(self.lexicon, word)
+        return weights, vectors
 
     def by_context(self, vectors: Array, around: Sequence[str]) -> Array:
         """ln of the evidence of the words around for each sense (k,): β cos(v_k, c), or ln ⟨v_k|ρ_c|v_k⟩."""
@@ -229,15 +219,15 @@ class _Evidence:
 
     def by_encoder(self, word: str, context: Context, found: _Occurrence) -> Array:
         """ln P(sense k | sentence) for each sense (k,), by the word as the encoder sees it in the sentence."""
-        from polysema.encoders.contextual import sense_probabilities
         from polysema.encoders.sentences import as_sentence
 
         sentence = as_sentence(found.tree)[0] if found.tree is not None and not _is_plain(context) else str(context)
-        return np.log(np.maximum(sense_probabilities(self.lexicon, word, sentence), 1e-12))
+        return np.asarray(np.log(np.maximum(provider("sense probabilities")(self.lexicon, word, sentence), 1e-12)))
 
     def by_composition(self, vectors: Array, found: _Occurrence) -> Array:
         """ln of the trace that is left when each sense (k,) stands in the word's place."""
         assert found.tree is not None
+        assert isinstance(self.method, Method)
 
         def meaning_of(leaf: Leaf) -> Array:
             if leaf is found.leaf:

@@ -30,12 +30,13 @@ from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import VARIANTS, Preset, Variant, departures, options_of
 from polysema.training.models import train
+from polysema.version import __version__
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
@@ -213,7 +214,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
 
 def _trained(
     variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Callable[[Any], None] | None
-) -> Iterator[Lexicon]:
+) -> Iterator[AnyLexicon]:
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
@@ -229,7 +230,7 @@ def _trained(
             _train(variant, seed, plan, text, where, progress).save(where)
             say(f"{variant.row}: {time.monotonic() - started:.0f} s")
             shutil.rmtree(where.with_name(f"{seed}.training"), ignore_errors=True)
-        yield load(where)
+        yield single(load(where))
 
 
 def _slug(variant: Variant, plan: Plan) -> str:
@@ -244,7 +245,7 @@ def _slug(variant: Variant, plan: Plan) -> str:
 
 def _train(
     variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Callable[[Any], None] | None
-) -> Lexicon:
+) -> AnyLexicon:
     """Train one lexicon."""
     options = {**options_of(variant, plan.preset, plan.all_occurrences), "seed": seed}
     state = where.with_name(f"{seed}.training")
@@ -278,8 +279,6 @@ def _name_of(encoder: str) -> str:
 
 
 def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[Skipped]) -> Path:
-    from polysema import __version__
-
     configuration = {
         "polysema": __version__,
         "preset": plan.preset.name,
@@ -290,7 +289,7 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         "device": plan.device,
         "bootstraps": plan.preset.bootstraps,
     }
-    given = [name for name, model in plan.given if isinstance(model, Lexicon)]
+    given = [name for name, model in plan.given if isinstance(model, LexiconOf)]
     encoder = _name_of(plan.encoder) if plan.encoder else ""
     settings = Settings(
         f"Modelling Lexical Ambiguity with Density Matrices: a reproduction ({plan.preset.name})",

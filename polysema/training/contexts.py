@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf, single
 
 if TYPE_CHECKING:
     from polysema.training.models import Job
@@ -28,7 +28,7 @@ def train_context2dm(job: Job, preset: str | None, options: dict[str, Any]) -> L
     vectors, dim = options.pop("vectors", None), options.pop("dim", 17)
     if vectors is None:
         vectors = _word2vec(job, preset, dim)
-    elif not isinstance(vectors, Lexicon):
+    elif not isinstance(vectors, LexiconOf):
         vectors = load(vectors, "vectors")
     return context2dm(
         job.corpus, vectors, keep=job.keep, state=job.folder, progress=job.progress,
@@ -36,7 +36,7 @@ def train_context2dm(job: Job, preset: str | None, options: dict[str, Any]) -> L
     )  # fmt: skip
 
 
-def _word2vec(job: Job, preset: str | None, dim: int) -> Lexicon:
+def _word2vec(job: Job, preset: str | None, dim: int) -> AnyLexicon:
     """Word vectors of the same text; a run that goes on has them already."""
     from polysema.training.negative_sampling import train
 
@@ -47,7 +47,7 @@ def _word2vec(job: Job, preset: str | None, dim: int) -> Lexicon:
         folder = job.folder / "vectors"
         folder.mkdir(parents=True, exist_ok=True)
         train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim}).save(done)
-    return load(done)
+    return single(load(done), "context2dm")
 
 
 def train_bert2dm(job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:

@@ -9,7 +9,7 @@ from typing import Any
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import MissingExtraError, UnknownChoiceError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import VectorLexicon
 from polysema.training.models import Job
 from polysema.training.options import Options
 from polysema.training.text import trained_vocabulary
@@ -50,7 +50,7 @@ class _Sentences:
             yield [word for word in sentence if word in self.known]
 
 
-def train(job: Job, chosen: dict[str, Any]) -> Lexicon:
+def train(job: Job, chosen: dict[str, Any]) -> VectorLexicon:
     """Train FastText; see :func:`polysema.training.models.train`. One thread gives the same result every time."""
     try:
         from gensim.models import FastText
@@ -73,7 +73,7 @@ def train(job: Job, chosen: dict[str, Any]) -> Lexicon:
     model.build_vocab_from_freq(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
     model.train(sentences, total_words=int(vocabulary.counts.sum()), epochs=options.epochs)
     settled = {**dataclasses.asdict(fast), **{k: getattr(options, k) for k in ("subsample", "min_count", "epochs")}}
-    return Lexicon(
+    return VectorLexicon(
         vocabulary,
         model.wv[vocabulary.words],
         metadata={

@@ -19,7 +19,7 @@ from polysema.errors import UnknownChoiceError
 from polysema.kernels.glove import count_pairs, train_counts
 from polysema.kernels.sampling import gather, stream_key
 from polysema.kernels.simd import padded
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import VectorLexicon
 from polysema.training.models import Job
 from polysema.training.options import Options
 from polysema.training.run import DivergenceError, Progress
@@ -50,7 +50,7 @@ class GloveOptions:
     seed: int = 1
 
 
-def train(job: Job, chosen: dict[str, Any]) -> Lexicon:
+def train(job: Job, chosen: dict[str, Any]) -> VectorLexicon:
     """Train GloVe; see :func:`polysema.training.models.train`."""
     names = [field.name for field in dataclasses.fields(GloveOptions)]
     for name in chosen:
@@ -89,7 +89,7 @@ def train(job: Job, chosen: dict[str, Any]) -> Lexicon:
     vectors = sides[0][:, : glove.dim] + sides[1][:, : glove.dim]
     settled = {**dataclasses.asdict(glove), "subsample": options.subsample, "min_count": options.min_count}
     facts = {"sentences": len(job.corpus), "tokens": len(job.corpus.tokens), "co_occurrences": int(size)}
-    return Lexicon(
+    return VectorLexicon(
         vocabulary, vectors, metadata={"training": {"model": "glove", **settled}, "corpus": facts, "curve": curve}
     )
 

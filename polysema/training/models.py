@@ -12,7 +12,7 @@ from typing import Any
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon
 
 DEVICES = ("cpu", "cuda")
 
@@ -35,7 +35,7 @@ class Job:
 
     corpus: Corpus
     keep: tuple[str, ...]
-    start: Lexicon | None
+    start: AnyLexicon | None
     folder: Path | None
     threads: int
     device: str
@@ -57,34 +57,34 @@ class Model:
 
     name: str
     summary: str
-    train: Callable[[str, Job, str | None, dict[str, Any]], Lexicon]
+    train: Callable[[str, Job, str | None, dict[str, Any]], AnyLexicon]
 
 
-def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.negative_sampling import train
 
     return train(name, job, preset, options)
 
 
-def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.glove import train
 
     return train(job, options)
 
 
-def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.fasttext import train
 
     return train(job, options)
 
 
-def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.contexts import train_context2dm
 
     return train_context2dm(job, preset, options)
 
 
-def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
+def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
     from polysema.training.contexts import train_bert2dm
 
     return train_bert2dm(job, preset, options)
@@ -110,7 +110,7 @@ def train(
     *,
     preset: str | None = None,
     keep: Iterable[str] = (),
-    start: Lexicon | None = None,
+    start: AnyLexicon | None = None,
     state: str | Path | None = None,
     threads: int | None = None,
     device: str = "cpu",
@@ -119,7 +119,7 @@ def train(
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
     **options: Any,
-) -> Lexicon:
+) -> AnyLexicon:
     """Learn a lexicon from a corpus.
 
     Args:
@@ -142,7 +142,7 @@ def train(
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
     >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)
-    Lexicon(4 words, matrices, n=4, m=2)
+    Lexicon(4 words, n=4, m=2)
     """
     if model not in MODELS:
         raise UnknownChoiceError("model", model, MODELS)

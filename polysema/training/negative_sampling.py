@@ -8,7 +8,7 @@ import numpy as np
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.checkpoint import load_state, run_identity
 from polysema.training.cpu import CpuEngine
 from polysema.training.models import Job
@@ -16,10 +16,11 @@ from polysema.training.options import Options, options_for
 from polysema.training.run import Engine, Run
 from polysema.training.state import State, grown_state, learnt_lexicon, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
+from polysema.version import __version__
 from polysema.vocabulary import Vocabulary
 
 
-def train(model: str, job: Job, preset: str | None, chosen: dict[str, Any]) -> Lexicon:
+def train(model: str, job: Job, preset: str | None, chosen: dict[str, Any]) -> AnyLexicon:
     """Train a model of the negative-sampling family; see :func:`polysema.training.models.train`."""
     corpus, start = job.corpus, job.start
     if start is not None:
@@ -57,13 +58,13 @@ def _engine(job: Job, text: TrainingText, state: State) -> Engine:
     return CpuEngine(text, state, job.threads)
 
 
-def _checked(start: Lexicon | None) -> Lexicon:
-    if start is None or "contexts" not in start.arrays:
+def _checked(start: AnyLexicon | None) -> AnyLexicon:
+    if start is None or start.contexts is None:
         raise InputError("the lexicon to go on from has no context vectors: it was not trained by polysema")
     return start
 
 
-def _shape(model: str, start: Lexicon) -> dict[str, Any]:
+def _shape(model: str, start: AnyLexicon) -> dict[str, Any]:
     """The sizes that a lexicon fixes for whoever trains it further."""
     before = start.metadata.get("training", {})
     if before.get("model") != model:
@@ -82,11 +83,9 @@ def _joined(old: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 
 def _metadata(
-    options: Options, corpus: Corpus, text: TrainingText, state: State, start: Lexicon | None
+    options: Options, corpus: Corpus, text: TrainingText, state: State, start: AnyLexicon | None
 ) -> dict[str, Any]:
     """What the card says: everything needed to make the model again, and how it went."""
-    from polysema import __version__
-
     earlier = start.metadata if start is not None else {}
     sources = corpus.config.get("sources") or []
     return {

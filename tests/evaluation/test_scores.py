@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from polysema import METHODS, VECTOR_METHODS, Ensemble, EvaluationSet, Lexicon, evaluate
+from polysema import METHODS, VECTOR_METHODS, Ensemble, EvaluationSet, Lexicon, VectorLexicon, evaluate
 from polysema.errors import InputError
 from polysema.evaluation.evaluate import evaluate_models
 from polysema.evaluation.models import LexiconModel
@@ -49,7 +49,7 @@ def test_disambiguation_is_the_dense_one(name, method, found, matrices, data):
 def test_vectors(name, words, data):
     rng = np.random.default_rng(5)
     vectors = rng.normal(size=(len(words), 6))
-    found = evaluate(Lexicon(words, vectors), data, sets=[name])
+    found = evaluate(VectorLexicon(words, vectors), data, sets=[name])
     of = dict(zip(words, vectors, strict=True))
 
     def tensor(phrase):

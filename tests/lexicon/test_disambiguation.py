@@ -8,7 +8,7 @@ import pytest
 from polysema import Lexicon, disambiguate, disambiguate_all, entropy, measures
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
-from polysema.errors import InputError, PolysemaError
+from polysema.errors import Failed, InputError, PolysemaError
 from polysema.parsing import sentences
 from tests import dense
 from tests.planted import AMBIGUOUS, planted_lexicon, topic_of
@@ -77,7 +77,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
 
 def test_the_context_vector_by_hand():
     lexicon = planted_lexicon()
-    contexts, vocabulary = lexicon.arrays["contexts"], lexicon.vocabulary
+    contexts, vocabulary = lexicon.contexts, lexicon.vocabulary
     keep = vocabulary.keep_probabilities(1e-5)
     around = [vocabulary.index(word) for word in ("the", "muddy", "flooded")]
     c = sum(keep[i] * contexts[i].astype(float) for i in around)
@@ -133,15 +133,16 @@ def test_a_batch_with_failures(planted):
     first, *failed = disambiguate_all(pairs, planted)
     assert topic_of_sense(first) == "water"
     messages = ["unbalanced brackets", "'bar' does not stand in '(muddy bank)'", "'bnak' is not in the lexicon"]
-    for error, message in zip(failed, messages, strict=True):
-        assert isinstance(error, PolysemaError)
-        assert message in str(error)
+    for (pair, item), message in zip(zip(pairs[1:], failed, strict=True), messages, strict=True):
+        assert isinstance(item, Failed)
+        assert item.input == pair
+        assert message in str(item.error)
     with pytest.raises(InputError, match="does not stand in"):
         disambiguate("bar", "(muddy bank)", planted)
 
 
 def test_vectors_have_no_senses(vectors):
-    with pytest.raises(InputError, match="senses need density matrices"):
+    with pytest.raises(InputError, match="holds vectors: a choice of senses needs density matrices"):
         disambiguate("bank", "(old bank)", vectors)
 
 

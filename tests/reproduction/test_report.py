@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import polysema
-from polysema import Lexicon, evaluate, evaluate_models, load
+from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
 from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.comparison import against_best_baseline, best, on_shared_items
@@ -55,7 +55,7 @@ def found(toy):
     good, sets = toy
     rng = np.random.default_rng(2)
     seeds = [Lexicon(WORDS, rng.normal(size=(12, 4, 2))) for _ in range(2)]
-    vectors = Lexicon(WORDS, rng.normal(size=(12, 6)))
+    vectors = VectorLexicon(WORDS, rng.normal(size=(12, 6)))
     models = [("good", good), ("Word2DM", seeds[0]), ("Word2DM", seeds[1]), ("GloVe", vectors)]
     return evaluate_models(models, {**sets, published.EXAMPLE.name: published.EXAMPLE}, bootstraps=100)
 
@@ -121,7 +121,7 @@ def test_the_papers_protocol(found, toy):
     scores = found["GloVe", "GS2011", "add"].best.scores
     expected = bootstrap(data.gold[known], scores[known], 100, seed=0)[0].mean()
     assert told["GloVe", "add"] == pytest.approx(expected)
-    constant = evaluate(Lexicon(WORDS, np.ones((12, 3))), {"GS2011": data})["GS2011", "add"].best
+    constant = evaluate(VectorLexicon(WORDS, np.ones((12, 3))), {"GS2011": data})["GS2011", "add"].best
     assert np.isnan(figures([constant], "paper")[0])
     with pytest.raises(UnknownChoiceError, match="plain or paper"):
         figures(results, "script")

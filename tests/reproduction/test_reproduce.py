@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from polysema import Corpus, EvaluationSet, Lexicon
+from polysema import Corpus, EvaluationSet, VectorLexicon
 from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.reproduction import reproduce as module
@@ -120,7 +120,7 @@ def test_more_seeds_later_train_what_is_missing(text, sets, tiny, tmp_path, monk
 
 def test_a_given_model_takes_the_rows_place(text, sets, tiny, tmp_path):
     rng = np.random.default_rng(3)
-    given = [("GloVe", Lexicon(WORDS, rng.normal(size=(12, 9)))), ("mine", Lexicon(WORDS, rng.normal(size=(12, 7))))]
+    given = [(name, VectorLexicon(WORDS, rng.normal(size=(12, n)))) for name, n in (("GloVe", 9), ("mine", 7))]
     plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "GloVe"), given=given)
     data = report_of(reproduce(plan))
     assert models_of(data) == {"Word2Vec": 1, "GloVe": 1, "mine": 1}

@@ -10,11 +10,11 @@ import numpy as np
 
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
 
-def read(path: Path, kind: str = "auto") -> Lexicon:
+def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
@@ -42,7 +42,7 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
             return Lexicon.from_matrices(vocabulary, numbers)
         if numbers.ndim != (3 if known[0] == "factors" else 2):
             raise InputError(f"{known[0]!r} of shape {numbers.shape}")
-        lexicon = Lexicon(vocabulary, numbers)
+        lexicon = Lexicon(vocabulary, numbers) if numbers.ndim == 3 else VectorLexicon(vocabulary, numbers)
         for start in range(0, len(lexicon), 8192):
             lexicon.stack(spelled[start : start + 8192])
         return lexicon
@@ -50,9 +50,9 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
         raise FormatError(f"{path}: {error}") from None
 
 
-def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write an npz, factors at unit trace."""
-    numbers = lexicon.factors
+    numbers = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"
