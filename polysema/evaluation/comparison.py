@@ -26,7 +26,7 @@ def on_shared_items(results: Sequence[Result]) -> dict[int, float]:
     ranked = {index: result for index, result in enumerate(results) if is_ranked(result)}
     if not ranked:
         return {}
-    shared = np.isfinite(np.stack([result.scores for result in ranked.values()])).all(axis=0)
+    shared = np.asarray(np.isfinite(np.stack([result.scores for result in ranked.values()])).all(axis=0))
     if shared.sum() < max(3, SHARE * len(shared)):
         return {}
     gold = results[0].items.gold[shared]

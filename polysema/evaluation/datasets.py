@@ -283,7 +283,7 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
             score = float(row["score"])
         except ValueError:
             score = np.nan
-        pair = (row["first"],), (row["second"],)
+        pair: tuple[Phrase, Phrase] = ((row["first"],), (row["second"],))
         if pattern != WORD:
             pair = tuple(row["first"].split()), tuple(row["second"].split())
         if not (all(pair) and all(map(all, pair)) and np.isfinite(score)):
@@ -293,8 +293,7 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
                 from_pattern(pattern, phrase)  # an error where the words do not fit the roles
         item = items.setdefault(pair, len(items))
         clusters[item] = row.get("cluster", "")
-        who = annotators.setdefault(row.get("annotator", ""), len(annotators))
-        found.append((who, item, score))
+        found.append((annotators.setdefault(row.get("annotator", ""), len(annotators)), item, score))
     if len(items) < 3:
         raise DataError(f"{path}: {len(items)} pairs: a correlation needs at least three")
     who, which, rating = (np.array(column) for column in zip(*found, strict=True))

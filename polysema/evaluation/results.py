@@ -109,7 +109,7 @@ def with_intervals(results: Iterable[Result], resamples: int, seed: int = 0) -> 
         items, known = found[indices[0]].items, np.isfinite(found[indices[0]].scores)
         if known.sum() < 3:
             continue
-        clusters = np.asarray(items.clusters)[known]
+        clusters = [cluster for cluster, is_known in zip(items.clusters, known, strict=True) if is_known]
         scores = np.stack([found[index].scores[known] for index in indices])
         drawn = bootstrap(items.gold[known], scores, resamples, seed, clusters)
         for index, values in zip(indices, drawn, strict=True):

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -249,13 +250,13 @@ def _train(
     """Train one lexicon."""
     options = {**options_of(variant, plan.preset, plan.all_occurrences), "seed": seed}
     state = where.with_name(f"{seed}.training")
+    learn = partial(train, keep=plan.keep, threads=plan.threads, progress=progress)
     if variant.model == "context2dm":  # the paper's: on word2vec vectors of 17 numbers
         vectors = where.with_name("vectors")
         if not vectors.is_dir():
             chosen = dict(plan.preset.options.get("word2vec", {})) | {"dim": 17, "device": plan.device}
             below = vectors.with_name("vectors.training")
-            common = {"keep": plan.keep, "threads": plan.threads, "progress": progress}
-            train(text, "word2vec", state=below, **common, **chosen).save(vectors)
+            learn(text, "word2vec", state=below, **chosen).save(vectors)
             shutil.rmtree(below, ignore_errors=True)
         options["vectors"] = vectors
     if variant.model == "bert2dm":
@@ -263,7 +264,7 @@ def _train(
         state = _bert2dm_state(options, plan)
     if variant.model in _ON_DEVICES:
         options["device"] = plan.device
-    return train(text, variant.model, keep=plan.keep, state=state, threads=plan.threads, progress=progress, **options)
+    return learn(text, variant.model, state=state, **options)
 
 
 def _bert2dm_state(options: Mapping[str, Any], plan: Plan) -> Path:

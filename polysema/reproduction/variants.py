@@ -172,7 +172,7 @@ def departures(
         (
             "GloVe's counts",
             "all of the text",
-            "one draw of subsampling and of windows up to 5; a pair counts 1/distance",
+            "one draw of subsampling and windows up to 5; a pair counts 1/distance",
         ),
         (
             "words BERT2DM reads",
