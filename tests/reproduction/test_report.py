@@ -27,7 +27,7 @@ from polysema.reproduction import published
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import escaped
-from polysema.reproduction.report.tables import Cell, shown
+from polysema.reproduction.report.tables import Cell, shown, signed
 from polysema.reproduction.report.write import write_report
 
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
@@ -249,7 +249,9 @@ def test_writing_over_a_file(tmp_path, found):
 
 
 def test_figures_are_written_as_the_paper_does():
-    assert [shown(v) for v in (0.3654, -0.069, 1.0, float("nan"), None)] == [".365", "−.069", "1.000", "–", "–"]
+    assert [shown(v) for v in (0.3654, -0.069, -1e-9, float("nan"), None)] == [".365", "−.069", ".000", "–", "–"]
+    assert (shown(1.0), shown(1234.0, "count"), signed(7.0, "count"), signed(-0.13)) == ("1.000", "1,234", "+7", "−.13")
+    assert Cell(60.0, "count", paper=53.0).differs
     assert shown(0.2239, "entropy") == "0.224"
     assert escaped("50 % of a_b & ρ") == r"50 \% of a\_b \& $\rho$"
     assert Cell(0.3, paper=0.5, interval=(0.2, 0.4)).differs

@@ -33,8 +33,10 @@ u{text-underline-offset:3px}u.equivalent{text-decoration-style:dotted}
 pre{background:var(--soft);padding:1rem;overflow:auto;font-size:.8rem;border-radius:6px;max-height:32rem}
 code{background:var(--soft);padding:.05rem .25rem;border-radius:3px}
 img{max-width:100%;height:auto;background:#fff;border-radius:6px}
-small.note{white-space:normal;max-width:16rem}
-@media(max-width:40rem){nav{columns:1}body{font-size:15px}}
+small.note{white-space:normal;min-width:9rem;max-width:16rem}
+th.text,td.text{text-align:left}td.text{white-space:normal;max-width:26rem}td.few{opacity:.55}
+@media(max-width:40rem){nav{columns:1}body{font-size:15px;padding:1rem .8rem 3rem}th,td{padding:.3rem .45rem}
+td:first-child{white-space:normal;min-width:6.5rem;max-width:7.5rem}td.text{min-width:10rem}}
 @media print{body{max-width:none}nav{display:none}}
 """
 
@@ -78,7 +80,11 @@ def _code(text: str) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in ("", *table.columns))
+    columns = len(table.columns)
+    words = ["text" if any(isinstance(row.cells[i].value, str) for row in table.rows) else "" for i in range(columns)]
+    head = "<th></th>" + "".join(
+        f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(table.columns, words, strict=True)
+    )
     rows = "".join(
         f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}{_small(row.note)}</td>"
         f"{''.join(map(_cell, row.cells))}</tr>"
@@ -112,6 +118,7 @@ def _cell(cell: Cell) -> str:
         way = ""
         if cell.difference is not None and cell.differs:
             way = ' class="up"' if cell.difference > 0 else ' class="down"'
-        difference = "" if cell.difference is None else f" {signed(cell.difference)}"
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
         text += f"<small{way}>paper {shown(cell.paper, cell.style)}{difference}</small>"
-    return f"<td>{text}</td>"
+    kind = "text" if isinstance(cell.value, str) else "" if cell.ranked else "few"
+    return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from polysema.evaluation.comparison import is_ranked
 from polysema.evaluation.results import Evaluation, Row, System
 from polysema.reproduction import published
 from polysema.reproduction.report.tables import Cell, Mark, Table
@@ -98,11 +99,11 @@ class Line:
         ranked = self.ensemble or row.ensemble is None
         bold, mark = ranked and row in best, mark if ranked else ""
         result = row.best
-        items = (result.scored, len(row.items))
+        items, enough = (result.scored, len(row.items)), is_ranked(result)
         if self.ensemble:
-            return Cell(result.spearman, bold=bold, mark=mark, interval=result.interval, items=items)
+            return Cell(result.spearman, bold=bold, mark=mark, interval=result.interval, items=items, ranked=enough)
         each = tuple(seed.spearman for seed in row.seeds) if row.ensemble else ()
-        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, row.sd, each, items)
+        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, row.sd, each, items, enough)
 
     def entropy(self, row: Row | None, paper: float | None, falls: bool) -> Cell:
         """The mean entropy of a row."""

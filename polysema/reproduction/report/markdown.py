@@ -41,8 +41,8 @@ def _cell(cell: Cell) -> str:
     if cell.items is not None and cell.items[0] < cell.items[1]:
         text += f", {cell.items[0]} of {cell.items[1]}"
     if cell.paper is not None:
-        difference = "" if cell.difference is None else f" {signed(cell.difference)}{'!' if cell.differs else ''}"
-        text += f" (paper {shown(cell.paper, cell.style)}{difference})"
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
+        text += f" (paper {shown(cell.paper, cell.style)}{difference.rstrip()}{'!' if cell.differs else ''})"
     return text
 
 

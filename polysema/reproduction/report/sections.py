@@ -12,7 +12,7 @@ import numpy as np
 
 from polysema.composition.methods import METHODS
 from polysema.errors import MissingExtraError
-from polysema.evaluation.comparison import SHARE, best
+from polysema.evaluation.comparison import SHARE, best, is_ranked
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.protocol import RESAMPLES, figures
 from polysema.evaluation.results import Compared, Row, clean, spread
@@ -70,10 +70,11 @@ def introduction_section(beside: Beside, settings: Settings, plots: bool) -> Sec
         "Items of a disambiguation set share their verbs, so intervals and tests resample clusters, the pairs of verb "
         "and landmark, not single items.",
         "Bold: the best baseline and the best model of density matrices of a table, with the paper's methods, on the "
-        f"items that all ranked figures share. A figure over fewer than {SHARE:.0%} of a set's items is not ranked.",
+        f"items that all ranked figures share. A figure over fewer than {SHARE:.0%} of a set's items is dim, not ranked, "
+        "and in no plot.",
         "Underlined, for each model of density matrices with the method it does best with: significantly better than "
         "the best baseline (solid), or equivalent to it (dotted: an equivalence test says that the difference is below "
-        f"{shown(MARGIN)}). Where neither is so, the two cannot be told apart with these items. Level {shown(LEVEL)}, "
+        f"{MARGIN:g}). Where neither is so, the two cannot be told apart with these items. Level {LEVEL:g}, "
         "corrected by Bonferroni for the comparisons that were made.",
     ]
     missing = beside.evaluation.missing
@@ -118,7 +119,7 @@ def data_sets_section(sets: Mapping[str, EvaluationSet]) -> Section:
         rows.append(TableRow(name, cells, note=items.note))
     columns = ["format", "most alike", "least alike", "pairs", "annotators", "clusters"]
     caption = "The disambiguation sets (Table 1; A: adjective, S: subject, V: verb, O: object)."
-    text = ["Beside the paper's example pairs stand those that people find most and least alike."]
+    text = ["The examples are the pairs that people find most and least alike."]
     return Section("Data sets", text, [Table("data-sets", caption, columns, rows)])
 
 
@@ -202,7 +203,7 @@ def _dots(beside: Beside, name: str, items: EvaluationSet, noise: Mapping[str, f
         for method in shown_methods:
             result = found[system.name, name, method].best
             paper = published.disambiguation_figure(name, beside.paper[system.name], method)
-            if np.isfinite(result.spearman):
+            if np.isfinite(result.spearman) and is_ranked(result):
                 label = _NAMES.get(method, method.capitalize())
                 rows.setdefault(system.name, []).append((label, result.spearman, result.interval, paper))
     people = {}
@@ -264,7 +265,7 @@ def tests_section(compared: Mapping[str, Sequence[Compared]]) -> Section:
     text = [
         "Paired permutation tests over the items that both models cover: the models change places in whole clusters of "
         "items. The correction multiplies p by the number of figures that the models' best were chosen from. "
-        f"Equivalent: two one-sided tests (TOST) say that the difference lies within ±{shown(MARGIN)}."
+        f"Equivalent: two one-sided tests (TOST) say that the difference lies within ±{MARGIN:g}."
     ]
     return Section("Against the best baseline", text, [Table("tests", "Paired tests.", columns, rows)])
 

@@ -24,6 +24,7 @@ class Cell:
         interval: the 95 % interval of the value.
         spread: the standard deviation over seeds.
         each: the value of each seed, where there are several.
+        ranked: whether it is over enough items to be ranked.
         items: how many items the value is over, and how many there are.
     """
 
@@ -36,6 +37,7 @@ class Cell:
     spread: float | None = None
     each: tuple[float, ...] = ()
     items: tuple[int, int] | None = None
+    ranked: bool = True
 
     @property
     def text(self) -> str:
@@ -54,6 +56,8 @@ class Cell:
         """Whether the paper's figure lies outside the interval; without one, whether it is .1 or more away."""
         if self.difference is None or self.paper is None:
             return False
+        if self.style == "count":
+            return self.difference != 0
         if self.interval is not None and self.interval[0] == self.interval[0]:
             return not self.interval[0] <= self.paper <= self.interval[1]
         return abs(self.difference) >= 0.1
@@ -131,7 +135,7 @@ def shown(value: float | str | None, style: str = "correlation") -> str:
         return "–"
     if style == "count":
         return f"{value:,.0f}"
-    text = f"{value:.3f}"
+    text = f"{value:.3f}".replace("-0.000", "0.000")
     if style == "correlation" and abs(value) < 1:
         text = text.replace("0.", ".", 1)
     return text.replace("-", "−")
@@ -143,6 +147,8 @@ def bounds(interval: tuple[float, float]) -> tuple[str, str]:
     return low, high
 
 
-def signed(value: float) -> str:
-    """A difference: +.07, −.13."""
+def signed(value: float, style: str = "correlation") -> str:
+    """A difference: +.07, −.13; of counts, +7."""
+    if style == "count":
+        return f"{value:+,.0f}".replace("-", "−") if value else ""
     return ("+" if value >= 0 else "−") + f"{abs(value):.2f}".replace("0.", ".", 1)
