@@ -70,7 +70,7 @@ def introduction_section(beside: Beside, settings: Settings, plots: bool) -> Sec
         "Items of a disambiguation set share their verbs, so intervals and tests resample clusters, the pairs of verb "
         "and landmark, not single items.",
         "Bold: the best baseline and the best model of density matrices of a table, with the paper's methods, on the "
-        f"items that all ranked figures share. A figure over fewer than {SHARE:.0%} of a set's items is dim, not ranked, "
+        f"items that all ranked figures share. A figure over fewer than {SHARE:.0%} of a set's items is dim, unranked, "
         "and in no plot.",
         "Underlined, for each model of density matrices with the method it does best with: significantly better than "
         "the best baseline (solid), or equivalent to it (dotted: an equivalence test says that the difference is below "
