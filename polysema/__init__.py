@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.occurrences import Occurrence as Occurrence
+    from polysema.composition.occurrences import find_occurrences as find_occurrences
+    from polysema.composition.phrases import Brackets as Brackets
+    from polysema.composition.phrases import Text as Text
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
@@ -54,6 +58,8 @@ if TYPE_CHECKING:
     from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.lexicon.default import disambiguate as disambiguate
     from polysema.lexicon.default import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate_every as disambiguate_every
+    from polysema.lexicon.default import read as read
     from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
     from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
     from polysema.lexicon.ensemble import Ensemble as Ensemble
@@ -134,6 +140,10 @@ _WHERE = {
     "Node": "polysema.composition.trees",
     "parse_brackets": "polysema.composition.trees",
     "from_pattern": "polysema.composition.trees",
+    "Text": "polysema.composition.phrases",
+    "Brackets": "polysema.composition.phrases",
+    "Occurrence": "polysema.composition.occurrences",
+    "find_occurrences": "polysema.composition.occurrences",
     "fold": "polysema.composition.compose",
     "Composition": "polysema.composition.compose",
     "EnsembleComposition": "polysema.lexicon.ensemble",
@@ -144,6 +154,8 @@ _WHERE = {
     # senses in context
     "disambiguate": "polysema.lexicon.default",
     "disambiguate_all": "polysema.lexicon.default",
+    "disambiguate_every": "polysema.lexicon.default",
+    "read": "polysema.lexicon.default",
     "Disambiguation": "polysema.lexicon.disambiguation",
     "SenseInContext": "polysema.lexicon.disambiguation",
     # evaluation

@@ -13,6 +13,7 @@ from polysema.cli.progress import progress_line
 from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
+from polysema.files.door import check_output
 from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
 
 _ROWS = [variant.row for variant in VARIANTS]
@@ -157,6 +158,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
+@click.option("--force", is_flag=True, help="Replace an earlier report.")
 @json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
@@ -178,6 +180,8 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     from polysema.lexicon.formats import load
     from polysema.reproduction.published import EXAMPLE
 
+    if options["report"]:
+        check_output(options["report"], overwrite=options["force"])
     own = ("data", "sets", "pairs", "phrases", "offline")
     sets, missing = _sets(**{key: options[key] for key in own})
     models = [_named(argument) for argument in lexicons]

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import cleandoc
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.cli.output import NATURAL, Lines, heading, json_option, number, print_json, print_table
+from polysema.cli.phrases import asked as asked_phrases
+from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
 from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
-from polysema.lexicon.formats import Model, load, write
+from polysema.lexicon.formats import Model, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
+from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
 
@@ -100,10 +103,11 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
     Matrices are written to plain-number formats at unit trace, row by row, so that gensim and others can read them as
     vectors of n² numbers whose cosine is the trace similarity.
     """
-    if dtype not in ("float32", "float16"):
-        raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    model = load(lexicon, kind)
-    write(model, out, dtype=dtype, overwrite=force, format=format)
+    with writing_lexicon(
+        out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format, of_ensemble=is_ensemble(Path(lexicon))
+    ):
+        model = load(lexicon, kind)
+        write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
@@ -232,18 +236,20 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 
 @click.command()
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Phrases from a file, a line each; - reads on.")
+@click.option("-f", "--file", type=Lines(), help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
 def compose(
     phrases: tuple[str, ...],
-    file: IO[str] | None,
+    file: list[str] | None,
     path: str | None,
     method: str,
     pattern: str | None,
+    written: str | None,
     top: int,
     as_json: bool,
 ) -> int:
@@ -258,15 +264,16 @@ def compose(
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
       polysema compose --file sentences.txt --json
 
-    A plain sentence is parsed (pip install 'polysema[parse]'); what was left out of it is listed. Brackets need no
-    parser: those of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the
-    subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
+    Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
+    brackets where it cannot be mistaken; --brackets and --text say which it is.
+
+    Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
+    phrase on the subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
     "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
 
     Methods:
     """
-    lines = [line.strip() for line in file if line.strip()] if file is not None else []
-    asked = [*phrases, *lines]
+    asked = asked_phrases(phrases, file, written)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
@@ -358,8 +365,9 @@ def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> N
       polysema ensemble all-seeds seed-1 seed-2 seed-3
       polysema neighbours bank -l all-seeds
     """
-    model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
-    write(model, out, dtype=dtype, overwrite=force)
+    with writing_lexicon(out, inputs=lexicons, dtype=dtype, overwrite=force, of_ensemble=True):
+        model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
+        write(model, out, dtype=dtype, overwrite=force)
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 

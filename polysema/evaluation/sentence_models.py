@@ -10,7 +10,6 @@ They read full sentences (*The family runs the hotel.*); a method is the way the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -18,15 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.composition.occurrences import Span, counted_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.models import Kind, Scores
 from polysema.vectors import Vector, cosine
 
 METHODS = ("cls", "mean", "own", "target")
-
-Span = tuple[int, int]
-"""Where a word stands in a sentence: its first character, and the one after its last."""
 
 
 class SentenceEncoder(Protocol):
@@ -81,7 +78,7 @@ class EncoderModel:
             if "verb" not in items.roles:
                 raise InputError(f"{items.name}: its pattern {items.pattern!r} has no verb whose vector could be taken")
             verb = items.roles.index("verb")
-            spans = [word_span(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
+            spans = [counted_word(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
             vectors = self.encoder.words(texts, spans, self.layer)
         else:
             vectors = self.encoder.sentences(texts, "mean" if method == "own" else method)
@@ -90,20 +87,3 @@ class EncoderModel:
         first, second = (array[[row[phrase] for phrase in side]] for side in (items.first, items.second))
         covered = np.ones(len(items), dtype=bool)
         return Scores(np.atleast_1d(cosine(Vector(first), Vector(second))), None, covered)
-
-
-def word_span(text: str, position: int, word: str) -> Span:
-    """Where the word at a position of a phrase stands in the sentence made of it.
-
-    The sentences of the paper's sets add articles and inflect (*family run hotel*: *The family runs the hotel.*), some
-    with slips (*expresss*), so the words are counted, not looked for. *win-over* is two words there.
-
-    >>> text = "The family runs the hotel."
-    >>> text[slice(*word_span(text, 1, "run"))]
-    'runs'
-    """
-    found = [match for match in re.finditer(r"[\w'-]+", text) if match.group().lower() not in ("the", "a", "an")]
-    if len(found) <= position:
-        raise InputError(f"{text!r} has no word {position + 1}, where {word!r} should stand")
-    last = position + (word.count("-") if "-" not in found[position].group() else 0)
-    return found[position].start(), found[min(last, len(found) - 1)].end()

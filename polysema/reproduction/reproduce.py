@@ -8,7 +8,6 @@ or not at all), ``report`` is the report.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from polysema.evaluation.evaluate import Evaluated, evaluate_models
 from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
@@ -119,7 +119,7 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Callable[[Any]
             say(f"{variant.row}: left out: {reason}")
             skipped.append(Skipped(variant.row, reason))
     for state in (plan.folder / "models").glob("bert2dm*.training"):
-        shutil.rmtree(state, ignore_errors=True)
+        WorkingFolder(state).remove()
     models += plan.given
     if not models:
         reasons = [item.reason for item in skipped if item.reason != "not asked for"]
@@ -156,13 +156,13 @@ def _claim(plan: Plan) -> None:
 
 
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
-    """The SHA-256 of all the text, wherever it lies: of an encoded corpus its files, else the files of text."""
-    whole = sha256()
+    """What tells the text apart from any other, wherever it lies: of files of text, the SHA-256 of their bytes."""
     if isinstance(corpus, str | Path) and is_corpus(corpus):
-        files = sorted(path for path in Path(corpus).iterdir() if path.is_file())
-    else:
-        files = list(find_sources(corpus))
-    for path in files:
+        return Corpus(corpus).digest
+    whole = sha256()
+    for path in find_sources(corpus):
+        if str(path) == "-":
+            raise InputError("the text of a reproduction is read again when it goes on: name a file, not -")
         with open(path, "rb") as stream:
             while block := stream.read(1 << 20):
                 whole.update(block)
@@ -194,10 +194,10 @@ def _encoded(plan: Plan, build: Callable[[Path], Corpus], say: Say) -> Corpus:
 def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     """The corpus of about so many words from the beginning of text; no more of it is unpacked than that."""
     left = words * _BYTES
-    part = plan.folder / "text"
-    part.mkdir(exist_ok=True)
+    part = WorkingFolder(plan.folder / "text")
     for number, source in enumerate(find_sources(plan.corpus)):
-        with atomic_file(part / f"{number}{source.suffix if source.suffix in _PLAIN else ''}", True) as out:
+        name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
+        with atomic_file(part.file(name), True) as out:
             for block in read_blocks(source, block=min(left, 1 << 18)):
                 out.write(block.data)
                 left -= len(block.data)
@@ -205,8 +205,8 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
                     break
         if left <= 0:
             break
-    corpus = build_corpus(part, where)
-    shutil.rmtree(part)
+    corpus = build_corpus(part.path, where)
+    part.remove()
     return corpus
 
 
@@ -230,7 +230,7 @@ def _trained(
             started = time.monotonic()
             _train(variant, seed, plan, text, where, progress).save(where)
             say(f"{variant.row}: {time.monotonic() - started:.0f} s")
-            shutil.rmtree(where.with_name(f"{seed}.training"), ignore_errors=True)
+            WorkingFolder(where.with_name(f"{seed}.training")).remove()
         yield single(load(where))
 
 
@@ -257,7 +257,7 @@ def _train(
             chosen = dict(plan.preset.options.get("word2vec", {})) | {"dim": 17, "device": plan.device}
             below = vectors.with_name("vectors.training")
             learn(text, "word2vec", state=below, **chosen).save(vectors)
-            shutil.rmtree(below, ignore_errors=True)
+            WorkingFolder(below).remove()
         options["vectors"] = vectors
     if variant.model == "bert2dm":
         options["encoder"] = plan.encoder

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.composition.occurrences import counted_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.records import DISAMBIGUATION
-from polysema.evaluation.sentence_models import EncoderModel, word_span
+from polysema.evaluation.sentence_models import EncoderModel
 
 
 class Letters:
@@ -72,7 +73,7 @@ def test_as_any_model(toy):
     own = evaluate(EncoderModel(Letters(), ways=("own",)), {"toy": toy})["toy", "own"]
     assert np.array_equal(own.best.scores, found["toy", "mean"].best.scores)
     with pytest.raises(InputError, match="no word 2"):
-        word_span("The dog", 1, "run")
+        counted_word("The dog", 1, "run")
     with pytest.raises(UnknownChoiceError, match="cls, mean, own or target"):
         EncoderModel(Letters()).scores(toy, "max")
 
@@ -83,6 +84,6 @@ def test_every_verb_of_the_sets_is_found(name, sets):
     verb = items.roles.index("verb")
     for phrase in {*items.first, *items.second}:
         text = items.sentence(phrase)
-        found = text[slice(*word_span(text, verb, phrase[verb]))]
+        found = text[slice(*counted_word(text, verb, phrase[verb]))]
         assert found.startswith(phrase[verb][:2]), (phrase, text)
         assert (" over" in found) == ("-over" in phrase[verb])

@@ -1,4 +1,4 @@
-"""Phrases as English sentences, and words found in them again.
+"""Phrases as English sentences.
 
 The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. Here the
 same follows from the tree, in any of some tenses, with the forms of words by ``lemminflect``.
@@ -6,13 +6,11 @@ same follows from the tree, in any of some tenses, with the forms of words by ``
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from polysema.composition.occurrences import Span
 from polysema.composition.trees import Node, Tree, head, leaves
-from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
-
-Span = tuple[int, int]
+from polysema.errors import MissingExtraError, UnknownChoiceError
 
 TENSES = {
     "present": ("", "", "VBZ", "VBP"),
@@ -110,26 +108,6 @@ def is_plural(noun: str) -> bool:
     return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get(
         "NOUN", (noun,)
     )
-
-
-def find_word(sentence: str, word: str) -> Span:
-    """Where a word stands in a sentence: as it is spelled or, failing that, in another of its forms.
-
-    >>> find_word("The family runs the hotel.", "run")
-    (11, 15)
-    """
-    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE)
-    if found:
-        return found.span()
-    inflect = _lemminflect()
-    wanted = word.lower()
-    for match in re.finditer(r"\w+", sentence):
-        form = match.group().lower()
-        lemmas = {lemma for forms in inflect.getAllLemmas(form).values() for lemma in forms}
-        forms = {form for forms in inflect.getAllInflections(wanted).values() for form in forms}
-        if wanted in lemmas or form in forms:
-            return match.span()
-    raise InputError(f"{word!r} does not stand in {sentence!r}")
 
 
 def _lemminflect() -> Any:
