@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from polysema.evaluation.report.html import to_html
-from polysema.evaluation.report.latex import to_latex
-from polysema.evaluation.report.markdown import to_markdown
-from polysema.evaluation.report.spreadsheets import to_csv
-from polysema.evaluation.report.tables import Report
 from polysema.files.atomic import atomic_file
 from polysema.files.working import WorkingFolder
+from polysema.reproduction.report.html import to_html
+from polysema.reproduction.report.latex import table_to_latex, to_latex
+from polysema.reproduction.report.markdown import to_markdown
+from polysema.reproduction.report.spreadsheets import to_csv
+from polysema.reproduction.report.tables import Report
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
@@ -19,8 +19,8 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
     A folder that holds anything else is refused.
 
-    ``report.html`` is the page; ``report.md``, ``report.tex`` and ``report.json`` hold the same, ``tables/*.csv`` one
-    table each, ``plots/*.svg`` one plot each.
+    ``report.html`` is the page; ``report.md`` and ``report.json`` hold the same, ``tables/*.csv`` and ``tables/*.tex``
+    one table each (``report.tex`` shows them all), ``plots/*.svg`` one plot each.
     """
     top = WorkingFolder(Path(folder)).make()
     files = {
@@ -31,6 +31,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
     }
     for section in report.sections:
         files |= {f"tables/{table.key}.csv": to_csv(table) for table in section.tables}
+        files |= {f"tables/{table.key}.tex": table_to_latex(table) for table in section.tables}
         files |= {f"plots/{plot.key}.svg": plot.svg + "\n" for plot in section.plots}
     for name, text in files.items():
         path = top / name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysema.evaluation.report.tables import Cell, Report, Table, signed
+from polysema.reproduction.report.tables import Cell, Report, Table, bounds, shown, signed
 
 
 def to_markdown(report: Report) -> str:
@@ -22,7 +22,10 @@ def to_markdown(report: Report) -> str:
 def _table(table: Table) -> list[str]:
     lines = [f"**{table.caption}**", ""]
     lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
-    return lines + [f"| {_escaped(row.name)} | " + " | ".join(map(_cell, row.cells)) + " |" for row in table.rows]
+    for row in table.rows:
+        name = _escaped(row.name) + (f" ({_escaped(row.note)})" if row.note else "")
+        lines.append(f"| {name} | " + " | ".join(map(_cell, row.cells)) + " |")
+    return lines
 
 
 def _cell(cell: Cell) -> str:
@@ -34,10 +37,12 @@ def _cell(cell: Cell) -> str:
     if cell.spread is not None:
         text += f" ± {cell.spread:.3f}".replace("0.", ".", 1)
     if cell.interval is not None:
-        low, high = (f"{bound:.2f}".replace("0.", ".", 1) for bound in cell.interval)
-        text += f" [{low}, {high}]"
-    if cell.difference is not None:
-        text += f" ({signed(cell.difference)}{'!' if cell.differs else ''})"
+        text += f" [{', '.join(bounds(cell.interval))}]"
+    if cell.items is not None and cell.items[0] < cell.items[1]:
+        text += f", {cell.items[0]} of {cell.items[1]}"
+    if cell.paper is not None:
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
+        text += f" (paper {shown(cell.paper, cell.style)}{difference.rstrip()}{'!' if cell.differs else ''})"
     return text
 
 

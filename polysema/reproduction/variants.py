@@ -6,7 +6,7 @@ baseline's vectors get) come from a preset.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,8 +120,8 @@ PRESETS: dict[str, Preset] = {
                 "glove": {"dim": 300, "min_count": 50},
                 "fasttext": {"dim": 300, "min_count": 50, "epochs": 4},
                 "context2dm": {"min_count": 50},
-                "word2dm": {"preset": "paper"},
-                "ms-word2dm": {"preset": "paper"},
+                "word2dm": {"preset": "paper", "init": "paper"},
+                "ms-word2dm": {"preset": "paper", "init": "paper"},
                 "bert2dm": {"words": 10_000_000},
                 "bert2dm + cluster": {"words": 20_000_000},
             },
@@ -138,9 +138,71 @@ def preset_named(name: str) -> Preset:
     return PRESETS[name]
 
 
-def options_of(variant: Variant, preset: Preset) -> dict[str, Any]:
+ALL = 1 << 40
+"""As a number of occurrences: all there are."""
+
+
+def options_of(variant: Variant, preset: Preset, all_occurrences: bool = False) -> dict[str, Any]:
     """The options a variant is trained with under a preset."""
     chosen = dict(preset.options.get(variant.model, {}))
     if variant.options.get("cluster"):
         chosen |= preset.options.get(f"{variant.model} + cluster", {})
+    if all_occurrences and (variant.model == "context2dm" or variant.options.get("cluster")):
+        chosen["occurrences"] = ALL
     return chosen | dict(variant.options)
+
+
+def departures(
+    preset: Preset, tokens: int, encoder: str, given: Sequence[str], all_occurrences: bool
+) -> list[tuple[str, str, str]]:
+    """Where a run departs from the paper: what, in the paper, in the run."""
+
+    def of(model: str, option: str, default: object) -> object:
+        return preset.options.get(model, {}).get(option, default)
+
+    found = [
+        ("text", "2.8 G words of ukWaC and Wackypedia", f"{tokens / 1e6:,.1f} M words of the corpus given"),
+        (
+            "Word2Vec, GloVe, FastText",
+            "pre-trained, 300 numbers, on the lemmatised corpora (Wijnholds & Sadrzadeh 2019)",
+            "trained here on word forms, "
+            + ", ".join(f"{of(m, 'dim', '?')} ({m})" for m in ("word2vec", "glove", "fasttext"))
+            + (f"; given as files: {', '.join(given)}" if given else ""),
+        ),
+        (
+            "GloVe's counts",
+            "all of the text",
+            "one draw of subsampling and windows up to 5; a pair counts 1/distance",
+        ),
+        (
+            "words BERT2DM reads",
+            "10 M (20 M clustered) of a Wackypedia subcorpus",
+            f"{of('bert2dm', 'words', 'all')} ({of('bert2dm + cluster', 'words', of('bert2dm', 'words', 'all'))} "
+            "clustered), whole sentences drawn from the corpus given",
+        ),
+        ("encoder", "bert-base-uncased, last layer", encoder or "none"),
+    ]
+    if not all_occurrences:
+        found += [
+            ("Context2DM: occurrences clustered", "all", f"{of('context2dm', 'occurrences', 200)} of a word, drawn"),
+            (
+                "BERT2DM + cluster: occurrences clustered",
+                "all",
+                f"{of('bert2dm', 'occurrences', 100)} of a word, drawn",
+            ),
+        ]
+    if of("ms-word2dm", "preset", None) != "paper":
+        found.append(
+            (
+                "Word2DM, MS-Word2DM",
+                "Adam 0.001, batches of 16 sentences, 4 epochs, minimum count 50",
+                "this package's recommended settings for a corpus of this size",
+            )
+        )
+    if of("ms-word2dm", "init", None) != "paper":
+        found.append(("start of MS-Word2DM", "uniform in ±0.5/(n·m)", "columns of squared length 1/m on average"))
+    if preset.keep:
+        found.append(("rare words", "below the minimum count left out", "words of the evaluation sets always trained"))
+    if preset.seeds > 1:
+        found.append(("seeds", "one", f"{preset.seeds} of each model of density matrices that is learnt"))
+    return found

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
-from polysema.evaluation.report.tables import Table
+from polysema.reproduction.report.tables import Table
 
-HEADINGS = ("model", "column", "value", "paper", "difference", "low", "high", "spread", "bold", "mark")
+HEADINGS = (
+    "model", "column", "value", "paper", "difference", "low", "high", "spread", "seeds", "items", "total", "bold",
+    "mark", "note",
+)  # fmt: skip
 
 
 def to_csv(table: Table) -> str:
@@ -17,11 +20,13 @@ def to_csv(table: Table) -> str:
     writer.writerow(HEADINGS)
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
-            if cell.value is None:
+            if cell.value is None and cell.paper is None:
                 continue
             low, high = cell.interval or ("", "")
-            numbers = [_blank(value) for value in (cell.paper, cell.difference, low, high, cell.spread)]
-            writer.writerow([row.name, column, cell.value, *numbers, int(cell.bold), cell.mark])
+            numbers = [_blank(value) for value in (cell.value, cell.paper, cell.difference, low, high, cell.spread)]
+            items = cell.items or ("", "")
+            seeds = " ".join(map(str, cell.each))
+            writer.writerow([row.name, column, *numbers, seeds, *items, int(cell.bold), cell.mark, row.note])
     return out.getvalue()
 
 

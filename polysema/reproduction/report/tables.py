@@ -19,10 +19,13 @@ class Cell:
         value: None where there is none.
         style: how a number is written: ``correlation`` as the paper does (.365), ``entropy`` (0.224), ``count``.
         bold: one of the best, as in the paper.
-        mark: underlined in the paper: significantly better than the best baseline, or not to be told from it.
+        mark: underlined in the paper: significantly better than the best baseline, or equivalent to it.
         paper: the paper's figure.
-        interval: the 95 % bootstrap interval of the value.
+        interval: the 95 % interval of the value.
         spread: the standard deviation over seeds.
+        each: the value of each seed, where there are several.
+        ranked: whether it is over enough items to be ranked.
+        items: how many items the value is over, and how many there are.
     """
 
     value: float | str | None
@@ -32,6 +35,9 @@ class Cell:
     paper: float | None = None
     interval: tuple[float, float] | None = None
     spread: float | None = None
+    each: tuple[float, ...] = ()
+    items: tuple[int, int] | None = None
+    ranked: bool = True
 
     @property
     def text(self) -> str:
@@ -50,6 +56,8 @@ class Cell:
         """Whether the paper's figure lies outside the interval; without one, whether it is .1 or more away."""
         if self.difference is None or self.paper is None:
             return False
+        if self.style == "count":
+            return self.difference != 0
         if self.interval is not None and self.interval[0] == self.interval[0]:
             return not self.interval[0] <= self.paper <= self.interval[1]
         return abs(self.difference) >= 0.1
@@ -57,11 +65,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table: what it is about, and a cell a column; ``rule`` draws a line above it."""
+    """A row of a table.
+
+    Attributes:
+        name: what it is about.
+        cells: a cell a column.
+        rule: whether to draw a line above it.
+        note: what must be known of it, such as why its figures are missing.
+    """
 
     name: str
     cells: Sequence[Cell]
     rule: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +135,20 @@ def shown(value: float | str | None, style: str = "correlation") -> str:
         return "–"
     if style == "count":
         return f"{value:,.0f}"
-    text = f"{value:.3f}"
+    text = f"{value:.3f}".replace("-0.000", "0.000")
     if style == "correlation" and abs(value) < 1:
         text = text.replace("0.", ".", 1)
     return text.replace("-", "−")
 
 
-def signed(value: float) -> str:
-    """A difference: +.07, −.13."""
+def bounds(interval: tuple[float, float]) -> tuple[str, str]:
+    """The ends of an interval: .21 and .45."""
+    low, high = (f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in interval)
+    return low, high
+
+
+def signed(value: float, style: str = "correlation") -> str:
+    """A difference: +.07, −.13; of counts, +7."""
+    if style == "count":
+        return f"{value:+,.0f}".replace("-", "−") if value else ""
     return ("+" if value >= 0 else "−") + f"{abs(value):.2f}".replace("0.", ".", 1)

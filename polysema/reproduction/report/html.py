@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from html import escape
 
-from polysema.evaluation.report.tables import Cell, Report, Section, Table, shown, signed
+from polysema.reproduction.report.tables import Cell, Plot, Report, Section, Table, bounds, shown, signed
 
 _STYLE = """
 :root{--ink:#1d2430;--dim:#6b7482;--line:#d9dee6;--page:#fff;--soft:#f5f7fa;--up:#12724a;--down:#a3341f;
@@ -31,8 +32,11 @@ small.up{color:var(--up)}small.down{color:var(--down)}
 u{text-underline-offset:3px}u.equivalent{text-decoration-style:dotted}
 pre{background:var(--soft);padding:1rem;overflow:auto;font-size:.8rem;border-radius:6px;max-height:32rem}
 code{background:var(--soft);padding:.05rem .25rem;border-radius:3px}
-svg{max-width:100%;height:auto;color:var(--ink)}
-@media(max-width:40rem){nav{columns:1}body{font-size:15px}}
+img{max-width:100%;height:auto;background:#fff;border-radius:6px}
+small.note{white-space:normal;min-width:9rem;max-width:16rem}
+th.text,td.text{text-align:left}td.text{white-space:normal;max-width:26rem}td.few{opacity:.55}
+@media(max-width:40rem){nav{columns:1}body{font-size:15px;padding:1rem .8rem 3rem}th,td{padding:.3rem .45rem}
+td:first-child{white-space:normal;min-width:6.5rem;max-width:7.5rem}td.text{min-width:10rem}}
 @media print{body{max-width:none}nav{display:none}}
 """
 
@@ -58,8 +62,15 @@ def _section(section: Section, name: str) -> str:
         else:
             parts.append(f"<p>{_code(paragraph)}</p>")
     parts += [_table(table) for table in section.tables]
-    parts += [f"<figure>{p.svg}<figcaption>{escape(p.caption)}</figcaption></figure>" for p in section.plots]
+    parts += [_plot(plot) for plot in section.plots]
     return "".join(parts) + "</section>\n"
+
+
+def _plot(plot: Plot) -> str:
+    """The picture within the page."""
+    held = b64encode(plot.svg.encode()).decode()
+    text = escape(plot.caption, quote=True)
+    return f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{held}"/><figcaption>{text}</figcaption></figure>'
 
 
 def _code(text: str) -> str:
@@ -69,15 +80,24 @@ def _code(text: str) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in ("", *table.columns))
+    columns = len(table.columns)
+    words = ["text" if any(isinstance(row.cells[i].value, str) for row in table.rows) else "" for i in range(columns)]
+    head = "<th></th>" + "".join(
+        f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(table.columns, words, strict=True)
+    )
     rows = "".join(
-        f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}</td>{''.join(map(_cell, row.cells))}</tr>"
+        f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}{_small(row.note)}</td>"
+        f"{''.join(map(_cell, row.cells))}</tr>"
         for row in table.rows
     )
     return (
         f"<figure><figcaption>{escape(table.caption)}</figcaption>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></figure>\n"
     )
+
+
+def _small(text: str) -> str:
+    return f'<small class="note">{escape(text)}</small>' if text else ""
 
 
 def _cell(cell: Cell) -> str:
@@ -89,12 +109,16 @@ def _cell(cell: Cell) -> str:
     if cell.spread is not None:
         text += f" ± {cell.spread:.3f}".replace("0.", ".", 1)
     if cell.interval is not None:
-        low, high = (f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in cell.interval)
-        text += f"<small>{low} … {high}</small>"
+        text += f"<small>{' … '.join(bounds(cell.interval))}</small>"
+    if cell.each:
+        text += f"<small>{' '.join(shown(value, cell.style) for value in cell.each)}</small>"
+    if cell.items is not None:
+        text += f"<small>{cell.items[0]} of {cell.items[1]}</small>"
     if cell.paper is not None:
         way = ""
         if cell.difference is not None and cell.differs:
             way = ' class="up"' if cell.difference > 0 else ' class="down"'
-        difference = "" if cell.difference is None else f" {signed(cell.difference)}"
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
         text += f"<small{way}>paper {shown(cell.paper, cell.style)}{difference}</small>"
-    return f"<td>{text}</td>"
+    kind = "text" if isinstance(cell.value, str) else "" if cell.ranked else "few"
+    return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
