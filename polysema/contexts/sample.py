@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from polysema.contexts.stop_words import is_content
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, InputError
+from polysema.files.options import Options, option
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 from polysema.vocabulary import Vocabulary
@@ -35,6 +37,23 @@ class Part:
     bounds: Ids
     positions: Ids
     rows: Ids
+
+
+WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
+
+
+@dataclass(frozen=True)
+class SampleOptions(Options):
+    """Which occurrences of which words a model is made of."""
+
+    senses: int = option(10, "how many clusters a word has at most", least=2, most=1000)
+    occurrences: int = option(100, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
+    weights: str = option("even", "; ".join(f"{name}: {what}" for name, what in WEIGHTS.items()), choices=WEIGHTS)
+    words: int = option(0, "about how many words of text to read, whole sentences drawn by the seed; 0 for all", least=0)
+    min_count: int = option(1, "words seen less often in that get no matrix", least=1)
+    max_size: int | None = option(None, "at most this many of the most frequent words", least=1, by_default="all")
+    stop_words: bool = option(False, "make matrices of function words too")
+    seed: int = option(1, "of the samples and of the clusters", least=0, most=2**63 - 1)
 
 
 class Sample:
@@ -150,6 +169,17 @@ class Sample:
         sample_occurrences(tokens, firsts, lasts, self.rows, key, starts, filled, hashes, positions)
         owner = np.repeat(np.arange(len(self.vocabulary)), np.diff(starts))
         return starts, positions[np.lexsort((positions, owner))]
+
+
+def text_digest(corpus: Corpus) -> str:
+    """Tells a corpus from any other: of its words, its tokens and its sentences."""
+    found = hashlib.sha256()
+    for word in corpus.words():
+        found.update(word.encode() + b"\n")
+    for array in (corpus.tokens, corpus.sentences):
+        for start in range(0, len(array), 1 << 24):
+            found.update(np.ascontiguousarray(array[start : start + (1 << 24)]).data)
+    return found.hexdigest()
 
 
 def _ranges(starts: Ids, ends: Ids) -> Ids:

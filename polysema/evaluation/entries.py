@@ -59,12 +59,10 @@ class Skipped:
 
 def configuration(metadata: Mapping[str, Any]) -> str:
     """What seeds of one configuration have in common: how the model was trained, but for the seed; "" if unknown."""
-    training = metadata.get("training")
-    if not isinstance(training, Mapping) or not training.get("model"):
+    if not metadata.get("model"):
         return ""
-    flat = {**training, **training.get("config", {})}
-    chosen = {key: value for key, value in flat.items() if key not in ("seed", "config")}
-    return json.dumps([chosen, metadata.get("corpus")], sort_keys=True, default=str)
+    chosen = {key: value for key, value in metadata.get("options", {}).items() if key != "seed"}
+    return json.dumps([metadata["model"], chosen, metadata.get("corpus")], sort_keys=True, default=str)
 
 
 def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:

@@ -166,8 +166,8 @@ class _Evidence:
 
     def __init__(self, lexicon: Lexicon, method: Method) -> None:
         self.lexicon, self.method = lexicon, method
-        training = lexicon.metadata.get("training", {})
-        subsample = training.get("subsample") if isinstance(training, dict) else None
+        options = lexicon.metadata.get("options", {})
+        subsample = options.get("subsample") if isinstance(options, dict) else None
         counted = lexicon.vocabulary.counts.any()
         self.keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
         contexts = lexicon.arrays.get("contexts")

@@ -7,7 +7,6 @@ last digits of two runs differ.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -16,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, MissingExtraError
-from polysema.training.options import Options
+from polysema.files.machine import cores
+from polysema.kernels.rounds import LONGEST
+from polysema.kernels.simd import padded
+from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -57,9 +59,9 @@ class Place(NamedTuple):
     read: Any
 
 
-def model_bytes(options: Options, size: int) -> int:
+def model_bytes(options: NegativeSamplingOptions, size: int) -> int:
     """How much of the card's memory the model takes, with Adam's state."""
-    n, m = -(-options.dim // 4) * 4, options.senses or 1
+    n, m = padded(options.dim), options.m
     numbers = size * n * m + size * n * (m if options.model == "word2dm" else 1)
     return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
 
@@ -113,9 +115,9 @@ class CudaEngine:
         self._pinned = [np.frombuffer(cp.cuda.alloc_pinned_memory(_PINNED), np.uint8, _PINNED) for _ in range(2)]
         self._sent = [cp.cuda.Event(block=True, disable_timing=True) for _ in self._pinned]
         self._turn = 0
-        use = cp.cuda.Device().use  # a thread has a current device of its own
-        self._launcher, self._loader = (ThreadPoolExecutor(1, initializer=use) for _ in range(2))
-        self._copiers = ThreadPoolExecutor(min(_COPIERS, len(os.sched_getaffinity(0))))
+        self._use = cp.cuda.Device().use  # a thread has a current device of its own
+        self._loader = ThreadPoolExecutor(1, initializer=self._use)
+        self._copiers = ThreadPoolExecutor(min(_COPIERS, cores()))
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory
@@ -138,7 +140,7 @@ class CudaEngine:
             raise InputError(
                 f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}"
                 f"{'' if memory is None else f', of which {memory / 1e9:.1f} may be used'}; the model needs "
-                f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.senses}) "
+                f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.m}) "
                 f"or the vocabulary (now {size:,} words; see min count and max size)"
             )
         return segments
@@ -246,8 +248,8 @@ class CudaEngine:
         m, n = self.state.target.shape[1:]
         constants = {
             "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
-            "COSINE": int(options.select == "cosine" and m > 1), "PAIRS": int(options.pairs),
-            "CBOW": int(options.form == "cbow"), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
+            "COSINE": int(options.cosine and m > 1), "PAIRS": int(options.pairs),
+            "CBOW": int(options.cbow), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
             "BLOCK": _BLOCK, "CAPACITY": _CAPACITY,
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
@@ -265,24 +267,8 @@ class CudaEngine:
         return int(max(1, min(held, in_flight // (_BLOCK // group))))
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
-        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it.
-
-        Ctrl-C is raised when the rounds are done, so that the state is one that can be gone on from.
-        """
-        launched = self._launcher.submit(self._launch, first, last, rates, key)
-        interrupted = False
-        while True:
-            try:
-                loss = launched.result()
-                break
-            except KeyboardInterrupt:
-                interrupted = True
-        if interrupted:
-            raise KeyboardInterrupt
-        return loss
-
-    def _launch(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
-        """Runs in a thread of its own, which Ctrl-C does not reach."""
+        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it."""
+        self._use()
         cp, text, sides = self._cp, self.text.text, self._sides
         self._loss[:] = 0
         starts = [segment.sentence for segment in self._segments]
@@ -337,7 +323,7 @@ class CudaEngine:
 
     def close(self) -> None:
         """Let go of the corpus on the card."""
-        for threads in (self._launcher, self._loader, self._copiers):
+        for threads in (self._loader, self._copiers):
             threads.shutdown()
         self._copies.synchronize()
         self._held.clear()

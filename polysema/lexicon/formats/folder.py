@@ -25,6 +25,7 @@ from polysema.files.atomic import atomic_folder
 from polysema.files.config import check_overwrite, read_config
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
@@ -52,7 +53,7 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
     columns = config.get("columns", "senses")
     if columns not in ("senses", "eigen"):
         raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
-    metadata = config.get("metadata", {})
+    metadata = current_layout(config.get("metadata", {}))
     try:
         return Lexicon(Vocabulary(words, counts), factors, columns=columns, metadata=metadata, arrays=arrays)
     except (InputError, TypeError, ValueError) as error:

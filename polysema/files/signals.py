@@ -1,0 +1,58 @@
+"""Ctrl-C and SIGTERM held back while work must not be cut in two.
+
+Python runs a signal's handler between any two instructions of the main thread, and most handlers raise
+KeyboardInterrupt there. A loop that changes a model and then notes that it did could be stopped between the two. Within
+:class:`Held`, the first signal only waits for :meth:`Held.deliver`, which the loop calls where it may stop; a second
+one is delivered at once. In other threads than the main one signals never arrive: nothing is held.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+class Held:
+    """A block in which signals that have a handler in Python wait for :meth:`deliver`, or for the block's end."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._waiting: int | None = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler):  # not one that kills or is ignored
+                    self._handlers[number] = handler
+                    signal.signal(number, self._arrived)
+        return self
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        if self._waiting is not None:
+            self._waiting = None
+            self._handlers[number](number, frame)
+        else:
+            self._waiting = number
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a signal waits."""
+        return self._waiting is not None
+
+    def deliver(self) -> None:
+        """Hand a waiting signal to the handler it was meant for, which may raise."""
+        if self._waiting is not None:
+            number, self._waiting = self._waiting, None
+            self._handlers[number](number, None)
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if kind is None:
+            self.deliver()
