@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
-from polysema.contexts.progress import Progress
+from polysema.files.progress import Progress
 from polysema.encoders.bert2dm import bert2dm
 from polysema.evaluation.evaluate import Evaluation, evaluate
 
@@ -115,7 +115,7 @@ def main() -> None:
         seconds = time.perf_counter() - started
         lexicon.save(arguments.output / name.replace("+", "-"), overwrite=True)
         figures[name] = {"seconds": seconds, "stages": watch.seconds, "peak_gb": peaks()}
-        figures[name] |= lexicon.metadata["training"]["corpus"]
+        figures[name] |= lexicon.metadata["corpus"]
         stages = ", ".join(f"{stage} {spent:.1f}" for stage, spent in watch.seconds.items())
         watch.say(f"{name}: {lexicon} in {seconds:.1f} s ({stages}); {memory()}")
         if arguments.data:

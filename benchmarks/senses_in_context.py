@@ -99,7 +99,7 @@ def main() -> None:
 
 def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int = 20) -> Asked:
     """Sentences of the homographs that hold words of one list only, without these; words with too few are left out."""
-    config = lexicon.metadata["training"]["config"]
+    config = lexicon.metadata["options"]
     read = np.zeros(len(corpus), bool)
     if config["words"]:
         read[Sample(corpus, words=config["words"], seed=config["seed"]).sentences] = True
@@ -141,7 +141,7 @@ def plant(lexicon: Lexicon, corpus: Corpus, count: int, seed: int) -> tuple[Lexi
                 found = list(_rewritten(corpus, word, third, {first, second, third}, 60, seed))
                 text += found[:40]
                 asked[third] += [(" ".join(sentence), sense) for sentence in found[40:]]
-    config = lexicon.metadata["training"]["config"]
+    config = lexicon.metadata["options"]
     options = {name: config[name] for name in ("dim", "reduction", "cluster", "seed") if name in config}
     with tempfile.TemporaryDirectory() as folder:
         planted = bert2dm(build_corpus(text, folder + "/corpus"), contextual(lexicon).encoder, **options)

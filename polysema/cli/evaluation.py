@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.cli.progress import progress_line
+from polysema.cli.progress import progress_line, progress_report
 from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
@@ -262,12 +262,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, extra: tuple[s
         models.append(("BERT", _encoder(options["encoder"], None)[1]))
     except PolysemaError as error:
         left_out.append(Skipped("BERT", " ".join(str(error).split())))
-    with progress_line("speed") as update:
-
-        def show(at: Any) -> None:
-            speed = getattr(at, "words_per_second", None)
-            update("training", at.words, at.total, speed=f"{speed / 1e6:.2f} M words/s" if speed else "")
-
+    with progress_report() as show:
         plan = Plan(
             corpus[0] if len(corpus) == 1 else list(corpus),
             output,

@@ -13,9 +13,27 @@ import numpy as np
 from polysema.contexts.sample import text_digest
 from polysema.corpus.corpus import Corpus
 from polysema.files.checkpoint import Checkpoint
-from polysema.files.options import Options
+from polysema.files.options import Options, option
 from polysema.files.progress import Report, silent
 from polysema.lexicon.lexicon import Lexicon
+
+
+DEVICES = ("cpu", "cuda")
+MOST_THREADS = 64
+
+
+@dataclass(frozen=True)
+class RunOptions(Options):
+    """How any model is trained: what does not belong to the model."""
+
+    preset: str | None = option(None, "named settings, such as paper; other options go before them")
+    threads: int | None = option(None, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
+    device: str = option("cpu", "where to train", choices=DEVICES)
+    card_memory: float | None = option(
+        None, "gigabytes of a card to use at most: a corpus that does not fit streams through", above=0,
+        by_default="what is free",
+    )  # fmt: skip
+    checkpoint_minutes: float = option(10.0, "how often the state is written", least=0)
 
 
 @dataclass(frozen=True, slots=True)

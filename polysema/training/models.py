@@ -6,7 +6,6 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
-import math
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -21,15 +20,12 @@ from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.machine import cores
 from polysema.files.options import Options
-from polysema.files.progress import Report, silent
+from polysema.files.progress import Progress, Report, silent
 from polysema.lexicon.lexicon import Lexicon
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
-from polysema.training.job import Job
+from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
-
-DEVICES = ("cpu", "cuda")
-MOST_THREADS = 64
 
 
 @dataclass(frozen=True)
@@ -77,27 +73,13 @@ class Model:
             settings |= {name: before[name] for name in self.inherits if name in known and before.get(name) is not None}
         return self.options.given(settings | {name: value for name, value in options.items() if value is not None})
 
-    def refuse(
-        self,
-        *,
-        preset: str | None = None,
-        start: Any = None,
-        state: Any = None,
-        device: str = "cpu",
-        card_memory: float | None = None,
-        on_epoch: Any = None,
-    ) -> None:
+    def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
-        name = self.name
-        if card_memory is not None:
-            if not self.card_memory or device != "cuda":
-                able = _listed(model.name for model in MODELS.values() if model.card_memory)
-                raise InputError(f"card memory is for {able} on device cuda, not for {name} on {device}")
-            if not 0 < card_memory < math.inf:
-                raise InputError(f"card memory is in gigabytes, above 0, not {card_memory}")
-        if device not in DEVICES:
-            raise UnknownChoiceError("device", device, DEVICES)
+        name, preset, device = self.name, run.preset, run.device
+        able = _listed(model.name for model in MODELS.values() if model.card_memory)
         for wrong, message in (
+            (run.card_memory is not None and (device != "cuda" or not self.card_memory),
+             f"card memory is for {able} on device cuda, not for {name} on {device}"),
             (device not in self.devices, f"{name} runs on {_listed(self.devices)}, not on {device}"),
             (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
             (start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),
@@ -136,7 +118,7 @@ MODELS: dict[str, Model] = {
 
 def model_named(name: str) -> Model:
     """The model of that name; an unknown one is an error that lists the choices."""
-    if name not in MODELS:
+    if not isinstance(name, str) or name not in MODELS:
         raise UnknownChoiceError("model", name, MODELS)
     return MODELS[name]
 
@@ -181,34 +163,30 @@ def train(
     Lexicon(4 words, matrices, n=4, m=2)
     """
     record = model_named(model)
-    record.refuse(
-        preset=preset, start=start, state=state, device=device, card_memory=card_memory, on_epoch=on_epoch
-    )  # fmt: skip
+    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes)
+    record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
-    if threads is not None and (isinstance(threads, bool) or not 1 <= threads <= MOST_THREADS):
-        raise InputError(f"threads must be from 1 to {MOST_THREADS}, not {threads}")
-    if not 0 <= checkpoint_minutes < math.inf:
-        raise InputError(f"checkpoint minutes must be at least 0, not {checkpoint_minutes}")
+    report = progress or silent
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with TemporaryDirectory(prefix="polysema-") as temporary:
         job = Job(
-            corpus=_encoded(corpus, folder if folder is not None else Path(temporary)),
+            corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
             start=start,
             state=folder,
-            threads=threads or min(cores(), MOST_THREADS),
-            device=device,
-            card_memory=card_memory,
-            progress=progress or silent,
+            threads=run.threads or min(cores(), MOST_THREADS),
+            device=run.device,
+            card_memory=run.card_memory,
+            progress=report,
             on_epoch=on_epoch,
-            checkpoint_seconds=60 * checkpoint_minutes,
+            checkpoint_seconds=60 * run.checkpoint_minutes,
         )
         return record.train(job, chosen)
 
 
-def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
+def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
     """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again.
 
     Text that cannot be told apart by its name, as standard input or lists, is encoded again and must be the same; where
@@ -222,7 +200,11 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpu
     folder.mkdir(exist_ok=True)
     try:
         if not is_corpus(where) or Corpus(where).config.get("sources"):
-            return build_corpus(corpus, where)
+            built = build_corpus(corpus, where, progress=lambda at: report(_reading(at)))
+            if bad := built.config.get("read", {}).get("invalid_bytes"):
+                note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
+                report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
+            return built
         again = folder / f"again-{secrets.token_hex(4)}"
         try:
             same = text_digest(build_corpus(corpus, again)) == text_digest(Corpus(where))
@@ -237,6 +219,11 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpu
         if made and not any(folder.iterdir()):
             folder.rmdir()
         raise
+
+
+def _reading(at: Any) -> Progress:
+    """How far the encoding of text is."""
+    return Progress(at.stage, at.done, at.total, "bytes" if at.stage == "reading" else "words")
 
 
 def _listed(names: Iterable[str]) -> str:

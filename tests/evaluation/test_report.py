@@ -67,7 +67,7 @@ def test_seeds_are_one_row(entries):
 
 def test_models_trained_alike_but_for_the_seed_are_seeds():
     def trained(seed, dim=17):
-        return {"training": {"model": "ms-word2dm", "seed": seed, "dim": dim}, "curve": [seed]}
+        return {"model": "ms-word2dm", "options": {"seed": seed, "dim": dim}, "curve": [seed]}
 
     assert grouped(["a", "b", "c", "d"], [trained(1), trained(2), trained(3, 20), {}]) == [[0, 1], [2], [3]]
     assert grouped(["a", "a", "b"], [{}, {}, {}]) == [[0, 1], [2]]
@@ -197,7 +197,7 @@ def test_published_figures_are_the_papers(shared):
 
 def test_which_row_a_model_belongs_beside():
     def trained(model, **config):
-        return {"training": {"model": model, **config}}
+        return {"model": model, "options": config}
 
     assert published.row_of(trained("ms-word2dm", select="cosine", senses=5)) == "MS-Word2DM cos 5"
     assert published.row_of(trained("ms-word2dm", select="dot", senses=10)) == "MS-Word2DM dot 10"

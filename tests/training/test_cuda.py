@@ -8,14 +8,13 @@ import pytest
 from polysema.errors import InputError
 from polysema.training import cuda
 from polysema.training.cuda import CudaEngine
-from polysema.training.models import train
-from polysema.training.options import Options
+from polysema.training.models import MODELS, train
 from polysema.training.run import Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from tests.training import slow
 from tests.training.stand_in import StandIn
-from tests.training.test_run import FORMS
+from tests.training.test_run import FORMS, some_senses
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def card(compiled, monkeypatch):
     return stand_in
 
 
-def prepared(corpus, **options):
+def prepared(corpus, model="ms-word2dm", **options):
     options = {
         "min_count": 1,
         "dim": 5,
@@ -46,7 +45,7 @@ def prepared(corpus, **options):
         "round": 10**6,
         **options,
     }
-    chosen = Options(**options).settled(len(corpus.tokens), len(corpus))
+    chosen = MODELS[model].chosen(options).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, chosen), chosen)
     return text, new_state(chosen, len(text.vocabulary))
 
@@ -65,7 +64,7 @@ def check(found, wanted, start, lazy):
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 def test_the_kernels_follow_the_reference(card, small_corpus, form, optimiser):
     text, state = prepared(
-        small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, batch=3,
+        small_corpus, **form, **some_senses(form), optimiser=optimiser, batch=3,
         rate=2e-5 if optimiser == "sgd" else None,
     )  # fmt: skip
     starts = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
