@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
-from polysema.files.progress import Progress
 from polysema.encoders.bert2dm import bert2dm
 from polysema.evaluation.evaluate import Evaluation, evaluate
+from polysema.files.progress import Progress
 
 VARIANTS = {
     "svd": {"reduction": "svd"},

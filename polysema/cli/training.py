@@ -6,7 +6,7 @@ import dataclasses
 import shutil
 import time
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
 from polysema.lexicon.formats import load
-from polysema.training.job import RunOptions
-from polysema.training.models import MODELS, model_named, train
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
-    """Every option of every model, by its name and the model's; those of the run itself under "" ."""
+    """Every option of every model, by its name and the model's; those of the run itself under ""."""
+    from polysema.training.job import RunOptions
+    from polysema.training.models import MODELS
+
     found: dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]] = {}
     for name, options in [*((model.name, model.options) for model in MODELS.values()), ("", RunOptions)]:
         for field in dataclasses.fields(options):
@@ -32,47 +33,57 @@ def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]
     return found
 
 
-FIELDS = _fields()
-
-
-def _help(name: str) -> str:
+def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], every: int) -> str:
     """What an option is, and its default; by model where models differ."""
     texts: dict[str, list[str]] = {}
-    for model, (_, field) in FIELDS[name].items():
+    for model, (_, field) in models.items():
         text, choices = field.metadata["help"], field.metadata["choices"]
         if choices and not all(choice in text for choice in choices):
             text += f" ({', '.join(choices)})"
         default = field.metadata["by_default"] or ("" if field.default in (None, False) else field.default)
         texts.setdefault(text + (f"  [default: {default}]" if default != "" else ""), []).append(model)
-    if len(texts) == 1 and [*texts.values()][0] in ([""], list(MODELS)):
+    if len(texts) == 1 and ("" in models or len(models) == every):
         return next(iter(texts))
-    return "; ".join(f"{', '.join(models)}: {text}" for text, models in texts.items())
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option of the command for every option of a model."""
-    for name, models in reversed(FIELDS.items()):
-        options, field = next(iter(models.values()))
-        kind = kind_of(options, field.name)
-        shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
-        if kind in (str, None):
-            shape["metavar"] = "NAME"
-        command = click.option("--" + name.replace("_", "-"), default=None, help=_help(name), **shape)(command)
-    return command
+class _Train(click.Command):
+    """A command with an option for every option of a model; the table is loaded when they are asked for."""
+
+    _all: list[click.Parameter] | None = None
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Its arguments and options."""
+        if self._all is None:
+            from polysema.training.models import MODELS
+
+            which = "; ".join(f"{model.name}: {model.summary}" for model in MODELS.values())
+            added = [click.Option(["--model"], metavar="NAME", help=which)]
+            for name, models in _fields().items():
+                options, field = next(iter(models.values()))
+                kind = kind_of(options, field.name)
+                shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
+                if kind in (str, None):
+                    shape["metavar"] = "NAME"
+                flag = "--" + name.replace("_", "-")
+                added.append(click.Option([flag], default=None, help=_help(models, len(MODELS)), **shape))
+            self._all = [*self._fixed[:5], *added, *self._fixed[5:]]
+        return self._all
+
+    @params.setter
+    def params(self, fixed: list[click.Parameter]) -> None:
+        self._fixed = fixed
 
 
-@click.command("train")
+@click.command("train", cls=_Train)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="LEXICON", help="The folder to write.")
-@click.option(
-    "--model", default=None, metavar="NAME", help="; ".join(f"{m.name}: {m.summary}" for m in MODELS.values())
-)
 @click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Options from a TOML file, by the names below."
 )
 @click.option("--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to train whatever their count.")
 @click.option("--start", default=None, metavar="LEXICON", help="Go on from a trained lexicon, on new text.")
-@_options
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
 @json_option
@@ -100,6 +111,8 @@ def train_command(
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
     the same result, as it does after a crash. A seed gives the same numbers whatever the number of threads.
     """
+    from polysema.training.models import model_named, train
+
     settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
     if output.exists() and not force:
@@ -156,7 +169,7 @@ def _config(path: Path | None) -> dict[str, Any]:
     table = content.get("train", content)
     if not isinstance(table, dict):
         raise InputError(f"{path}: train must be a table of options, not {table!r}")
-    known = {"model", *FIELDS}
+    known = {"model", *_fields()}
     for name in table:
         if name.replace("-", "_") not in known:
             raise UnknownChoiceError(f"option in {path}", name, sorted(known))

@@ -42,8 +42,8 @@ class Context2DMOptions(SampleOptions):
     model: ClassVar[str] = "context2dm"
     window: int = option(5, "how many words to each side make a context", least=1, most=1000)
     inverse_frequency: float = option(
-        0.0, "a: a word of the context that makes up a share p of the text counts a / (a + p) (Arora, Liang & Ma 2017), "
-        "so that frequent ones do not drown the rest; 0 for all alike, as in the paper", least=0,
+        0.0, "a: a word of the context with a share p of the text counts a / (a + p) (Arora, Liang & Ma 2017), so that "
+        "frequent ones do not drown the rest; 0 for all alike, as in the paper", least=0,
     )  # fmt: skip
     occurrences: int = option(200, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
     min_count: int = option(50, "words seen less often in that get no matrix", least=1)

@@ -80,9 +80,11 @@ class BERT2DMOptions(SampleOptions):
 
     model: ClassVar[str] = "bert2dm"
     dim: int = option(17, "n, the dimension", least=1, most=10_000)
-    reduction: str = option("svd", "; ".join(f"{name}: {what}" for name, what in REDUCTIONS.items()), choices=REDUCTIONS)
+    reduction: str = option(
+        "svd", "; ".join(f"{name}: {what}" for name, what in REDUCTIONS.items()), choices=REDUCTIONS
+    )
     cluster: bool = option(False, "cluster a word's vectors first")
-    rank: int = option(0, "m, how many columns of a factor are kept, those of the largest eigenvalues; 0 for all", least=0)
+    rank: int = option(0, "m, columns of a factor that are kept, of the largest eigenvalues; 0 for all", least=0)
     store: str = option("auto", "; ".join(f"{name}: {what}" for name, what in STORES.items()), choices=STORES)
 
 

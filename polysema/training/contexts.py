@@ -6,6 +6,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from polysema.contexts.context2dm import Context2DMOptions, context2dm
@@ -24,7 +25,9 @@ from polysema.training.options import PAPER, Word2VecOptions
 class Context2DMTraining(Context2DMOptions):
     """How to train Context2DM, with its word vectors or on given ones."""
 
-    vectors: Any = option(None, "a lexicon of vectors, or its path", by_default="word2vec is trained first")
+    vectors: Lexicon | str | Path | None = option(
+        None, "a lexicon of vectors, or its path", by_default="word2vec is trained first"
+    )
     dim: int = option(17, "the dimension of the vectors that are trained first", least=1, most=10_000)
     vector_preset: str | None = option(None, "named settings of those vectors", choices=("paper",), by_default="none")
 
@@ -33,8 +36,10 @@ class Context2DMTraining(Context2DMOptions):
 class BERT2DMTraining(BERT2DMOptions):
     """How to train BERT2DM with a named encoder; see :class:`polysema.encoders.huggingface.Encoder`."""
 
-    encoder: Any = option(None, "the encoder: a folder or a name on the hub; must be given")
-    layers: Any = option(None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last")
+    encoder: Encoder | str | Path | None = option(None, "the encoder: a folder or a name on the hub; must be given")
+    layers: str | int | None = option(
+        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last"
+    )
     precision: str | None = option(
         None, "of the encoder", choices=PRECISIONS, by_default="float16 on a GPU, else float32"
     )
@@ -82,7 +87,7 @@ def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     if not isinstance(encoder, Encoder):
         encoder = Encoder.load(encoder, device=job.device, **given)
     elif given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
-        raise InputError("an encoder that is loaded has its own layers, precision, batch size and device: leave these out")
+        raise InputError("a loaded encoder has its own layers, precision, batch size and device: leave them out")
     return bert2dm(
         job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
         checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),

@@ -250,11 +250,11 @@ class CudaEngine:
             "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
             "COSINE": int(options.cosine and m > 1), "PAIRS": int(options.pairs),
             "CBOW": int(options.cbow), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
-            "BLOCK": _BLOCK, "CAPACITY": _CAPACITY,
+            "BLOCK": _BLOCK, "CAPACITY": _CAPACITY, "LONGEST": f"{LONGEST}f",
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
         module = self._cp.RawModule(code=_source(), options=flags, backend="nvrtc")
-        names = ["to_rows", "train", *(["adam"] if self._lazy else [])]
+        names = ["to_rows", "train", "adam" if self._lazy else "bound"]
         return {name: module.get_function(name) for name in names}
 
     def _blocks(self) -> int:
@@ -295,8 +295,16 @@ class CudaEngine:
             )  # fmt: skip
             if self._lazy:
                 self._adam(rates[r - first], self.state.step + r - first + 1)
+            else:
+                self._bound()
         loss, count = self._loss.get()
         return float(loss / count) if count else float("nan")
+
+    def _bound(self) -> None:
+        """Shorten rows that the last launch made longer than ``LONGEST``, as the processor does after every round."""
+        for values in (self._target, self._context):
+            width = values[0].size if self.text.options.model == "word2dm" else values.shape[2]
+            self._functions["bound"]((64,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
 
     def _adam(self, rate: np.float32, step: int) -> None:
         """Move the rows that the last launch gave gradients to."""

@@ -17,7 +17,6 @@ from polysema.files.options import Options, option
 from polysema.files.progress import Report, silent
 from polysema.lexicon.lexicon import Lexicon
 
-
 DEVICES = ("cpu", "cuda")
 MOST_THREADS = 64
 

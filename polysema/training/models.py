@@ -78,8 +78,10 @@ class Model:
         name, preset, device = self.name, run.preset, run.device
         able = _listed(model.name for model in MODELS.values() if model.card_memory)
         for wrong, message in (
-            (run.card_memory is not None and (device != "cuda" or not self.card_memory),
-             f"card memory is for {able} on device cuda, not for {name} on {device}"),
+            (
+                run.card_memory is not None and (device != "cuda" or not self.card_memory),
+                f"card memory is for {able} on device cuda, not for {name} on {device}",
+            ),
             (device not in self.devices, f"{name} runs on {_listed(self.devices)}, not on {device}"),
             (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
             (start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),

@@ -82,9 +82,7 @@ class NegativeSamplingOptions(TextOptions):
         None, "where numbers start: " + "; ".join(f"{name}: {what}" for name, what in INITS.items()), choices=INITS,
         by_default="unit for the window form of ms-word2dm, paper for word2dm, else uniform",
     )  # fmt: skip
-    parallel: str = option(
-        "rounds", "; ".join(f"{name}: {what}" for name, what in PARALLEL.items()), choices=PARALLEL
-    )
+    parallel: str = option("rounds", "; ".join(f"{name}: {what}" for name, what in PARALLEL.items()), choices=PARALLEL)
     held_out: float | None = option(
         None, "the share of the sentences that is kept from training for the held-out loss", least=0, most=0.5,
         by_default="about 2000 sentences, 2 % at most",

@@ -111,7 +111,9 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
     return state
 
 
-def learnt_lexicon(state: State, options: NegativeSamplingOptions, vocabulary: Vocabulary, metadata: dict[str, Any]) -> Lexicon:
+def learnt_lexicon(
+    state: State, options: NegativeSamplingOptions, vocabulary: Vocabulary, metadata: dict[str, Any]
+) -> Lexicon:
     """The lexicon of what was learnt, with the context side for training on."""
     n = options.dim
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))

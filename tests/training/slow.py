@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from polysema.kernels.rounds import draw
@@ -43,7 +45,7 @@ def round_parts(text, rounds, shares, lazy):
     if lazy:
         return [[(count * r // rounds, count * (r + 1) // rounds)] for r in range(rounds)]
     starts = [next(s for s in range(count + 1) if marks[s] >= words * i // shares) for i in range(shares)] + [count]
-    regions = list(zip(starts[:-1], starts[1:], strict=True))
+    regions = list(pairwise(starts))
     return [[(a + (b - a) * r // rounds, a + (b - a) * (r + 1) // rounds) for a, b in regions] for r in range(rounds)]
 
 
@@ -115,7 +117,9 @@ def _gradients(options, target, context, t, window, noise):
         return
     groups = [[c] for c in window] if options.pairs else [window]
     for group, words in zip(groups, noise, strict=True):
-        found = reference.ms_word2dm(target[t], context[group, 0], context[words, 0], "cosine" if options.cosine else "dot")
+        found = reference.ms_word2dm(
+            target[t], context[group, 0], context[words, 0], "cosine" if options.cosine else "dot"
+        )
         chosen = int(np.argmax(np.abs(found.target).sum(axis=1)))
         yield ("target", (t, chosen)), found.target[chosen]
         for i, c in enumerate(group):

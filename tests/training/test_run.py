@@ -222,9 +222,7 @@ def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
     from polysema.training import reference
 
     for form in FORMS:
-        options = settled(
-            small_corpus, **form, **some_senses(form), init="unit", held_out=0.3, subsample=0
-        )
+        options = settled(small_corpus, **form, **some_senses(form), init="unit", held_out=0.3, subsample=0)
         text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
         state = new_state(options, len(text.vocabulary))
         run = Run(text, state, CpuEngine(text, state, 1))
