@@ -17,7 +17,8 @@ from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, PolysemaError, UnknownChoiceError
 from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.formats import load, write
+from polysema.lexicon.formats import load, write, writing_lexicon
+from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -105,10 +106,11 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
     Matrices are written to plain-number formats at unit trace, row by row, so that gensim and others can read them as
     vectors of n² numbers whose cosine is the trace similarity.
     """
-    if dtype not in ("float32", "float16"):
-        raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    model = load(lexicon, kind)
-    write(model, out, dtype=dtype, overwrite=force, format=format)
+    with writing_lexicon(
+        out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format, of_ensemble=is_ensemble(Path(lexicon))
+    ):
+        model = load(lexicon, kind)
+        write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind, "n": model.n, "m": model.m})
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
@@ -361,8 +363,9 @@ def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> N
       polysema ensemble all-seeds seed-1 seed-2 seed-3
       polysema neighbours bank -l all-seeds
     """
-    model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
-    write(model, out, dtype=dtype, overwrite=force)
+    with writing_lexicon(out, inputs=lexicons, dtype=dtype, overwrite=force, of_ensemble=True):
+        model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
+        write(model, out, dtype=dtype, overwrite=force)
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,8 @@ from polysema.cli.progress import progress_report
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
-from polysema.lexicon.formats import load
+from polysema.files.working import WorkingFolder
+from polysema.lexicon.formats import load, writing_lexicon
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -115,12 +115,11 @@ def train_command(
 
     settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
-    if output.exists() and not force:
-        raise InputError(f"{output} exists already: choose another name with -o, or --force to replace it")
     model = model_named(settings.pop("model", "ms-word2dm"))
-    state = output.with_name(output.name + ".training") if model.resumes else None
+    inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
     started = time.perf_counter()
-    with progress_report() as show:
+    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report() as show:
+        state = WorkingFolder(output.with_name(output.name + ".training")) if model.resumes else None
         show(Progress("preparing (the first run compiles its kernels)", 0))
         try:
             lexicon = train(
@@ -128,16 +127,16 @@ def train_command(
                 model.name,
                 keep=read_words(keep),
                 start=load(start) if start is not None else None,
-                state=state,
+                state=state and state.path,
                 progress=show,
                 **settings,
             )
         except KeyboardInterrupt:
-            click.echo(_stopped(state, corpus), err=True)
+            click.echo(_stopped(state and state.path, corpus), err=True)
             raise
-    lexicon.save(output, dtype=dtype, overwrite=force)
-    if state is not None:
-        shutil.rmtree(state, ignore_errors=True)
+        lexicon.save(output, dtype=dtype, overwrite=force)
+        if state is not None:
+            state.remove()
     facts = {"lexicon": str(output), "words": len(lexicon), "seconds": round(time.perf_counter() - started, 2)}
     if as_json:
         print_json({**facts, **lexicon.metadata})

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import queue
-import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +29,9 @@ from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_v
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
-from polysema.files.config import check_overwrite
+from polysema.files.door import check_output, holds
+from polysema.files.lock import bring_back
+from polysema.files.platform import processors
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
@@ -118,7 +118,7 @@ def build_corpus(
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
     if lemmatise is not None:
         lemmatiser(lemmatise)  # complains now, not when all is read
-    workers = min(workers or len(os.sched_getaffinity(0)), MAX_WORKERS)
+    workers = min(workers or processors(), MAX_WORKERS)
     keep = sorted(set(keep))
     options: dict[str, Any] = {
         "min_count": min_count,
@@ -133,6 +133,8 @@ def build_corpus(
         "unicode": unicode_version(),
     }
     files = _files(sources)
+    owner = holds(FORMAT, VERSION)
+    bring_back(output)
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
@@ -141,10 +143,9 @@ def build_corpus(
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
-    if overwrite:
-        check_overwrite(output, FORMAT, VERSION)
+    check_output(output, overwrite=overwrite, inputs=files or (), owner=owner)
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
-    with _disk_errors(output), atomic_folder(output, overwrite) as folder:
+    with atomic_folder(output, overwrite, owner) as folder:
         _Build(folder, normalisation, workers, progress, reader).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )
@@ -169,23 +170,6 @@ def _described(files: list[Path]) -> list[dict[str, Any]] | None:
         status = path.stat()
         described.append({"path": str(path.resolve()), "bytes": status.st_size, "modified": status.st_mtime_ns})
     return described
-
-
-class _disk_errors:
-    """Turns a full disk and its like into one line."""
-
-    def __init__(self, output: Path) -> None:
-        self.output = output
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, OSError):
-            free = shutil.disk_usage(self.output.parent).free
-            raise CorpusError(
-                f"{self.output}: cannot be written: {error.strerror or error} ({free / 1e9:.1f} GB free there)"
-            ) from error
 
 
 @dataclass(slots=True)

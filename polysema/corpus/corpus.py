@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError
 from polysema.files.config import read_config
+from polysema.files.lock import bring_back
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-corpus"
@@ -45,6 +46,7 @@ class Corpus:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        bring_back(self.path)
         self.config = read_config(self.path, FORMAT, VERSION)
         self.tokens = self._mapped("tokens.i32", np.dtype("<i4"), "tokens")
         self.sentences = self._mapped("sentences.i64", np.dtype("<i8"), "sentences", 1)

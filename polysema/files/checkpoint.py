@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 
 
 @dataclass
@@ -74,8 +75,7 @@ class Checkpoint:
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         header = {"identity": json.dumps(self.identity), "numbers": json.dumps(numbers)}
         header["digest"] = _digest(header["identity"], header["numbers"], plain)
-        self.path.parent.mkdir(exist_ok=True)
-        with atomic_file(self.path, overwrite=True) as file:
+        with atomic_file(WorkingFolder(self.path.parent).file(self.path.name), overwrite=True) as file:
             file.write(save(plain, header))
         self._written = time.monotonic()
 

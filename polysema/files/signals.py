@@ -2,15 +2,17 @@
 
 Python runs a signal's handler between any two instructions of the main thread, and most handlers raise
 KeyboardInterrupt there. A loop that changes a model and then notes that it did could be stopped between the two. Within
-:class:`Held`, the first signal only waits for :meth:`Held.deliver`, which the loop calls where it may stop; a second
-one is delivered at once. In other threads than the main one signals never arrive: nothing is held.
+:class:`Held`, a signal only waits for :meth:`Held.deliver`, which the loop calls where it may stop. In other threads
+than the main one signals never arrive, and nothing is held. Signals that end the process outright, because no handler is
+installed for them, still do.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
@@ -18,9 +20,14 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class Held:
-    """A block in which signals that have a handler in Python wait for :meth:`deliver`, or for the block's end."""
+    """A block in which signals that have a handler in Python wait for :meth:`deliver`, or for the block's end.
 
-    def __init__(self) -> None:
+    Args:
+        twice: whether a second signal is obeyed at once.
+    """
+
+    def __init__(self, twice: bool = True) -> None:
+        self._twice = twice
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._waiting: int | None = None
 
@@ -28,22 +35,17 @@ class Held:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 handler = signal.getsignal(number)
-                if callable(handler):  # not one that kills or is ignored
+                if callable(handler):
                     self._handlers[number] = handler
                     signal.signal(number, self._arrived)
         return self
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
-        if self._waiting is not None:
+        if self._waiting is not None and self._twice:
             self._waiting = None
             self._handlers[number](number, frame)
         else:
             self._waiting = number
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a signal waits."""
-        return self._waiting is not None
 
     def deliver(self) -> None:
         """Hand a waiting signal to the handler it was meant for, which may raise."""
@@ -51,8 +53,14 @@ class Held:
             number, self._waiting = self._waiting, None
             self._handlers[number](number, None)
 
-    def __exit__(self, kind: Any, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        if kind is None:
-            self.deliver()
+        self.deliver()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A block that Ctrl-C and a request to end do not cut in two: they are obeyed when it is over."""
+    with Held(twice=False):
+        yield

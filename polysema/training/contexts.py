@@ -14,6 +14,7 @@ from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
 from polysema.encoders.huggingface import PRECISIONS, Encoder
 from polysema.errors import InputError
 from polysema.files.options import option
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.training.job import Job
@@ -67,14 +68,14 @@ def _word2vec(job: Job, options: Context2DMTraining) -> Lexicon:
     chosen = Word2VecOptions(**{**preset, "dim": options.dim})
     if job.state is None:
         return train(job, chosen)
-    within = dataclasses.replace(job, state=job.state / "vectors")
+    working = WorkingFolder(job.state)
+    within = dataclasses.replace(job, state=working.file("vectors"))
     checkpoint = within.checkpoint(chosen.settled(job.corpus))
     assert checkpoint is not None
-    done = job.state / f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
-    if not done.is_dir():
-        job.state.mkdir(exist_ok=True)
-        train(within, chosen).save(done)
-    return load(done)
+    name = f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
+    if not (job.state / name).is_dir():
+        train(within, chosen).save(working.file(name))
+    return load(job.state / name)
 
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, MissingExtraError
-from polysema.files.machine import cores
+from polysema.files.platform import processors
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.simd import padded
 from polysema.training.options import NegativeSamplingOptions
@@ -117,7 +117,7 @@ class CudaEngine:
         self._turn = 0
         self._use = cp.cuda.Device().use  # a thread has a current device of its own
         self._loader = ThreadPoolExecutor(1, initializer=self._use)
-        self._copiers = ThreadPoolExecutor(min(_COPIERS, cores()))
+        self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory

@@ -6,8 +6,6 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +16,10 @@ from polysema.contexts.sample import text_digest
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
-from polysema.files.machine import cores
+from polysema.files.platform import processors
 from polysema.files.options import Options
 from polysema.files.progress import Progress, Report, silent
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import Lexicon
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
@@ -178,7 +177,7 @@ def train(
             keep=tuple(keep),
             start=start,
             state=folder,
-            threads=run.threads or min(cores(), MOST_THREADS),
+            threads=run.threads or min(processors(), MOST_THREADS),
             device=run.device,
             card_memory=run.card_memory,
             progress=report,
@@ -198,28 +197,25 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
         return corpus
     if isinstance(corpus, str | Path) and is_corpus(corpus):
         return Corpus(corpus)
-    where, made = folder / "corpus", not folder.exists()
-    folder.mkdir(exist_ok=True)
+    working = WorkingFolder(folder)
+    where = folder / "corpus"
     try:
         if not is_corpus(where) or Corpus(where).config.get("sources"):
-            built = build_corpus(corpus, where, progress=lambda at: report(_reading(at)))
+            built = build_corpus(corpus, working.file("corpus"), progress=lambda at: report(_reading(at)))
             if bad := built.config.get("read", {}).get("invalid_bytes"):
                 note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
                 report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
             return built
-        again = folder / f"again-{secrets.token_hex(4)}"
-        try:
-            same = text_digest(build_corpus(corpus, again)) == text_digest(Corpus(where))
-        except CorpusError:  # nothing came
-            same = True
-        finally:
-            shutil.rmtree(again, ignore_errors=True)
+        with TemporaryDirectory(prefix="polysema-") as temporary:
+            try:
+                same = text_digest(build_corpus(corpus, Path(temporary) / "corpus")) == text_digest(Corpus(where))
+            except CorpusError:  # nothing came
+                same = True
         if not same:
             raise InputError(f"{folder} holds another run (another text): finish that one, or delete it")
         return Corpus(where)
     except BaseException:
-        if made and not any(folder.iterdir()):
-            folder.rmdir()
+        working.remove_if_empty()
         raise
 
 

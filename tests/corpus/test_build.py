@@ -401,12 +401,12 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     path.write_text("two words\n" * 200_000)
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from polysema.corpus.build import build_corpus; from polysema.errors import CorpusError\n"
+        "from polysema.corpus.build import build_corpus; from polysema.errors import OutputError\n"
         "import polysema.kernels.tokens, polysema.corpus.table\n"
         "build_corpus([['warm', 'up']], 'warm')\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try: build_corpus('t', 'c')\n"
-        "except CorpusError as error: print(error)\n"
+        "except OutputError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
-from polysema.files.config import check_overwrite, read_config
+from polysema.files.config import read_config
+from polysema.files.door import holds
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.metadata import current_layout
@@ -30,6 +31,7 @@ from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
 VERSION = 1
+owner = holds(FORMAT, VERSION)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
 
 
@@ -67,8 +69,6 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
 
     if dtype not in ("float16", "float32"):
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    if overwrite:
-        check_overwrite(path, FORMAT, VERSION)
     for word in lexicon.vocabulary.words:
         if not word or "\n" in word or "\r" in word:
             raise InputError(f"{word!r}: a word must not be empty or hold a line break")
@@ -95,7 +95,7 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         "columns": lexicon.columns,
         "metadata": lexicon.metadata,
     }
-    with atomic_folder(path, overwrite) as folder:
+    with atomic_folder(path, overwrite, owner) as folder:
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import check_regular
 from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
@@ -50,6 +51,18 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
         raise FormatError(f"{path}: {error}") from None
 
 
+def owner(path: Path) -> None:
+    """Refuse what is no npz of words."""
+    check_regular(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if "words.npy" in archive.namelist():
+                return
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        pass
+    raise FormatError(f"{path}: no npz lexicon")
+
+
 def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write an npz, factors at unit trace."""
     numbers = lexicon.factors
@@ -57,5 +70,5 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     arrays = {"words": np.array(lexicon.vocabulary.words, dtype=np.str_), name: numbers.astype(dtype)}
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         np.savez(stream, allow_pickle=False, counts=lexicon.vocabulary.counts, **arrays)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
@@ -32,8 +33,17 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
 
 def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a line a word; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         write_lines(lexicon, stream)
+
+
+def owner(path: Path) -> None:
+    """Refuse what does not start with a word and its numbers."""
+    check_regular(path)
+    with open(path, "rb") as file:
+        fields = file.read(1 << 16).split(b"\n", 1)[0].split()[1:-1]
+    if not fields or not _parsed(b" ".join(fields)).size:
+        raise FormatError(f"{path}: no lexicon as text")
 
 
 @contextmanager

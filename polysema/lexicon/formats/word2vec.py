@@ -9,6 +9,7 @@ import numpy as np
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.formats.text import check_word, opened, read_lines, write_lines
 from polysema.lexicon.lexicon import Lexicon
@@ -33,6 +34,14 @@ def is_text(start: bytes) -> bool:
     return b"\0" not in body
 
 
+def owner(path: Path) -> None:
+    """Refuse what does not start with word2vec's line of sizes."""
+    check_regular(path)
+    with open(path, "rb") as file:
+        if not has_header(file.read(4096)):
+            raise FormatError(f"{path}: no word2vec file")
+
+
 def read_text(path: Path, kind: str = "auto") -> Lexicon:
     """Read word2vec text, plain or packed with gzip."""
     with opened(path) as stream:
@@ -45,7 +54,7 @@ def read_text(path: Path, kind: str = "auto") -> Lexicon:
 
 def write_text(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec text; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         write_lines(lexicon, stream)
 
@@ -79,7 +88,7 @@ def read_binary(path: Path, kind: str = "auto") -> Lexicon:
 
 def write_binary(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec binary; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         for start in range(0, len(lexicon), 1024):
             stop = min(start + 1024, len(lexicon))
