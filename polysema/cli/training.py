@@ -27,7 +27,8 @@ def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]
     from polysema.training.models import MODELS
 
     found: dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]] = {}
-    for name, options in [*((model.name, model.options) for model in MODELS.values()), ("", RunOptions)]:
+    tables: dict[str, type[Options]] = {**{model.name: model.options for model in MODELS.values()}, "": RunOptions}
+    for name, options in tables.items():
         for field in dataclasses.fields(options):
             found.setdefault(field.name, {})[name] = (options, field)
     return found
@@ -127,12 +128,12 @@ def train_command(
                 model.name,
                 keep=read_words(keep),
                 start=load(start) if start is not None else None,
-                state=state and state.path,
+                state=state.path if state is not None else None,
                 progress=show,
                 **settings,
             )
         except KeyboardInterrupt:
-            click.echo(_stopped(state and state.path, corpus), err=True)
+            click.echo(_stopped(state, corpus), err=True)
             raise
         lexicon.save(output, dtype=dtype, overwrite=force)
         if state is not None:
@@ -149,12 +150,12 @@ def train_command(
     click.echo(f"\nnext:  polysema senses {word} -l {output}\n       polysema ambiguity --top 20 -l {output}")
 
 
-def _stopped(state: Path | None, corpus: Iterable[str]) -> str:
+def _stopped(state: WorkingFolder | None, corpus: Iterable[str]) -> str:
     """What a run that was stopped leaves."""
-    if state is None or not state.is_dir():
+    if state is None or not state.path.is_dir():
         return "stopped; nothing is kept: the same command starts anew"
     text = " and the text: standard input may be left empty" if "-" in corpus else ""
-    return f"stopped; the same command goes on from here ({state} holds the state{text})"
+    return f"stopped; the same command goes on from here ({state.path} holds the state{text})"
 
 
 def _config(path: Path | None) -> dict[str, Any]:

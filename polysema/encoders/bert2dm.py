@@ -37,8 +37,8 @@ from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
 from polysema.errors import InputError
 from polysema.files.checkpoint import Checkpoint
-from polysema.files.platform import processors
 from polysema.files.options import option
+from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.kernels.clusters import add_outer

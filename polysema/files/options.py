@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, get_type_hints
@@ -35,7 +36,6 @@ def option(
     least: float | None = None,
     most: float | None = None,
     above: float | None = None,
-    below: float | None = None,
     choices: Iterable[str] = (),
     by_default: str = "",
 ) -> Any:
@@ -45,13 +45,12 @@ def option(
         default: its value where none is given; None where it is settled later.
         help: one line for ``--help`` and the docs.
         least, most: the range, ends included.
-        above, below: the same, ends excluded.
+        above: the lower end where it is excluded.
         choices: the names it can have.
         by_default: in words what None is settled as.
     """
     facts = {
-        "help": help, "least": least, "most": most, "above": above, "below": below, "choices": tuple(choices),
-        "by_default": by_default,
+        "help": help, "least": least, "most": most, "above": above, "choices": tuple(choices), "by_default": by_default,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=facts)
 
@@ -104,11 +103,8 @@ def checked(options: type[Options], field: dataclasses.Field[Any], value: Any) -
         raise UnknownChoiceError(name, value, facts["choices"])
     if kind is float and not math.isfinite(value):
         raise InputError(f"{name} must be a finite number, not {value}")
-    for word, right in (
-        ("at least", lambda limit: value >= limit), ("at most", lambda limit: value <= limit),
-        ("above", lambda limit: value > limit), ("below", lambda limit: value < limit),
-    ):  # fmt: skip
+    for word, right in (("at least", operator.ge), ("at most", operator.le), ("above", operator.gt)):
         limit = facts.get(word.removeprefix("at "))
-        if limit is not None and not right(limit):
+        if limit is not None and not right(value, limit):
             raise InputError(f"{name} must be {word} {limit}, not {value}: {facts['help']}")
     return value

@@ -3,8 +3,7 @@
 Python runs a signal's handler between any two instructions of the main thread, and most handlers raise
 KeyboardInterrupt there. A loop that changes a model and then notes that it did could be stopped between the two. Within
 :class:`Held`, a signal only waits for :meth:`Held.deliver`, which the loop calls where it may stop. In other threads
-than the main one signals never arrive, and nothing is held. Signals that end the process outright, because no handler is
-installed for them, still do.
+than the main one signals never arrive, and nothing is held. Signals without a handler in Python still end the process.
 """
 
 from __future__ import annotations

@@ -96,10 +96,10 @@ class _Walk:
         options, counts, at, started = self.options, self.counts, self.at, time.perf_counter()
         last = min(first + _BLOCK, counts.nnz)
         self._whole = False
+        target, context, squares, context_squares = (self.arrays[name].reshape(-1) for name in _SIDES)
         loss, steps = train_counts(
-            order, first, last, counts.row, counts.col, counts.data,
-            *(self.arrays[name].reshape(-1) for name in _SIDES), np.uint64(padded(options.dim)),
-            np.float32(options.rate), options.most, options.power,
+            order, first, last, counts.row, counts.col, counts.data, target, context, squares, context_squares,
+            np.uint64(padded(options.dim)), np.float32(options.rate), options.most, options.power,
         )  # fmt: skip
         seconds = at["seconds"] + time.perf_counter() - started
         self.at = {**at, "first": last, "loss": at["loss"] + loss, "steps": at["steps"] + steps, "seconds": seconds}

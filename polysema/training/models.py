@@ -16,8 +16,8 @@ from polysema.contexts.sample import text_digest
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
-from polysema.files.platform import processors
 from polysema.files.options import Options
+from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import Lexicon
