@@ -120,10 +120,10 @@ class CpuEngine:
         places, slots, negatives = self._places, self._slots, self.text.options.negatives
         shares = len(self._regions) - 1
         m, n = self.state.target.shape[1:]
-        used, pulls, work = slots * n, slots * n, n
+        vectors, target_steps, work = slots * n, slots * n, n
         bits = negatives.bit_length()
         if self._kernel is word2dm:
-            used, pulls, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
+            vectors, target_steps, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
         room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
 
         def empty(length: int, kind: Any) -> NDArray[Any]:
@@ -136,16 +136,16 @@ class CpuEngine:
             highs=empty(places, np.uint64),
             slots=empty(places, np.uint64),
             noise=empty((slots + 4) * negatives, np.uint32),  # what is fetched ahead may be beyond the last
-            pushes=empty(places * n, np.float32),
-            pulls=empty(pulls, np.float32),
-            used=empty(used, np.float32),
-            steps=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
-            push_moves=empty(self._parts * places, np.uint64),
-            pull_moves=empty(self._parts * slots, np.uint64),
-            step_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
-            push_ends=empty(self._parts, np.uint64),
-            pull_ends=empty(self._parts, np.uint64),
-            step_ends=empty(self._parts, np.uint64),
+            window_steps=empty(places * n, np.float32),
+            target_steps=empty(target_steps, np.float32),
+            vectors=empty(vectors, np.float32),
+            coefficients=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
+            window_moves=empty(self._parts * places, np.uint64),
+            target_moves=empty(self._parts * slots, np.uint64),
+            scaled_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
+            window_ends=empty(self._parts, np.uint64),
+            target_ends=empty(self._parts, np.uint64),
+            scaled_ends=empty(self._parts, np.uint64),
             room=room,
             bits=bits,
             work=empty(work + 16, np.float32),

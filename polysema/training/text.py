@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError
 from polysema.kernels.rounds import Text
-from polysema.kernels.sampling import GOLDEN, alias_table, mixed, sigmoid_table, thresholds
+from polysema.kernels.sampling import alias_table, held_out_marks, sigmoid_table, thresholds
 from polysema.training.options import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
@@ -123,12 +122,3 @@ class TrainingText:
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     """A memory-mapped array as a plain one (the kernels are compiled once for both)."""
     return np.frombuffer(array, array.dtype) if len(array) else np.empty(0, array.dtype)
-
-
-@njit(nogil=True, cache=True)
-def held_out_marks(count: Any, held_out: Any) -> Any:
-    """For each sentence, whether it is kept from training."""
-    marks = np.empty(count, np.bool_)
-    for s in range(count):
-        marks[s] = (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < np.uint64(held_out)
-    return marks
