@@ -29,6 +29,7 @@ def main(corpus: str, folder: str, tries: str, seed: str, model: str, given: str
     signal.signal(signal.SIGTERM, stopped)
     run._BLOCK, glove._BLOCK = 0.002, 500
     options, text, rng = ast.literal_eval(given), Corpus(corpus), np.random.default_rng(int(seed))
+    train(text, model, **options)  # compiles
     begun = time.perf_counter()
     whole = train(text, model, **options)
     taken = time.perf_counter() - begun
