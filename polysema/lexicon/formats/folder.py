@@ -110,8 +110,16 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
 
 
 def _finite(array: NDArray[Any]) -> bool:
-    """Whether all numbers are, looked at piece by piece."""
-    return all(bool(np.isfinite(array[start : start + 65536]).all()) for start in range(0, len(array), 65536))
+    """Whether all numbers are, looked at piece by piece; half precision by its bits, which is quicker."""
+    for start in range(0, len(array), 65536):
+        piece = array[start : start + 65536]
+        if piece.dtype == np.float16:
+            bad = (piece.view(np.uint16) & 0x7C00) == 0x7C00  # the exponent of NaN and infinity
+        else:
+            bad = ~np.isfinite(piece)
+        if bad.any():
+            return False
+    return True
 
 
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
