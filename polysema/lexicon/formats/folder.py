@@ -113,11 +113,9 @@ def _finite(array: NDArray[Any]) -> bool:
     """Whether all numbers are, looked at piece by piece; half precision by its bits, which is quicker."""
     for start in range(0, len(array), 65536):
         piece = array[start : start + 65536]
-        if piece.dtype == np.float16:
-            bad = (piece.view(np.uint16) & 0x7C00) == 0x7C00  # the exponent of NaN and infinity
-        else:
-            bad = ~np.isfinite(piece)
-        if bad.any():
+        if piece.dtype == np.float16 and (piece.view(np.uint16) & 0x7C00 == 0x7C00).any():  # their exponent
+            return False
+        if piece.dtype != np.float16 and not np.isfinite(piece).all():
             return False
     return True
 
