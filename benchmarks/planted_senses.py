@@ -70,8 +70,8 @@ def plant(corpus: Path, folder: Path, pairs: list[tuple[str, str]]) -> Corpus:
         i, j = source.vocabulary.index(a), source.vocabulary.index(b)
         same[j] = i
         counts[i], counts[j] = counts[i] + counts[j], 0
-    same[np.asarray(source.tokens)].astype("<i4").tofile(folder / "tokens.i32")
-    counts.astype("<i8").tofile(folder / "counts.i64")
+    np.save(folder / "tokens.npy", same[np.asarray(source.tokens)].astype("<i4"))
+    np.save(folder / "counts.npy", counts.astype("<i8"))
     return Corpus(folder)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import asdict, astuple
 from inspect import cleandoc
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
 from polysema.composition.compose import Composition
 from polysema.composition.methods import METHODS
 from polysema.density import DensityMatrix
@@ -236,7 +236,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 
 @click.command()
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Phrases from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
@@ -244,7 +244,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 @json_option
 def compose(
     phrases: tuple[str, ...],
-    file: IO[str] | None,
+    file: list[str] | None,
     path: str | None,
     method: str,
     pattern: str | None,

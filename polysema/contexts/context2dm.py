@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.sample import Ids, Sample, SampleOptions, text_digest
+from polysema.contexts.sample import Ids, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.files.checkpoint import Checkpoint
@@ -84,7 +84,7 @@ def context2dm(
     if state is not None:
         digest = sha256(np.ascontiguousarray(contexts.vectors).data)
         digest.update("\n".join(sample.vocabulary.words).encode())
-        identity = {"options": chosen.as_dict(), "text": text_digest(corpus), "vectors": digest.hexdigest()}
+        identity = {"options": chosen.as_dict(), "text": corpus.digest, "vectors": digest.hexdigest()}
         saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
     factors = _clustered(sample, starts, positions, contexts, chosen, saved, progress, workers)
     known = np.flatnonzero(factors.any(axis=(1, 2)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,17 +168,6 @@ class Sample:
         sample_occurrences(tokens, firsts, lasts, self.rows, key, starts, filled, hashes, positions)
         owner = np.repeat(np.arange(len(self.vocabulary)), np.diff(starts))
         return starts, positions[np.lexsort((positions, owner))]
-
-
-def text_digest(corpus: Corpus) -> str:
-    """Tells a corpus from any other: of its words, its tokens and its sentences."""
-    found = hashlib.sha256()
-    for word in corpus.words():
-        found.update(word.encode() + b"\n")
-    for array in (corpus.tokens, corpus.sentences):
-        for start in range(0, len(array), 1 << 24):
-            found.update(np.ascontiguousarray(array[start : start + (1 << 24)]).data)
-    return found.hexdigest()
 
 
 def _ranges(starts: Ids, ends: Ids) -> Ids:

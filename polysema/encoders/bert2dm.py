@@ -28,14 +28,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.sample import Ids, Part, Sample, SampleOptions, text_digest
+from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.clusters import Clusters, clusters_of_each
-from polysema.encoders.huggingface import Encoder, ahead
+from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
 from polysema.errors import InputError
+from polysema.files.ahead import ahead
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import option
 from polysema.files.platform import processors
@@ -180,7 +181,7 @@ class _Run:
         self.step = TOGETHER * encoder.batch_size
         words = "\n".join(sample.vocabulary.words)
         self.identity = {
-            "text": text_digest(sample.corpus),
+            "text": sample.corpus.digest,
             "vocabulary": sha256(words.encode()).hexdigest(),
             "words": options.words,
             "seed": options.seed,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from polysema.contexts.sample import text_digest
 from polysema.corpus.corpus import Corpus
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import Options, option
@@ -71,7 +70,7 @@ class Job:
             "model": options.model,
             "device": self.device,
             "options": options.as_dict(),
-            "text": text_digest(self.corpus),
+            "text": self.corpus.digest,
             "kept words": hashlib.sha256("\n".join(sorted(set(self.keep))).encode()).hexdigest(),
             "start": None if self.start is None else _digest(self.start),
         }

@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from polysema.contexts.sample import text_digest
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
@@ -208,7 +207,7 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
             return built
         with TemporaryDirectory(prefix="polysema-") as temporary:
             try:
-                same = text_digest(build_corpus(corpus, Path(temporary) / "corpus")) == text_digest(Corpus(where))
+                same = build_corpus(corpus, Path(temporary) / "corpus").digest == Corpus(where).digest
             except CorpusError:  # nothing came
                 same = True
         if not same:

@@ -14,6 +14,7 @@ from pathlib import Path
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.door import Owner, writing
 from polysema.files.lock import bring_back
+from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
 from polysema.lexicon.lexicon import Lexicon
@@ -188,7 +189,9 @@ def _recognised(path: Path) -> str:
     if path.is_dir():
         return "folder"
     if not path.exists():
-        raise FormatError(f"{path}: no such file or folder")
+        what = "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
+        raise FormatError(f"{path}: {what}")
+    check_regular(path)
     with text.opened(path) as stream:
         start = stream.read(4096)
     if not start:

@@ -24,7 +24,9 @@ from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
 from polysema.files.config import read_config
 from polysema.files.door import holds
+from polysema.files.reading import check_regular, read_text
 from polysema.lexicon.formats.card import card
+from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
@@ -38,7 +40,7 @@ _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", 
 def read(path: Path, kind: str = "auto") -> Lexicon:
     """Open a folder. What it holds is checked for sizes and kinds now, and number by number when it is used."""
     config = read_config(path, FORMAT, VERSION)
-    words = (path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    words = read_text(path / "vocabulary.txt").split("\n")
     if words and not words[-1]:
         words.pop()
     arrays = map_safetensors(path / "lexicon.safetensors")
@@ -56,6 +58,8 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
     if columns not in ("senses", "eigen"):
         raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
     metadata = current_layout(config.get("metadata", {}))
+    if "contexts" in arrays and not _finite(arrays["contexts"]):
+        raise FormatError(f"{path}: damaged: its context vectors hold numbers that are not finite (NaN or infinity)")
     try:
         return Lexicon(Vocabulary(words, counts), factors, columns=columns, metadata=metadata, arrays=arrays)
     except (InputError, TypeError, ValueError) as error:
@@ -80,10 +84,9 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
                 for start in range(0, len(lexicon), 8192)
             ]
         )
-    elif float(np.abs(numbers).max(initial=0)) > float(np.finfo(dtype).max):
-        raise InputError(f"vectors with numbers beyond {np.finfo(dtype).max} do not fit {dtype}")
     name = "factors" if lexicon.kind == "matrices" else "vectors"
-    arrays = {name: numbers.astype(dtype), "counts": lexicon.vocabulary.counts, **lexicon.arrays}
+    numbers = stored_as(numbers, dtype, lexicon.vocabulary.words)
+    arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **lexicon.arrays}
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -107,8 +110,20 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
             raise OSError(str(error)) from None
 
 
+def _finite(array: NDArray[Any]) -> bool:
+    """Whether all numbers are, looked at piece by piece; half precision by its bits, which is quicker."""
+    for start in range(0, len(array), 65536):
+        piece = array[start : start + 65536]
+        if piece.dtype == np.float16 and (piece.view(np.uint16) & 0x7C00 == 0x7C00).any():  # their exponent
+            return False
+        if piece.dtype != np.float16 and not np.isfinite(piece).all():
+            return False
+    return True
+
+
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file, mapped into memory read-only."""
+    check_regular(path)
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -117,7 +132,7 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
             raise FormatError(f"{path}: truncated, or no safetensors file")
         try:
             header = json.loads(file.read(length))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             raise FormatError(f"{path}: damaged: its header is not JSON") from None
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}
@@ -129,11 +144,15 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
         try:
             dtype, shape, (start, stop) = np.dtype(_TYPES[entry["dtype"]]), tuple(entry["shape"]), entry["data_offsets"]
             count = int(np.prod(shape, dtype=np.int64))
+            if not all(type(number) is int for number in (*shape, start, stop)):
+                raise TypeError(f"{shape} at {start} to {stop}")
             if min(shape, default=0) < 0 or start < 0 or stop - start != count * dtype.itemsize:
                 raise ValueError(f"{shape} of {entry['dtype']} in {stop - start} bytes")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{path}: damaged: array {name!r}: {error}") from None
         if 8 + length + stop > size:
             raise FormatError(f"{path}: truncated: array {name!r} ends at byte {8 + length + stop}, the file at {size}")
-        arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=8 + length + start).reshape(shape)
+        where = 8 + length + start
+        array = np.frombuffer(data, dtype=dtype, count=count, offset=where) if count else np.empty(0, dtype)
+        arrays[name] = array.reshape(shape)
     return arrays

@@ -11,7 +11,7 @@ from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
 from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
-from polysema.lexicon.formats.text import check_word, opened, read_lines, write_lines
+from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
 from polysema.lexicon.lexicon import Lexicon
 from polysema.vocabulary import Vocabulary
 
@@ -45,7 +45,7 @@ def owner(path: Path) -> None:
 def read_text(path: Path, kind: str = "auto") -> Lexicon:
     """Read word2vec text, plain or packed with gzip."""
     with opened(path) as stream:
-        count, width = _sizes(path, stream.readline())
+        count, width = _sizes(path, stream.readline(4096))
         vocabulary, rows = read_lines(path, stream, 2, width)
     if len(vocabulary) != count:
         raise FormatError(f"{path}: truncated: {count} words announced, {len(vocabulary)} found")
@@ -63,7 +63,7 @@ def read_binary(path: Path, kind: str = "auto") -> Lexicon:
     """Read word2vec binary."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         end = data.find(b"\n")
-        count, width = _sizes(path, data[:end])
+        count, width = _sizes(path, data[: min(end, 4096)] if end >= 0 else data[:4096])
         size, at = 4 * width, end + 1
         least = count * (size + 2)
         if least > len(data):
@@ -106,4 +106,6 @@ def _sizes(path: Path, line: bytes) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
         raise FormatError(f"{path}: the first line must be the numbers of words and of dimensions, not {line[:40]!r}")
+    if len(fields[0]) > 15 or len(fields[1]) > 7 or int(fields[1]) > WIDEST:
+        raise FormatError(f"{path}: the first line announces more than {WIDEST:,} numbers a word, or too many words")
     return int(fields[0]), int(fields[1])
