@@ -153,12 +153,10 @@ def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrela
 
 def configuration(metadata: Mapping[str, Any]) -> str:
     """What seeds of one configuration have in common: how the model was trained, but for the seed; "" if unknown."""
-    training = metadata.get("training")
-    if not isinstance(training, Mapping) or not training.get("model"):
+    if not metadata.get("model"):
         return ""
-    flat = {**training, **training.get("config", {})}
-    chosen = {key: value for key, value in flat.items() if key not in ("seed", "config")}
-    return json.dumps([chosen, metadata.get("corpus")], sort_keys=True, default=str)
+    chosen = {key: value for key, value in metadata.get("options", {}).items() if key != "seed"}
+    return json.dumps([metadata["model"], chosen, metadata.get("corpus")], sort_keys=True, default=str)
 
 
 def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:
@@ -180,11 +178,7 @@ def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list
 
 def _seeds(metadata: Sequence[Mapping[str, Any]]) -> list[int]:
     """The seeds that models were trained with; 1, 2, … where that is not known."""
-    found = []
-    for facts in metadata:
-        training = facts.get("training")
-        flat = {**training, **training.get("config", {})} if isinstance(training, Mapping) else {}
-        found.append(flat.get("seed"))
+    found = [facts.get("options", {}).get("seed") for facts in metadata]
     if all(isinstance(seed, int) for seed in found) and len(set(found)) == len(found):
         return [int(seed) for seed in found if seed is not None]
     return list(range(1, len(found) + 1))

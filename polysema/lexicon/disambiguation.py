@@ -492,7 +492,7 @@ def evidence_weights(lexicon: Lexicon) -> Array:
 
     The chance that it survives subsampling; nothing for function words and for words that nearly never survive.
     """
-    made = lexicon.metadata.get("options", lexicon.metadata.get("training", {}))
+    made = lexicon.metadata.get("options", {})
     subsample = made.get("subsample") if isinstance(made, dict) else None
     counted = lexicon.vocabulary.counts.any()
     keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)

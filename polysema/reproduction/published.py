@@ -181,11 +181,7 @@ def paper_row(metadata: Mapping[str, Any], name: str, kind: str = "") -> str | N
 
 def row_of(metadata: Mapping[str, Any]) -> str | None:
     """The paper's row for a model trained here, by how it was trained; None where the paper has none."""
-    training = metadata.get("training")
-    if not isinstance(training, Mapping):
-        return None
-    config = training.get("config", training)
-    name = plain(training.get("model"))
+    config, name = metadata.get("options", {}), plain(metadata.get("model"))
     if name == "msword2dm":
         row = f"MS-Word2DM {str(config.get('select', 'cosine'))[:3]} {config.get('senses')}"
     elif name == "bert2dm":

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 import numpy as np
+from polysema.contexts.choices import STORES, WEIGHTS
 
 from polysema.cli import polysema
 from polysema.composition.methods import METHODS
-from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.corpus.readers import FORMATS as TEXT_FORMATS
 from polysema.encoders.moments import REDUCTIONS
 from polysema.lexicon.formats import FORMATS
