@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from polysema.errors import InputError, UnknownChoiceError
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 
@@ -42,10 +43,10 @@ def _word2vec(job: Job, preset: str | None, dim: int) -> Lexicon:
 
     if job.folder is None:
         return train("word2vec", job, preset, {"dim": dim})
-    done = job.folder / f"word2vec-{dim}"
+    working = WorkingFolder(job.folder)
+    done = working.file(f"word2vec-{dim}")
     if not done.is_dir():
-        folder = job.folder / "vectors"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = WorkingFolder(working.file("vectors")).make()
         train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim}).save(done)
     return load(done)
 
