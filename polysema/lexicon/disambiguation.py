@@ -57,6 +57,10 @@ RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
 
 
+MOST_NAMED = 5000
+"""The names of the senses of this many words are kept, so that a word is not looked up again at every call."""
+
+
 class SenseInContext(NamedTuple):
     """One sense of a word in a context.
 
@@ -416,6 +420,8 @@ class _Evidence:
     def name_all(self, words: Iterable[str]) -> None:
         """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
         known = self.facts.names
+        if len(known) > MOST_NAMED:
+            known.clear()
         missing = {
             word: self.senses_of(word).vectors
             for word in map(self.spelled, dict.fromkeys(words))
