@@ -151,12 +151,24 @@ def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrela
 # ------------------------------------------------------------------------------------------------- which are seeds
 
 
+def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The model and the options that a lexicon was made with, from its metadata; "" and none where it is not known."""
+    if isinstance(metadata.get("options"), Mapping):
+        return str(metadata.get("model") or ""), dict(metadata["options"])
+    training = metadata.get("training")
+    if not isinstance(training, Mapping):
+        return "", {}
+    flat = {**training, **training.get("config", {})}
+    return str(flat.pop("model", "") or ""), {key: value for key, value in flat.items() if key != "config"}
+
+
 def configuration(metadata: Mapping[str, Any]) -> str:
     """What seeds of one configuration have in common: how the model was trained, but for the seed; "" if unknown."""
-    if not metadata.get("model"):
+    model, options = made_with(metadata)
+    if not model:
         return ""
-    chosen = {key: value for key, value in metadata.get("options", {}).items() if key != "seed"}
-    return json.dumps([metadata["model"], chosen, metadata.get("corpus")], sort_keys=True, default=str)
+    options.pop("seed", None)
+    return json.dumps([model, options, metadata.get("corpus")], sort_keys=True, default=str)
 
 
 def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:
@@ -178,7 +190,7 @@ def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list
 
 def _seeds(metadata: Sequence[Mapping[str, Any]]) -> list[int]:
     """The seeds that models were trained with; 1, 2, … where that is not known."""
-    found = [facts.get("options", {}).get("seed") for facts in metadata]
+    found = [made_with(facts)[1].get("seed") for facts in metadata]
     if all(isinstance(seed, int) for seed in found) and len(set(found)) == len(found):
         return [int(seed) for seed in found if seed is not None]
     return list(range(1, len(found) + 1))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.evaluate import made_with
 
 Figures = Mapping[str, tuple[float, ...]]
 
@@ -181,7 +182,8 @@ def paper_row(metadata: Mapping[str, Any], name: str, kind: str = "") -> str | N
 
 def row_of(metadata: Mapping[str, Any]) -> str | None:
     """The paper's row for a model trained here, by how it was trained; None where the paper has none."""
-    config, name = metadata.get("options", {}), plain(metadata.get("model"))
+    model, config = made_with(metadata)
+    name = plain(model)
     if name == "msword2dm":
         row = f"MS-Word2DM {str(config.get('select', 'cosine'))[:3]} {config.get('senses')}"
     elif name == "bert2dm":

@@ -44,6 +44,7 @@ _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the 
 _MATRICES = ("ms-word2dm", "word2dm")
 _LEARNT = (*_MATRICES, "word2vec", "glove", "fasttext")
 _ON_DEVICES = (*_MATRICES, "word2vec", "bert2dm")
+_WITHOUT_STATE = ("fasttext",)
 
 
 @dataclass(frozen=True)
@@ -264,6 +265,8 @@ def _train(
         state = _bert2dm_state(options, plan)
     if variant.model in _ON_DEVICES:
         options["device"] = plan.device
+    if variant.model in _WITHOUT_STATE:
+        return learn(text, variant.model, **options)
     return learn(text, variant.model, state=state, **options)
 
 

@@ -18,7 +18,7 @@ from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.comparison import against_best_baseline, best, on_shared_items
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.evaluate import _common_name, grouped
+from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.noise import noise_floor
 from polysema.evaluation.protocol import figures
 from polysema.evaluation.results import Result, Row
@@ -72,6 +72,12 @@ def test_models_trained_alike_but_for_the_seed_are_seeds():
         return {"training": {"model": "ms-word2dm", "seed": seed, "dim": dim}, "curve": [seed]}
 
     assert grouped(["a", "b", "c", "d"], [trained(1), trained(2), trained(3, 20), {}]) == [[0, 1], [2], [3]]
+
+    def described(seed, dim=17):
+        return {"model": "ms-word2dm", "options": {"seed": seed, "dim": dim}, "curve": [seed]}
+
+    assert grouped(["a", "b", "c", "d"], [described(1), described(2), described(3, 20), {}]) == [[0, 1], [2], [3]]
+    assert made_with(trained(4)) == made_with(described(4)) == ("ms-word2dm", {"seed": 4, "dim": 17})
     assert grouped(["a", "a", "b"], [{}, {}, {}]) == [[0, 1], [2]]
     assert [_common_name(n) for n in (["ms-1", "ms-2"], ["a", "b"], ["x1", "x1"])] == ["ms", "a", "x1"]
 
@@ -285,6 +291,8 @@ def test_which_row_a_model_belongs_beside():
 
     assert published.row_of(trained("ms-word2dm", select="cosine", senses=5)) == "MS-Word2DM cos 5"
     assert published.row_of(trained("ms-word2dm", select="dot", senses=10)) == "MS-Word2DM dot 10"
+    described = {"model": "bert2dm", "options": {"cluster": True, "reduction": "svd"}}
+    assert published.row_of(described) == "BERT2DM SVD + cluster"
     assert published.row_of(trained("ms-word2dm", select="dot", senses=7)) is None
     assert published.row_of(trained("word2vec")) == "Word2Vec"
     assert published.row_of({}) is None
