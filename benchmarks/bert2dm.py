@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
-from polysema.contexts.progress import Progress
 from polysema.encoders.bert2dm import bert2dm
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.results import Evaluation
+from polysema.files.progress import Progress
 
 VARIANTS = {
     "svd": {"reduction": "svd"},
@@ -116,7 +116,7 @@ def main() -> None:
         seconds = time.perf_counter() - started
         lexicon.save(arguments.output / name.replace("+", "-"), overwrite=True)
         figures[name] = {"seconds": seconds, "stages": watch.seconds, "peak_gb": peaks()}
-        figures[name] |= lexicon.metadata["training"]["corpus"]
+        figures[name] |= lexicon.metadata["corpus"]
         stages = ", ".join(f"{stage} {spent:.1f}" for stage, spent in watch.seconds.items())
         watch.say(f"{name}: {lexicon} in {seconds:.1f} s ({stages}); {memory()}")
         if arguments.data:

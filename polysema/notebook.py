@@ -80,9 +80,8 @@ def disambiguation_html(item: Disambiguation) -> str:
 def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:
     """A lexicon, or several as one: what it holds and how it was made."""
     rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
-    training = lexicon.metadata.get("training", {})
-    if isinstance(training, dict):
-        rows += [(escape(str(key)), escape(str(value))) for key, value in training.items() if value is not None]
+    made = {"model": lexicon.metadata.get("model"), **lexicon.metadata.get("options", {})}
+    rows += [(escape(str(key)), escape(str(value))) for key, value in made.items() if value is not None]
     frequent = " ".join(lexicon.vocabulary.words[:12])
     return f"<b>{escape(repr(lexicon))}</b>{_table(rows)}{escape(frequent)} …"
 

@@ -64,7 +64,7 @@ def main() -> None:
     with progress_line("speed") as update:
 
         def show(at: Any) -> None:
-            update(f"epoch {at.epoch} of {at.epochs}", at.words, at.total, speed=f"{at.words_per_second / 1e6:.1f} M/s")
+            update(f"epoch {at.epoch} of {at.epochs}", at.done, at.total, speed=f"{at.speed / 1e6:.1f} M/s")
 
         corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
         trained = polysema.train(corpus, keep=needed, state=state, threads=arguments.threads, progress=show, **options)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.cli.progress import progress_line
+from polysema.cli.progress import progress_line, progress_report
 from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
@@ -287,13 +287,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     reason = "give its weights with --infersent WEIGHTS VECTORS"
     here = {name for name, _ in models}
     left_out += [Skipped(name, reason) for name in ("InferSent1", "InferSent2") if name not in here]
-    with progress_line("speed") as update:
-
-        def show(at: Any) -> None:
-            speed = getattr(at, "words_per_second", None)
-            done = at.words if hasattr(at, "words") else at.done
-            update("training", done, at.total, speed=f"{speed / 1e6:.2f} M words/s" if speed else "")
-
+    with progress_report() as show:
         plan = Plan(
             corpus[0] if len(corpus) == 1 else list(corpus),
             output,

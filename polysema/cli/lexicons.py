@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, Lines, heading, json_option, number, print_json, print_table
+from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
 from polysema.cli.phrases import asked as asked_phrases
 from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
@@ -236,7 +236,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 
 @click.command()
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", type=Lines(), help="Phrases from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')

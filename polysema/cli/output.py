@@ -17,21 +17,16 @@ from polysema.errors import FormatError
 from polysema.files.reading import read_text
 
 
-class Lines(click.ParamType):
-    """The lines of a text file, or of standard input where it is ``-``."""
-
-    name = "FILE"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
-        """Read them; one line says why they cannot be."""
-        if isinstance(value, list):
-            return value
-        if value != "-":
-            return read_text(Path(value)).splitlines()
-        try:
-            return sys.stdin.buffer.read().decode("utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise FormatError(f"standard input: not UTF-8 text at byte {error.start}") from None
+def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
+    """For an option that names a text file, or ``-`` for standard input: its lines."""
+    if value is None:
+        return None
+    if value != "-":
+        return read_text(Path(value)).splitlines()
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"standard input: not UTF-8 text at byte {error.start}") from None
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

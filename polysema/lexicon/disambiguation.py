@@ -57,6 +57,10 @@ RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
 
 
+MOST_NAMED = 5000
+"""The names of the senses of this many words are kept, so that a word is not looked up again at every call."""
+
+
 class SenseInContext(NamedTuple):
     """One sense of a word in a context.
 
@@ -416,6 +420,8 @@ class _Evidence:
     def name_all(self, words: Iterable[str]) -> None:
         """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
         known = self.facts.names
+        if len(known) > MOST_NAMED:
+            known.clear()
         missing = {
             word: self.senses_of(word).vectors
             for word in map(self.spelled, dict.fromkeys(words))
@@ -492,7 +498,7 @@ def evidence_weights(lexicon: Lexicon) -> Array:
 
     The chance that it survives subsampling; nothing for function words and for words that nearly never survive.
     """
-    made = lexicon.metadata.get("options", lexicon.metadata.get("training", {}))
+    made = lexicon.metadata.get("options", {})
     subsample = made.get("subsample") if isinstance(made, dict) else None
     counted = lexicon.vocabulary.counts.any()
     keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
