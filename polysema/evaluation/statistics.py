@@ -94,7 +94,7 @@ def interval(rho: float, resampled: Array, clusters: int, level: float = 0.95) -
         tanh( z ± t_{G−1} s √(G/(G−1)) ),   z = atanh ρ,   s the standard deviation of atanh ρ*
 
     With the 10 to 30 clusters of the disambiguation sets, the percentiles of ρ* make intervals that are too short;
-    these keep their level (``docs/evaluation.md``).
+    these keep their level (``docs/measurements/evaluation.md``).
     """
     z = np.arctanh(np.clip([rho], -_NEARLY_ONE, _NEARLY_ONE))[0]
     low, high = _around(float(z), np.arctanh(np.clip(resampled, -_NEARLY_ONE, _NEARLY_ONE)), clusters, level)
