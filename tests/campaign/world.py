@@ -144,7 +144,9 @@ def _digest(path: Path, timeless: bool) -> str:
 def _timeless(value: Any) -> Any:
     """A configuration without the times that no two runs share."""
     if isinstance(value, dict):
-        return {key: _timeless(item) for key, item in value.items() if key not in ("seconds", "modified", "changed", "path")}
+        return {
+            key: _timeless(item) for key, item in value.items() if key not in ("seconds", "modified", "changed", "path")
+        }
     return [_timeless(item) for item in value] if isinstance(value, list) else value
 
 
