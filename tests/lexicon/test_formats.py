@@ -105,7 +105,7 @@ def test_square_vectors_are_not_mistaken_for_matrices(tmp_path):
     model = VectorLexicon(["a", "b"], rng.normal(size=(2, 100)).astype(np.float32))
     model.save(tmp_path / "v.txt")
     assert load(tmp_path / "v.txt").kind == "vectors"
-    with pytest.raises(FormatError, match="v.txt: 'a': its density matrix is not symmetric"):
+    with pytest.raises(MatrixError, match="v.txt: 'a': its density matrix is not symmetric"):
         load(tmp_path / "v.txt", "matrices")
 
 
