@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, sentences, training
+from polysema.cli import corpora, drawing, evaluation, lexicons, senses, sentences, training
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
@@ -46,6 +46,7 @@ def polysema() -> None:
 
 for command in [
     *lexicons.COMMANDS,
+    *senses.COMMANDS,
     *sentences.COMMANDS,
     *drawing.COMMANDS,
     *corpora.COMMANDS,

@@ -5,6 +5,8 @@
 ``vocabulary.txt``      a word a line, in the order of the rows
 ``lexicon.safetensors``  ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
 ``README.md``           the model card: the same for people
+``senses.jsonl``        where the lexicon was described from a corpus: what its senses look like in use
+``edits.json``          where a user made something of its senses: names, senses put together or hidden
 ======================  ====================================================================================
 
 The arrays are mapped into memory, not read, so that a large model opens at once.
@@ -23,6 +25,8 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
 from polysema.files.config import check_overwrite, read_config
+from polysema.lexicon import edits, faces
+from polysema.lexicon.faces import Faces
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
@@ -30,7 +34,7 @@ from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
 VERSION = 1
-_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
+_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
@@ -54,9 +58,13 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
     metadata = config.get("metadata", {})
     try:
-        return from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
+        lexicon = from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
+    if isinstance(lexicon, Lexicon):
+        lexicon.folder, lexicon.edited = path, edits.read_edits(path)
+        lexicon.faces = Faces(path / faces.FILE) if (path / faces.FILE).is_file() else None
+    return lexicon
 
 
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
@@ -98,6 +106,11 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
+        if isinstance(lexicon, Lexicon) and lexicon.faces is not None:
+            with open(folder / faces.FILE, "wb") as stream:
+                lexicon.faces.write(stream)
+        if isinstance(lexicon, Lexicon) and lexicon.edited:
+            (folder / edits.FILE).write_text(edits.as_text(lexicon.edited), encoding="utf-8")
         try:
             stored = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
             save_file(stored, folder / "lexicon.safetensors")
