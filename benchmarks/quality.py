@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from typing import Any
 
+import numpy as np
 from measure import table
 
 import polysema as ps
@@ -99,7 +99,7 @@ def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
         methods = runs[0]["disambiguation"][key]
         method = "phaser" if "phaser" in methods else "add"
         phrases.append([run["disambiguation"][key][method]["spearman"] for run in runs])
-    mean = [statistics.mean(values) for values in zip(*words, strict=True)]
+    mean = np.mean(words, axis=0).tolist()
     return [name, spread(losses, 3), *map(spread, [*words, mean, *phrases])]
 
 
@@ -109,7 +109,7 @@ def spread(values: list[float], digits: int = 2) -> str:
         return ""
     if len(values) == 1:
         return f"{values[0]:.{digits + 1}f}"
-    return f"{statistics.mean(values):.{digits + 1}f} ± {statistics.stdev(values):.{digits}f}"
+    return f"{np.mean(values):.{digits + 1}f} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,27 @@
-"""``python -m polysema``."""
+"""``python -m polysema``, and the installed command."""
 
-from polysema.cli import run
+from __future__ import annotations
 
-run()
+import os
+import signal
+
+
+def run() -> None:
+    """Load the commands and run the one that is asked for; Ctrl-C before that ends at once: nothing has begun."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where the shell says to ignore it
+    for number in (signal.SIGINT, signal.SIGTERM) if heard else (signal.SIGTERM,):
+        signal.signal(number, _stopped)
+    from polysema.cli import run as run_command
+
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run_command()
+
+
+def _stopped(*_: object) -> None:
+    os.write(2, b"polysema: error: stopped\n")
+    os._exit(130)
+
+
+if __name__ == "__main__":
+    run()

@@ -5,11 +5,12 @@
     PolysemaError
     ├── InputError                a value handed in is wrong
     │   ├── MatrixError           not a density matrix: shape, NaN, zero trace, negative eigenvalue
-    │   ├── UnknownWordError      the lexicon does not hold the word (also a KeyError)
     │   ├── UnknownChoiceError    a name that is in no table: method, format, measure …
     │   └── TreeError             brackets or a pattern that cannot be read
+    ├── UnknownWordError          the lexicon does not hold the word (also a KeyError)
     ├── FormatError               a file is not what it should be: foreign, truncated, too new
     ├── CorpusError               text that cannot be read: missing, binary, truncated, empty
+    ├── OutputError               what cannot be written: a full disk, no permission, another run that writes it
     ├── DataError                 an evaluation set that is missing, not what was published, or cannot be read
     └── MissingExtraError         an optional part is not installed
 
@@ -29,7 +30,14 @@ from typing import Any
 
 
 class PolysemaError(Exception):
-    """The family's head: catch this to catch them all."""
+    """The family's head: catch this to catch them all.
+
+    An error comes out of a pickle as it went in, whatever its class's ``__init__`` takes: one that is raised in a
+    worker of ``multiprocessing`` reaches the caller.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), self.args, self.__dict__)
 
 
 class InputError(PolysemaError, ValueError):
@@ -71,6 +79,10 @@ class FormatError(PolysemaError):
 
 class CorpusError(PolysemaError):
     """Text that cannot be read."""
+
+
+class OutputError(PolysemaError):
+    """What cannot be written."""
 
 
 class DataError(PolysemaError):
@@ -116,6 +128,13 @@ def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
         return []
     near = [other for other in known if abs(len(other) - len(word)) <= 2 and other[:1].lower() == word[0].lower()]
     return get_close_matches(word, near, n=most, cutoff=0.7)
+
+
+def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dict[str, Any]) -> PolysemaError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 def _listed(names: Iterable[str], conjunction: str) -> str:

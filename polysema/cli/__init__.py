@@ -12,6 +12,7 @@ import sys
 import click
 
 from polysema.cli import corpora, drawing, evaluation, lexicons, senses, sentences, training
+from polysema.cli.output import notes
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
@@ -59,7 +60,8 @@ for command in [
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C, 1 for a fault of polysema."""
     try:
-        result = polysema.main(args=arguments, prog_name="polysema", standalone_mode=False)
+        with notes():
+            result = polysema.main(args=arguments, prog_name="polysema", standalone_mode=False)
         return result if isinstance(result, int) else OK
     except click.exceptions.Exit as stop:
         return stop.exit_code

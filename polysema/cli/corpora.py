@@ -16,7 +16,8 @@ from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
-from polysema.errors import InputError
+from polysema.errors import FormatError, InputError
+from polysema.files.reading import read_text
 
 FILE = click.Path(path_type=Path)
 
@@ -102,19 +103,9 @@ def build(
             **options,
         )
     if as_json:
-        sizes = {"sentences": len(result), "tokens": len(result.tokens), "types": len(result.counts)}
+        sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
         print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
     click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
-    for name, count in result.config["read"].items():
-        if count and name in ("invalid_bytes", "overlong_runs", "cut_sentences"):
-            click.echo(f"note: {count:,} {NOTES[name]}", err=True)
-
-
-NOTES = {
-    "invalid_bytes": "bytes that are no text in this encoding were taken for separators (see --encoding)",
-    "overlong_runs": "runs of more than 255 bytes were left out",
-    "cut_sentences": "sentences of more than 10,000 words were cut into pieces",
-}
 
 
 @corpus.command()
@@ -134,7 +125,7 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
     frequent = list(zip(result.vocabulary.words[:top], result.counts[:top].tolist(), strict=True))
     facts: dict[str, Any] = {
         "sentences": len(result),
-        "tokens": len(result.tokens),
+        "tokens": result.config["tokens"],
         "types": len(result.counts),
         "most_frequent": [{"word": word, "count": count} for word, count in frequent],
     }
@@ -178,14 +169,15 @@ def read_words(path: Path | None) -> list[str]:
     if path is None:
         return []
     try:
-        return [line.split("\t")[0].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else error
+        text = read_text(path)
+    except FormatError as error:
+        what = str(error).removeprefix(f"{path}: ").removeprefix("cannot be read: ")
         raise InputError(f"{path}: not a readable list of words: {what}") from None
+    return [line.split("\t")[0].strip() for line in text.splitlines() if line.strip()]
 
 
 def _size(result: Corpus) -> str:
-    return f"{len(result):,} sentences, {len(result.tokens):,} tokens, {len(result.counts):,} types"
+    return f"{len(result):,} sentences, {result.config['tokens']:,} tokens, {len(result.counts):,} types"
 
 
 COMMANDS = [corpus]

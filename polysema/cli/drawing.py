@@ -8,11 +8,22 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.errors import InputError
+from polysema.errors import FormatError, InputError
+from polysema.files.atomic import atomic_file
+from polysema.files.door import check_output
+from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
 
-output_option = click.option(
+_PICTURES = {
+    ".png": ("Software", b"Software\0polysema"),
+    ".svg": ("Creator", b"<dc:title>polysema</dc:title>"),
+    ".pdf": ("Creator", b"/Creator (polysema)"),
+}
+"""Kinds of pictures: the field that says who drew it, and how that is written in the file."""
+
+_force = click.option("--force", is_flag=True, help="Replace a picture that polysema drew.")
+_output = click.option(
     "-o",
     "--output",
     required=True,
@@ -31,8 +42,9 @@ def draw() -> None:
 @click.argument("phrase")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="How to compose: see polysema compose --help.")
-@output_option
-def tree(phrase: str, path: str | None, method: str, output: Path) -> None:
+@_output
+@_force
+def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) -> None:
     """The tree of a phrase, every node coloured by its entropy.
 
     \b
@@ -40,14 +52,16 @@ def tree(phrase: str, path: str | None, method: str, output: Path) -> None:
     """
     from polysema.drawing.entropy_tree import entropy_tree
 
-    _save(entropy_tree(load(path).compose(phrase, method)), output)
+    _check(output, force)
+    _save(entropy_tree(load(path).compose(phrase, method)), output, force)
 
 
 @draw.command()
 @click.argument("query", metavar="WORD")
 @lexicon_option
-@output_option
-def matrix(query: str, path: str | None, output: Path) -> None:
+@_output
+@_force
+def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     """The density matrix of a word or a phrase, entry by entry.
 
     \b
@@ -55,15 +69,17 @@ def matrix(query: str, path: str | None, output: Path) -> None:
     """
     from polysema.drawing.heat_map import heat_map
 
-    _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output)
+    _check(output, force)
+    _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output, force)
 
 
 @draw.command()
 @click.argument("word")
 @lexicon_option
 @click.option("-n", "--top", default=6, show_default=True, type=click.IntRange(1, 20), help="Neighbours of each sense.")
-@output_option
-def senses(word: str, path: str | None, top: int, output: Path) -> None:
+@_output
+@_force
+def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> None:
     """The senses of a word on a plane, each with the words nearest to it.
 
     \b
@@ -71,15 +87,28 @@ def senses(word: str, path: str | None, top: int, output: Path) -> None:
     """
     from polysema.drawing.senses_plane import senses_plane
 
-    _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output)
+    _check(output, force)
+    _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output, force)
 
 
-def _save(figure: Any, output: Path) -> None:
-    known = sorted(figure.canvas.get_supported_filetypes())
-    if output.suffix[1:].lower() not in known:
-        raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(known)}")
-    figure.savefig(output)
+def _check(output: Path, force: bool) -> None:
+    """Refuse before the work what could not be written after it."""
+    if output.suffix.lower() not in _PICTURES:
+        raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(_PICTURES)}")
+    check_output(output, overwrite=force, owner=_drawn_by_polysema)
+
+
+def _save(figure: Any, output: Path, force: bool) -> None:
+    suffix = output.suffix.lower()
+    with atomic_file(output, force, _drawn_by_polysema) as stream:
+        figure.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
     click.echo(f"{output}", err=True)
+
+
+def _drawn_by_polysema(path: Path) -> None:
+    check_regular(path)
+    if _PICTURES[path.suffix.lower()][1] not in path.read_bytes():
+        raise FormatError(f"{path}: not a picture that polysema drew")
 
 
 COMMANDS = [draw]

@@ -14,6 +14,7 @@ from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceE
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.evaluation.variants import PRESETS, VARIANTS, preset_named
+from polysema.files.door import check_output
 
 _ROWS = [variant.row for variant in VARIANTS]
 
@@ -152,6 +153,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
+@click.option("--force", is_flag=True, help="Replace an earlier report.")
 @json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
@@ -172,6 +174,8 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     from polysema.evaluation.entries import evaluate_models
     from polysema.lexicon.formats import load
 
+    if options["report"]:
+        check_output(options["report"], overwrite=options["force"])
     own = ("data", "sets", "pairs", "phrases", "offline")
     sets, missing = _sets(**{key: options[key] for key in own})
     models = [_named(argument) for argument in lexicons]

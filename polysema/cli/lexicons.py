@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import cleandoc
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
+from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
 from polysema.cli.phrases import asked as asked_phrases
 from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
@@ -18,8 +18,9 @@ from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
 from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
-from polysema.lexicon.formats import Model, load, write
+from polysema.lexicon.formats import Model, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
+from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
 
@@ -103,10 +104,11 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
     Matrices are written to plain-number formats at unit trace, row by row, so that gensim and others can read them as
     vectors of n² numbers whose cosine is the trace similarity.
     """
-    if dtype not in ("float32", "float16"):
-        raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    model = load(lexicon, kind)
-    write(model, out, dtype=dtype, overwrite=force, format=format)
+    with writing_lexicon(
+        out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format, of_ensemble=is_ensemble(Path(lexicon))
+    ):
+        model = load(lexicon, kind)
+        write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
     if isinstance(model, Lexicon) and (model.faces is not None or model.edited) and out.suffix:
@@ -285,7 +287,7 @@ def ambiguity(
 
 @click.command()
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Phrases from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
@@ -294,7 +296,7 @@ def ambiguity(
 @json_option
 def compose(
     phrases: tuple[str, ...],
-    file: IO[str] | None,
+    file: list[str] | None,
     path: str | None,
     method: str,
     pattern: str | None,
@@ -414,8 +416,9 @@ def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> N
       polysema ensemble all-seeds seed-1 seed-2 seed-3
       polysema neighbours bank -l all-seeds
     """
-    model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
-    write(model, out, dtype=dtype, overwrite=force)
+    with writing_lexicon(out, inputs=lexicons, dtype=dtype, overwrite=force, of_ensemble=True):
+        model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
+        write(model, out, dtype=dtype, overwrite=force)
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 

@@ -3,15 +3,58 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unicodedata import combining, east_asian_width
 
 import click
 
+from polysema.errors import FormatError
+from polysema.files.reading import read_text
+
+
+def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
+    """For an option that names a text file, or ``-`` for standard input: its lines."""
+    if value is None:
+        return None
+    if value != "-":
+        return read_text(Path(value)).splitlines()
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"standard input: not UTF-8 text at byte {error.start}") from None
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+
+
+class _Notes(logging.Handler):
+    """What is odd about a text, a line each on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"note: {record.getMessage()}", err=True)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print what reading text logs, for as long as the block lasts."""
+    log, handler = logging.getLogger("polysema.corpus"), _Notes()
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def print_json(value: Any) -> None:

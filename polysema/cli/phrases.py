@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -24,7 +24,7 @@ parser_option = click.option(
 )
 
 
-def asked(phrases: Iterable[str], file: IO[str] | None, written: str | None = None) -> list[str]:
+def asked(phrases: Iterable[str], file: Iterable[str] | None, written: str | None = None) -> list[str]:
     """The phrases of the command line, and of a file the lines that are not empty."""
     lines = [line.strip() for line in file if line.strip()] if file is not None else []
     return [_TYPES[written](phrase) for phrase in (*phrases, *lines)]

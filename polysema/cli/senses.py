@@ -11,7 +11,7 @@ from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import NATURAL, heading, json_option, print_json
 from polysema.corpus.corpus import Corpus
 from polysema.lexicon.faces import Face
-from polysema.lexicon.formats import load, write
+from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
 
 
@@ -53,19 +53,19 @@ def describe_command(
       polysema describe wiki wiki.corpus
       polysema describe wiki wiki.corpus -o wiki-described --most 100 --wordnet
     """
-    from polysema.cli.progress import progress_line
+    from polysema.cli.progress import progress_report
     from polysema.senses.describe import describe
     from polysema.senses.inventory import SEPARATION
 
     model = with_matrices(load(lexicon), "a description of senses")
     out = Path(lexicon) if output is None else output
     apart = SEPARATION if separation is None else separation
-    with progress_line() as update:
+    replaced = force or output is None
+    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report() as show:
         described = describe(
-            model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed,
-            progress=lambda at: update(at.stage, at.done, at.total),
-        )  # fmt: skip
-    write(described, out, dtype=dtype, overwrite=force or output is None, format="folder")
+            model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed, progress=show
+        )
+        write(described, out, dtype=dtype, overwrite=replaced, format="folder")
     facts = {"lexicon": str(out), "words": len(described), **described.metadata["described"]}
     if as_json:
         print_json(facts)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import Any
 
 import click
 import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
-from polysema.cli.output import heading, json_option, number, print_json, print_table
+from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table
 from polysema.cli.phrases import asked, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
@@ -21,7 +21,7 @@ from polysema.lexicon.results import Ambiguity
 @click.command("disambiguate")
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Sentences from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Sentences from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
@@ -33,7 +33,7 @@ from polysema.lexicon.results import Ambiguity
 def disambiguate_command(
     word: str,
     contexts: tuple[str, ...],
-    file: IO[str] | None,
+    file: list[str] | None,
     path: str | None,
     method: str,
     pattern: str | None,
@@ -117,7 +117,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 
 @click.command("read")
 @click.argument("texts", nargs=-1, metavar="TEXT …")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Texts from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Texts from a file, a line each; - reads on.")
 @lexicon_option
 @click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option(
@@ -128,7 +128,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 @json_option
 def read_command(
     texts: tuple[str, ...],
-    file: IO[str] | None,
+    file: list[str] | None,
     path: str | None,
     method: str,
     min_weight: float,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import time
 import tomllib
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress as ContextProgress
 from polysema.encoders.moments import REDUCTIONS
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon.formats import load
+from polysema.files.working import WorkingFolder
+from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import single
 from polysema.training.models import DEVICES, MODELS, train
 from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, PRESETS, SELECTIONS, Options
@@ -148,14 +148,16 @@ def train_command(
     """
     settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
-    if output.exists() and not force:
-        raise InputError(f"{output} exists already: choose another name with -o, or --force to replace it")
     model = settings.pop("model", "ms-word2dm")
     if model not in MODELS:
         raise UnknownChoiceError("model", model, MODELS)
-    state = output.with_name(output.name + ".training")
+    inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
     started = time.perf_counter()
-    with progress_line("epoch", "speed", "loss", "rate") as update:
+    with (
+        writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force),
+        progress_line("epoch", "speed", "loss", "rate") as update,
+    ):
+        state = WorkingFolder(output.with_name(output.name + ".training"))
         update("preparing (the first run compiles its kernels)", 0, None)
 
         def show(at: Any) -> None:
@@ -182,16 +184,16 @@ def train_command(
                 model,
                 keep=read_words(keep),
                 start=single(load(start), "--start") if start is not None else None,
-                state=state,
+                state=state.path,
                 progress=show,
                 checkpoint_minutes=checkpoint_minutes,
                 **settings,
             )
         except KeyboardInterrupt:
-            click.echo(f"stopped; the same command goes on from here ({state} holds the state)", err=True)
+            click.echo(f"stopped; the same command goes on from here ({state.path} holds the state)", err=True)
             raise
-    lexicon.save(output, dtype=dtype, overwrite=force)
-    shutil.rmtree(state, ignore_errors=True)
+        lexicon.save(output, dtype=dtype, overwrite=force)
+        state.remove()
     facts = {"lexicon": str(output), "words": len(lexicon), "seconds": round(time.perf_counter() - started, 2)}
     if as_json:
         print_json({**facts, **lexicon.metadata})

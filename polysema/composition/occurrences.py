@@ -90,23 +90,29 @@ def find_occurrences(text: str, word: str, tokens: Sequence[Token] = ()) -> list
 
     Args:
         word: one word, or several with a space between them.
-        tokens: the words of the text, as the reader has them; a place then begins and ends with a token.
+        tokens: the words of the text, as the reader has them. A place then begins and ends with a token; only where
+            there is no such place, the word is also found inside one, as *mail* in *e-mail*.
 
     >>> find_occurrences("The bank by the river bank.", "bank"), find_occurrences("Two families ran it.", "family")
     ([(4, 8), (22, 26)], [(4, 12)])
     """
+    if not word:
+        return []
     wanted = word.lower()
-    spelled = {match.span() for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)}
+    spelled = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]
+    whole = set(spelled)
     if tokens:
         starts, ends = ({token.span[side] for token in tokens} for side in (0, 1))
-        spelled = {(start, end) for start, end in spelled if start in starts and end in ends}
-        spelled |= {token.span for token in tokens if token.lemma.lower() == wanted}
-    if spelled or not word:
-        return sorted(spelled) if word else []
-    words = tokens or tokenised(text).tokens
-    forms = _regular_forms(wanted)
-    found = [token.span for token in words if token.text.lower() in forms]
-    return found or [token.span for token in words if _is_form_of(token.text.lower(), wanted)]
+        whole = {(start, end) for start, end in spelled if start in starts and end in ends}
+        whole |= {token.span for token in tokens if token.lemma.lower() == wanted}
+    if whole:
+        return sorted(whole)
+    words, forms = tokens or tokenised(text).tokens, _regular_forms(wanted)
+    return (
+        [token.span for token in words if token.text.lower() in forms]
+        or [token.span for token in words if _is_form_of(token.text.lower(), wanted)]
+        or spelled
+    )
 
 
 def first_choice(text: str, word: str, spans: Sequence[Span]) -> int:

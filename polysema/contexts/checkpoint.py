@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 
 
 @dataclass
@@ -64,6 +65,7 @@ class Checkpoint:
 
         header = {"identity": json.dumps(self.identity), "numbers": json.dumps(self.numbers)}
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
-        with atomic_file(self.path, overwrite=True) as file:
+        path = WorkingFolder(self.path.parent).file(self.path.name)
+        with atomic_file(path, overwrite=True) as file:
             file.write(save(arrays, header))
         self._written = time.monotonic()

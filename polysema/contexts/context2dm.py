@@ -25,6 +25,7 @@ from polysema.contexts.progress import Progress
 from polysema.contexts.sample import Ids, Sample
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.files.working import WorkingFolder
 from polysema.kernels.contexts import context_sums
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
@@ -166,7 +167,7 @@ def _clustered(
     saved = None
     factors, first = np.zeros((count, n, options.senses), np.float32), 0
     if state is not None:
-        Path(state).mkdir(exist_ok=True)
+        WorkingFolder(Path(state)).make()
         digest = sha256(np.ascontiguousarray(contexts.vectors).tobytes())
         digest.update("\n".join(sample.vocabulary.words).encode())
         digest.update(positions.tobytes())

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import logging
 import queue
-import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.corpus.arrays import HEADER, header
 from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
@@ -31,10 +31,16 @@ from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_v
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
-from polysema.files.config import check_overwrite
+from polysema.files.door import check_output, holds
+from polysema.files.lock import bring_back
+from polysema.files.platform import processors
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
+_NO_TEXT = 0.1  # the share of invalid bytes above which a file is no text
+_SUSPECT = 1e-4  # the share above which it is said aloud
+_EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
+_LOG = logging.getLogger(__name__)
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
 
 
@@ -118,7 +124,7 @@ def build_corpus(
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
     if lemmatise is not None:
         lemmatiser(lemmatise)  # complains now, not when all is read
-    workers = min(workers or len(os.sched_getaffinity(0)), MAX_WORKERS)
+    workers = min(workers or processors(), MAX_WORKERS)
     keep = sorted(set(keep))
     options: dict[str, Any] = {
         "min_count": min_count,
@@ -133,6 +139,8 @@ def build_corpus(
         "unicode": unicode_version(),
     }
     files = _files(sources)
+    owner = holds(FORMAT, VERSION)
+    bring_back(output)
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
@@ -141,14 +149,30 @@ def build_corpus(
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
-    if overwrite:
-        check_overwrite(output, FORMAT, VERSION)
+    check_output(output, overwrite=overwrite, inputs=files or (), owner=owner)
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
-    with _disk_errors(output), atomic_folder(output, overwrite) as folder:
+    with atomic_folder(output, overwrite, owner) as folder:
         _Build(folder, normalisation, workers, progress, reader).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )
-    return Corpus(output)
+    built = Corpus(output)
+    _note(built.config["read"])
+    return built
+
+
+def _note(read: dict[str, int]) -> None:
+    """Say what is odd about the text."""
+    if invalid := read["invalid_bytes"]:
+        share = invalid / max(read["bytes"], 1)
+        _LOG.log(
+            logging.WARNING if share > _SUSPECT else logging.INFO,
+            f"{invalid:,} bytes that are no text in this encoding ({share:.2%}) were taken for separators: "
+            "if the text is not UTF-8, name its encoding (--encoding)",
+        )
+    if read["overlong_runs"]:
+        _LOG.info(f"{read['overlong_runs']:,} runs of more than 255 bytes were left out")
+    if read["cut_sentences"]:
+        _LOG.info(f"{read['cut_sentences']:,} sentences of more than 10,000 words were cut into pieces")
 
 
 def _files(sources: Sources) -> list[Path] | None:
@@ -169,23 +193,6 @@ def _described(files: list[Path]) -> list[dict[str, Any]] | None:
         status = path.stat()
         described.append({"path": str(path.resolve()), "bytes": status.st_size, "modified": status.st_mtime_ns})
     return described
-
-
-class _disk_errors:
-    """Turns a full disk and its like into one line."""
-
-    def __init__(self, output: Path) -> None:
-        self.output = output
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, OSError):
-            free = shutil.disk_usage(self.output.parent).free
-            raise CorpusError(
-                f"{self.output}: cannot be written: {error.strerror or error} ({free / 1e9:.1f} GB free there)"
-            ) from error
 
 
 @dataclass(slots=True)
@@ -227,10 +234,11 @@ class _Reader:
             ):
                 read = item.read
                 item_read = before + read
-                data = item.data
+                data, replaced = item.data, item.replaced
                 if self.normalisation.raw and item.columns is None:
-                    data = _valid(data)
-                yield Block(data, item.goes_on, item.columns, item.ends_source, item_read, item.replaced)
+                    data, invalid = _valid(data)
+                    replaced += invalid
+                yield Block(data, item.goes_on, item.columns, item.ends_source, item_read, replaced)
             before += read
 
     def _lists(self) -> Iterator[Block]:
@@ -250,13 +258,14 @@ class _Reader:
         yield Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, True, 0)
 
 
-def _valid(data: bytes) -> bytes:
-    """UTF-8 with what is not UTF-8 replaced: raw words are not looked into by the kernel."""
+def _valid(data: bytes) -> tuple[bytes, int]:
+    """UTF-8 with what is not UTF-8 replaced, and how much was: raw words are not looked into by the kernel."""
     try:
         data.decode()
     except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").encode()
-    return data
+        text = data.decode("utf-8", "replace")
+        return text.encode(), text.count("\ufffd") - data.count("\ufffd".encode())
+    return data, 0
 
 
 class _Ahead:
@@ -341,10 +350,12 @@ class _Build:
         progress: Callable[[Progress], None] | None,
         reader: _Reader,
     ) -> None:
+        from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
         from polysema.kernels import tokens as kernel
+        from polysema.kernels.digest import hashed
 
-        self.kernel = kernel
+        self.kernel, self.digest, self.hashed = kernel, Digest, hashed
         self.folder = folder
         self.normalisation = normalisation
         self.rules = normalisation.rules()
@@ -366,13 +377,16 @@ class _Build:
     ) -> None:
         """Read everything, then write the corpus."""
         report = Progress(total=self.reader.total)
-        with open(self.folder / "tokens.i32", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
+        with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
+            tokens.write(bytes(HEADER))
             for (ids, sentence_ends, dropped), read in self._in_order():
                 tokens.write(ids.data)
                 ends.write((sentence_ends + self.met.words).data)
                 np.subtract.at(self.words.counts, dropped, 1)
                 self.met.words += len(ids)
                 self.met.sentences += len(sentence_ends)
+                if self.met.bytes > _EARLY:
+                    self._check_encoding()
                 if self.progress:
                     report.done, report.words, report.sentences = read, self.met.words, self.met.sentences
                     self.progress(report)
@@ -380,12 +394,22 @@ class _Build:
             worker = self.idle.get()
             self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
             del worker
+        self._check_encoding()
         if not self.met.words:
             raise CorpusError(
                 f"no sentence of {self.normalisation.min_sentence} words or more in "
                 f"{self.met.bytes:,} bytes of text: there is nothing to encode"
             )
         self._write(min_count, max_size, keep, lemmatise, config)
+
+    def _check_encoding(self) -> None:
+        """Refuse what is clearly no text in its encoding."""
+        invalid, read = self.met.invalid_bytes, max(self.met.bytes, 1)
+        if invalid > _NO_TEXT * read and invalid >= 100:
+            raise CorpusError(
+                f"{invalid / read:.0%} of {read:,} bytes are no text in this encoding: "
+                "name the encoding, such as latin-1 (--encoding), if it is text at all"
+            )
 
     # ----------------------------------------------------------------------------------------------------- reading
 
@@ -517,12 +541,14 @@ class _Build:
         mapping[order] = np.arange(len(order), dtype=np.int32)
         if to_lemma is not None:
             mapping = mapping[to_lemma]
-        with open(self.folder / "vocabulary.txt", "wb") as spelled, open(self.folder / "counts.i64", "wb") as counted:
+        with open(self.folder / "vocabulary.txt", "wb") as spelled, open(self.folder / "counts.npy", "wb") as counted:
+            counted.write(header("<i8", len(order)))
             for start in range(0, len(order), 1 << 16):
                 some = order[start : start + (1 << 16)]
                 spelled.write(self.words.lines(some))
                 counted.write(counts[some].astype("<i8").data)
-        tokens, sentences = self._renumber(mapping)
+        digest = self.digest()
+        tokens, sentences = self._renumber(mapping, digest)
         if not tokens:
             raise CorpusError(f"none of {types_read:,} words is seen {min_count} times: lower the minimum count")
         config = {
@@ -531,6 +557,7 @@ class _Build:
             "sentences": sentences,
             "tokens": tokens,
             "types": len(order),
+            "digest": digest.text(self.folder / "vocabulary.txt"),
             "read": {
                 "bytes": self.met.bytes,
                 "sentences": self.met.sentences,
@@ -546,34 +573,40 @@ class _Build:
             json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
 
-    def _renumber(self, mapping: Array) -> tuple[int, int]:
+    def _renumber(self, mapping: Array, digest: Any) -> tuple[int, int]:
         """Give the ids their final numbers, in place: what is written is never ahead of what is read."""
-        path = self.folder / "tokens.i32"
+        path = self.folder / "tokens.npy"
         report = Progress("writing", total=self.met.words, words=self.met.words, sentences=self.met.sentences)
         words = sentences = 0
         with (
             open(path, "rb") as source,
             open(path, "r+b") as target,
             open(self.folder / "ends", "rb") as ends_file,
-            open(self.folder / "sentences.i64", "wb") as marks,
+            open(self.folder / "sentences.npy", "wb") as marks,
             ThreadPoolExecutor(self.workers) as pool,
         ):
-            marks.write(np.zeros(1, "<i8").data)
+            source.seek(HEADER)
+            target.seek(HEADER)
+            marks.write(bytes(HEADER) + np.zeros(1, "<i8").tobytes())
             chunks = self._chunks(source, ends_file)
-            pending: deque[Future[tuple[Array, Array, int]]] = deque()
+            pending: deque[Future[tuple[Array, Array, int, int]]] = deque()
             while True:
                 for ids, ends, read in islice(chunks, self.workers + 1 - len(pending)):
                     pending.append(pool.submit(self._renumbered, ids, ends, mapping, read))
                 if not pending:
                     break
-                out, out_ends, read = pending.popleft().result()
+                out, out_ends, piece, read = pending.popleft().result()
+                digest.join(piece, len(out) + len(out_ends))
                 target.write(out.data)
                 marks.write((out_ends + words).data)
                 words, sentences = words + len(out), sentences + len(out_ends)
                 if self.progress:
                     report.done = read
                     self.progress(report)
-            target.truncate(words * 4)
+            target.truncate(HEADER + words * 4)
+            for file, start in ((target, header("<i4", words)), (marks, header("<i8", sentences + 1))):
+                file.seek(0)
+                file.write(start)
         (self.folder / "ends").unlink()
         return words, sentences
 
@@ -586,8 +619,9 @@ class _Build:
             read += len(ids)
             yield ids, ends, read
 
-    def _renumbered(self, ids: Array, ends: Array, mapping: Array, read: int) -> tuple[Array, Array, int]:
+    def _renumbered(self, ids: Array, ends: Array, mapping: Array, read: int) -> tuple[Array, Array, int, int]:
         """Runs in a thread."""
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = self.kernel.renumber(ids, ends, mapping, out, out_ends)
-        return out[:words], out_ends[:sentences], read
+        out, out_ends = out[:words], out_ends[:sentences]
+        return out, out_ends, int(self.hashed(out, out_ends, 0)), read

@@ -1,14 +1,15 @@
 """An encoded corpus: a folder of word ids, mapped into memory.
 
 ==================  ==========================================================================================
-``config.json``     format, version, sizes, options, sources, and what was met on the way
+``config.json``     format, version, sizes, options, sources, what was met on the way, the digest
 ``vocabulary.txt``  a word a line, the most frequent first
-``counts.i64``      how often each stands in the corpus
-``tokens.i32``      the ids of all words, one after the other
-``sentences.i64``   where each sentence starts in them, and where the last ends
+``counts.npy``      how often each stands in the corpus, int64
+``tokens.npy``      the ids of all words, one after the other, int32
+``sentences.npy``   where each sentence starts in them, and where the last ends, int64
 ==================  ==========================================================================================
 
-Numbers are little-endian. A word's id is its line in the vocabulary, from 0.
+A word's id is its line in the vocabulary, from 0. Corpora of version 1, with numbers alone in ``counts.i64``,
+``tokens.i32`` and ``sentences.i64`` and without a digest, are read as well.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.corpus.arrays import map_array
 from polysema.errors import FormatError
 from polysema.files.config import read_config
+from polysema.files.lock import bring_back
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-corpus"
-VERSION = 1
+VERSION = 2
+_CHECKED = 1 << 22  # numbers looked at together
 
 
 class Corpus:
@@ -45,23 +49,62 @@ class Corpus:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        bring_back(self.path)
         self.config = read_config(self.path, FORMAT, VERSION)
-        self.tokens = self._mapped("tokens.i32", np.dtype("<i4"), "tokens")
-        self.sentences = self._mapped("sentences.i64", np.dtype("<i8"), "sentences", 1)
-        self.counts = self._mapped("counts.i64", np.dtype("<i8"), "types")
+        self._tokens = self._mapped("tokens", "<i4", "tokens")
+        self._sentences = self._mapped("sentences", "<i8", "sentences", 1)
+        self.counts = self._mapped("counts", "<i8", "types")
 
-    def _mapped(self, name: str, dtype: np.dtype[Any], key: str, extra: int = 0) -> NDArray[Any]:
-        file = self.path / name
+    def _mapped(self, name: str, dtype: str, key: str, extra: int = 0) -> NDArray[Any]:
+        suffix = ".npy" if self.config["version"] > 1 else f".{dtype[1]}{8 * int(dtype[2])}"
         count = self.config.get(key)
-        if not isinstance(count, int) or not file.is_file():
-            raise FormatError(f"{self.path}: damaged: {name} or its size in config.json is missing")
-        count += extra
-        if file.stat().st_size != count * dtype.itemsize:
-            found, expected = file.stat().st_size, count * dtype.itemsize
-            raise FormatError(f"{file}: truncated or damaged: {found} bytes where {expected} are announced")
-        if count == 0:
-            return np.empty(0, dtype)
-        return np.memmap(file, dtype=dtype, mode="r", shape=(count,))
+        file = self.path / f"{name}{suffix}"
+        if type(count) is not int or count < 0 or not file.is_file():
+            raise FormatError(f"{self.path}: damaged: {file.name} or its size in config.json is missing")
+        return map_array(file, dtype, count + extra)
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int32]:
+        """The ids of all words. The first look checks all ids and sentences once: kernels trust them."""
+        starts = self._sentences
+        words = len(self._tokens)
+        if int(starts[0]) != 0 or int(starts[-1]) != words:
+            raise FormatError(
+                f"{self.path}: damaged: its sentences go from {starts[0]} to {starts[-1]}, not 0 to {words}"
+            )
+        for first in range(0, len(starts) - 1, _CHECKED):
+            if (np.diff(starts[first : first + _CHECKED + 1]) < 0).any():
+                raise FormatError(f"{self.path}: damaged: sentences that end before they start")
+        for first in range(0, words, _CHECKED):
+            highest = int(self._tokens[first : first + _CHECKED].view("<u4").max())  # a negative id is a large one
+            if highest >= len(self.counts):
+                raise FormatError(f"{self.path}: damaged: a word's id is not one of {len(self.counts)}")
+        if len(self.counts) and (int(self.counts.min()) < 0 or int(self.counts.sum()) != words):
+            raise FormatError(f"{self.path}: damaged: the counts of its words do not add up to {words}")
+        return self._tokens
+
+    @property
+    def sentences(self) -> NDArray[np.int64]:
+        """Where each sentence starts in the tokens, and where the last ends."""
+        self.tokens  # noqa: B018 - checks both
+        return self._sentences
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells its text apart from any other: of its words in their order, sentence by sentence.
+
+        It was taken when the corpus was built; of corpora of version 1, now, in one pass.
+        """
+        stored = self.config.get("digest")
+        if isinstance(stored, str):
+            return stored
+        from polysema.corpus.digest import Digest
+
+        found = Digest()
+        for first in range(0, len(self), _CHECKED):
+            ends = np.asarray(self.sentences[first : first + _CHECKED + 1])
+            found.add(self.tokens[ends[0] : ends[-1]], ends[1:], int(ends[0]))
+        return found.text(self.path / "vocabulary.txt")
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -71,10 +114,15 @@ class Corpus:
     def words(self) -> Iterator[str]:
         """The words of the vocabulary one after the other, none of them kept: a large corpus has millions."""
         number = 0
-        with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if number <= len(self.counts):
-                    yield line[:-1]
+        try:
+            with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
+                for number, line in enumerate(file, 1):
+                    if number <= len(self.counts):
+                        yield line[:-1]
+        except UnicodeDecodeError:
+            raise FormatError(f"{self.path}: damaged: vocabulary.txt is not UTF-8 text") from None
+        except OSError as error:
+            raise FormatError(f"{self.path}: damaged: vocabulary.txt: {error.strerror or error}") from None
         if number != len(self.counts):
             raise FormatError(f"{self.path}: damaged: {number} words, {len(self.counts)} counts")
 
@@ -92,10 +140,10 @@ class Corpus:
                 yield [words[i] for i in ids[first - bounds[0] : last - bounds[0]]]
 
     def __len__(self) -> int:
-        return len(self.sentences) - 1
+        return len(self._sentences) - 1
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} sentences, {len(self.tokens)} tokens, {len(self.counts)} types)"
+        return f"Corpus({len(self)} sentences, {len(self._tokens)} tokens, {len(self.counts)} types)"
 
 
 def is_corpus(path: str | Path) -> bool:

@@ -16,9 +16,10 @@ import re
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -74,10 +75,12 @@ def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Path]:
         path = Path(item)
         if not str(item):
             raise CorpusError("an empty name is no text: name a file, a folder or -")
-        if (path / "config.json").is_file() and (path / "tokens.i32").is_file():
+        if any((path / name).is_file() for name in ("tokens.npy", "tokens.i32")) and (path / "config.json").is_file():
             raise CorpusError(f"{path}: an encoded corpus already, not text")
-        if str(item) == "-" or path.is_file() or (path.exists() and not path.is_dir()):
+        if str(item) == "-" or path.is_file():
             found.append(path)
+        elif path.exists() and not path.is_dir():
+            raise CorpusError(f"{path}: a pipe or a device, not a file: pipe the text in and name - instead")
         elif path.is_dir():
             below = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
             if not below:
@@ -280,23 +283,26 @@ def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
     if re.match(rb"BZh[1-9]", start):
         return cast(IO[bytes], bz2.BZ2File(raw))
     if start.startswith(b"\xfd7zXZ\0"):
-        return cast(IO[bytes], lzma.LZMAFile(raw))
+        return cast(IO[bytes], _xz(raw))
     if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return cast(IO[bytes], _Zstandard(raw))
+        return cast(IO[bytes], _zstandard(raw))
     if start.startswith(b"PK\x03\x04"):
         raise _Damaged("zip archives are not read: unpack it, or use gz, bz2, xz or zst")
     return raw
 
 
-class _Zstandard:
-    """Reads zst, one frame after the other, and notices where the last is cut off."""
+PIECE = 1 << 12
+"""Bytes of an archive that are unpacked at once: at most 32768 times as many come out (zst), 128 MiB."""
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
+WINDOW = 1 << 29
+"""Bytes of what was unpacked before that an archive may ask to be kept."""
 
-        self._new = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
-        self._error = zstandard.ZstdError
-        self._raw = raw
+
+class _Frames:
+    """Reads an archive frame by frame, and notices where the last is cut off."""
+
+    def __init__(self, raw: IO[bytes], new: Callable[[], Any], error: type[Exception], padding: bytes = b"") -> None:
+        self._raw, self._new, self._error, self._padding = raw, new, error, padding
         self._object: Any = None
         self._pending = bytearray()
         self._input = b""
@@ -304,12 +310,15 @@ class _Zstandard:
     def read(self, size: int) -> bytes:
         while len(self._pending) < size:
             if not self._input:
-                self._input = self._raw.read(1 << 18)
+                self._input = self._raw.read(PIECE)
                 if not self._input:
                     if self._object is not None:
                         raise _Damaged("the last frame is cut off")
                     break
             if self._object is None:
+                self._input = self._input.lstrip(self._padding) if self._padding else self._input
+                if not self._input:
+                    continue
                 self._object = self._new()
             try:
                 self._pending += self._object.decompress(self._input)
@@ -321,6 +330,17 @@ class _Zstandard:
         taken = bytes(self._pending[:size])
         del self._pending[:size]
         return taken
+
+
+def _zstandard(raw: IO[bytes]) -> _Frames:
+    import zstandard
+
+    return _Frames(raw, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj, zstandard.ZstdError)
+
+
+def _xz(raw: IO[bytes]) -> _Frames:
+    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=WINDOW + (1 << 20))
+    return _Frames(raw, new, lzma.LZMAError, b"\0")
 
 
 class _Transcoded:

@@ -1,4 +1,4 @@
-"""English function words, which have no sense to be told apart: left out of matrices made from contexts."""
+"""English function words. By default they get no matrix where matrices are made from contexts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ STOP_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word in wor
 
 
 def is_content(words: Iterable[str], keep: Iterable[str] = ()) -> list[bool]:
-    """For each word, whether it is no function word or is on the list of words to keep."""
+    """For each word, whether it is a content word or on the list of words to keep."""
     kept = set(keep)
     return [word in kept or word.lower() not in STOP_WORDS for word in words]

@@ -40,6 +40,7 @@ from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
 from polysema.errors import InputError, UnknownChoiceError
+from polysema.files.working import WorkingFolder
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
@@ -184,13 +185,12 @@ def bert2dm(
 def _folder(state: str | Path | None) -> Iterator[Path]:
     if state is None:
         with TemporaryDirectory(prefix="polysema-") as temporary:
-            yield Path(temporary)
+            yield WorkingFolder(Path(temporary)).make()
         return
     folder = Path(state)
     if not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: the state of the run cannot be kept there")
-    folder.mkdir(exist_ok=True)
-    yield folder
+    yield WorkingFolder(folder).make()
 
 
 class _Run:
@@ -349,7 +349,7 @@ class _Run:
         saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
         saved.numbers, saved.arrays = {"next": 0, "rows": 0}, {"sizes": np.empty(0, np.int64)}
         saved.load()
-        centroids = Spill(self.folder / name, self.encoder.width, "float32", saved.numbers["rows"])
+        centroids = Spill(WorkingFolder(self.folder).file(name), self.encoder.width, "float32", saved.numbers["rows"])
         sizes, first, count = saved.arrays["sizes"], int(saved.numbers["next"]), len(self.sample.vocabulary)
         if first == count:
             return centroids, sizes
@@ -380,7 +380,7 @@ class _Run:
         while edges[-1] < len(starts) - 1:
             edges.append(max(edges[-1] + 1, int(np.searchsorted(starts, starts[edges[-1]] + room, side="right")) - 1))
         spill = self._drawn(positions)
-        folder, kind = self.folder / "heaps", (self.encoder.width, self.dtype)
+        folder, kind = WorkingFolder(self.folder).file("heaps"), (self.encoder.width, self.dtype)
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was stopped
         heaps = [Spill(folder / str(index), *kind) for index in range(len(edges) - 1)]
         rising, order = _by_position(positions)
@@ -474,7 +474,7 @@ class _Run:
         spill = None
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
-            spill = Spill(self.folder / name, width, dtype, saved.numbers["rows"])
+            spill = Spill(WorkingFolder(self.folder).file(name), width, dtype, saved.numbers["rows"])
         axes = centre = None
         if projection is not None:
             axes, centre = (torch.from_numpy(a).to(self.encoder.device) for a in (projection.basis, projection.mean))

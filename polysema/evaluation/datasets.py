@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from polysema.composition.trees import from_pattern
 from polysema.errors import DataError
 from polysema.evaluation.records import RECORDS, DataFile, Record
+from polysema.files.reading import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def _sentences(path: Path | None) -> dict[str, str]:
 
 def _lines(path: Path) -> list[str]:
     """The lines of a text file that are not empty, whatever ends them (LF, CR LF, or ML2008's CR CR LF)."""
-    return [line for line in path.read_text(encoding="utf-8-sig").replace("\r", "\n").split("\n") if line.strip()]
+    return [line for line in read_text(path).removeprefix("\ufeff").replace("\r", "\n").split("\n") if line.strip()]
 
 
 # ---------------------------------------------------------------------------------------------------- a user's own sets

@@ -7,7 +7,6 @@ Everything lies in one folder, so a run that was stopped goes on where it was: `
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -30,6 +29,7 @@ from polysema.evaluation.report.write import write_report
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.evaluation.variants import VARIANTS, Preset, Variant, options_of
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, single
@@ -97,7 +97,7 @@ def reproduce(plan: Plan, say: Callable[[str], None] = lambda line: None, progre
             reason = " ".join(str(error).split())
             say(f"{variant.row}: left out: {reason}")
             skipped.append(Skipped(variant.row, reason))
-    shutil.rmtree(plan.folder / "models" / "bert2dm.training", ignore_errors=True)
+    WorkingFolder(plan.folder / "models" / "bert2dm.training").remove()
     models += plan.extra
     if not models:
         raise InputError(f"no model could be trained: {skipped[0].reason}" if skipped else "there is no model to train")
@@ -152,10 +152,10 @@ def _encoded(plan: Plan, build: Callable[[Path], Corpus], say: Callable[[str], N
 def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     """The corpus of about so many words from the beginning of text; no more of it is unpacked than that."""
     left = words * _BYTES
-    part = plan.folder / "text"
-    part.mkdir(exist_ok=True)
+    part = WorkingFolder(plan.folder / "text")
     for number, source in enumerate(find_sources(plan.corpus)):
-        with atomic_file(part / f"{number}{source.suffix if source.suffix in _PLAIN else ''}", True) as out:
+        name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
+        with atomic_file(part.file(name), True) as out:
             for block in read_blocks(source, block=min(left, 1 << 18)):
                 out.write(block.data)
                 left -= len(block.data)
@@ -163,8 +163,8 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
                     break
         if left <= 0:
             break
-    corpus = build_corpus(part, where)
-    shutil.rmtree(part)
+    corpus = build_corpus(part.path, where)
+    part.remove()
     return corpus
 
 
@@ -184,7 +184,7 @@ def _trained(
             state = where.with_name(f"{seed}.training")
             options = {**options_of(variant, plan.preset), "seed": seed}
             _TRAINERS.get(variant.model, _train)(variant.model, plan, text, state, progress, options).save(where)
-            shutil.rmtree(state, ignore_errors=True)
+            WorkingFolder(state).remove()
         yield single(load(where))
 
 
@@ -208,7 +208,7 @@ def _context2dm(
         vectors = {"dim": 17, **{key: value for key, value in _preset(plan, "word2vec").items() if key != "dim"}}
         learnt = _train("word2vec", plan, text, state.with_name("vectors.training"), progress, vectors)
         learnt.save(where)
-        shutil.rmtree(state.with_name("vectors.training"), ignore_errors=True)
+        WorkingFolder(state.with_name("vectors.training")).remove()
     return context2dm(text, single(load(where)), keep=_kept(plan), state=state, workers=plan.threads or 1, **options)
 
 

@@ -2,64 +2,80 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from polysema.errors import InputError
+from polysema.errors import OutputError
+from polysema.files.door import Owner, polysema_wrote, writing
+from polysema.files.lock import Lock, remove
+from polysema.files.signals import uninterrupted
 
 
 @contextmanager
-def atomic_file(path: Path, overwrite: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its name when the block ends well and vanishes when it does not."""
-    temporary = _beside(path, overwrite)
-    try:
-        with open(temporary, "xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def atomic_file(path: Path, overwrite: bool = False, owner: Owner = polysema_wrote) -> Iterator[IO[bytes]]:
+    """A file to write to that takes its name when the block ends well and vanishes when it does not.
+
+    Args:
+        overwrite: whether what is there may be replaced, if it is polysema's own.
+        owner: how to tell that it is, see :func:`polysema.files.door.writing`.
+    """
+    with writing(path, overwrite=overwrite, owner=owner) as lock:
+        try:
+            with _disk_errors(path), open(lock.part, "xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            with _disk_errors(path):
+                os.replace(lock.part, path)
+        except BaseException:
+            remove(lock.part)
+            raise
 
 
 @contextmanager
-def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(path: Path, overwrite: bool = False, owner: Owner = polysema_wrote) -> Iterator[Path]:
     """A folder to fill that takes its name when the block ends well and vanishes when it does not.
 
     Overwriting moves the old folder aside first and deletes it last: at every moment one of the two is on disk, whole.
+    A process that is killed between the two leaves a note, by which the next reader or writer puts things right.
     """
-    temporary = _beside(path, overwrite)
-    aside = temporary.with_suffix(".old")
-    temporary.mkdir()
-    try:
-        yield temporary
-        if path.exists():
-            os.replace(path, aside)
+    with writing(path, overwrite=overwrite, owner=owner) as lock:
         try:
-            os.replace(temporary, path)
+            with _disk_errors(path):
+                lock.part.mkdir()
+                yield lock.part
+                with uninterrupted():
+                    _swap(lock)
         except BaseException:
-            if aside.exists():
-                os.replace(aside, path)
+            remove(lock.part)
             raise
+        remove(lock.old)
+
+
+def _swap(lock: Lock) -> None:
+    """Give the new folder its name; the old one is moved aside, and back if that fails."""
+    if lock.path.exists():
+        os.replace(lock.path, lock.old)
+    try:
+        os.replace(lock.part, lock.path)
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if lock.old.exists():
+            os.replace(lock.old, lock.path)
         raise
-    if aside.is_dir():
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        aside.unlink(missing_ok=True)
 
 
-def _beside(path: Path, overwrite: bool) -> Path:
-    """A hidden name next to ``path``; an error where nothing can or may be written."""
-    if not overwrite and (path.exists() or path.is_symlink()):
-        raise InputError(f"{path} exists already: choose another name, or allow overwriting it")
-    if not path.parent.is_dir():
-        raise InputError(f"{path.parent} is not a folder: {path.name} cannot be written there")
-    return path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Turns a full disk and its like into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno == errno.ENOSPC:
+            why += f" ({shutil.disk_usage(path.parent).free / 1e9:.1f} GB free there)"
+        raise OutputError(f"{path}: cannot be written: {why}") from error

@@ -47,14 +47,18 @@ Context = Phrase | Composition
 """What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
 
 SHARPNESS = USUAL.sharpness
-"""β, for lexicons that do not say. All three were chosen on planted senses: pairs of words made one and told apart
-again (``docs/senses.md``)."""
+"""β, for lexicons that do not say. It, κ and τ were chosen on planted senses: pairs of words made one and told apart
+again (``docs/measurements/senses.md``)."""
 
 LITTLE = USUAL.little
 """κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
 
-TREE_WEIGHT = 0.25
+TREE_WEIGHT = 0.15
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
+
+
+MOST_NAMED = 5000
+"""The names of the senses of this many words are kept, so that a word is not looked up again at every call."""
 
 
 class SenseInContext(NamedTuple):
@@ -435,6 +439,8 @@ class _Evidence:
     def name_all(self, words: Iterable[str]) -> None:
         """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
         known = self.facts.names
+        if len(known) > MOST_NAMED:
+            known.clear()
         missing = {
             word: self.senses_of(word).vectors
             for word in map(self.spelled, dict.fromkeys(words))

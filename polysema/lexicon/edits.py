@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, InputError
+from polysema.errors import FormatError, InputError, OutputError
 from polysema.files.atomic import atomic_file
+from polysema.files.config import read_config
+from polysema.files.reading import read_text
 from polysema.lexicon.parts import grouped
 
 FILE = "edits.json"
@@ -84,7 +86,7 @@ def read_edits(folder: Path) -> Edits:
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(read_text(file))
         return {
             str(word): Edit(
                 {int(number): str(name) for number, name in facts.get("names", {}).items()},
@@ -105,7 +107,11 @@ def as_text(edits: Edits) -> str:
 def write_edits(folder: Path, edits: Edits) -> None:
     """Write the file, whole or not at all."""
     try:
-        with atomic_file(folder / FILE, overwrite=True) as stream:
+        with atomic_file(folder / FILE, overwrite=True, owner=_is_lexicon) as stream:
             stream.write(as_text(edits).encode())
-    except OSError as error:
-        raise InputError(f"{folder}: senses cannot be edited there: {error.strerror or error}: save a copy") from None
+    except (OSError, OutputError) as error:
+        raise InputError(f"{folder}: senses cannot be edited there ({error}): save a copy") from None
+
+
+def _is_lexicon(file: Path) -> None:
+    read_config(file.parent, "polysema-lexicon")

@@ -411,6 +411,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
             shapes = inventory.senses.shape, inventory.weights.shape, inventory.least.shape
             if shapes != ((len(self), self.m), (len(self), self.m), (len(self),)):
                 raise InputError(f"an inventory of shapes {shapes} does not fit {len(self)} words of {self.m} columns")
+            if inventory.senses.size and not -1 <= inventory.senses.min() <= inventory.senses.max() < self.m:
+                raise InputError(f"an inventory with senses that are none of {self.m} columns")
         self.columns = columns
         self.norms, self.encoder, self.clusters = norms, encoder, clusters
         self.telling, self.information, self.inventory = telling, information, inventory
@@ -448,8 +450,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @property
     def subsample(self) -> float:
         """The threshold that words were subsampled with when the lexicon was trained; 1e-5 where that is not known."""
-        training = self.metadata.get("training", {})
-        return float((training.get("subsample") if isinstance(training, dict) else None) or 1e-5)
+        made = self.metadata.get("options", self.metadata.get("training", {}))
+        return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
 
     @property
     def factors(self) -> NDArray[Any]:

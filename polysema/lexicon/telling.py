@@ -13,7 +13,7 @@ from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 
-USUAL = Telling(sharpness=6.0, little=0.25, subsampled=True)
+USUAL = Telling(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
 
 RARELY_KEPT = 0.02

@@ -16,6 +16,7 @@ import numpy as np
 from polysema.corpus.corpus import Corpus
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 from polysema.training.options import Options
 from polysema.training.state import State
 from polysema.vocabulary import Vocabulary
@@ -41,8 +42,7 @@ def save_state(folder: Path, state: State, identity: dict[str, Any]) -> None:
     arrays = {"target": state.target, "context": state.context, **state.moments}
     numbers = {key: value for key, value in asdict(_without_arrays(state)).items() if key in _NUMBERS}
     header = {"identity": json.dumps(identity), "numbers": json.dumps(numbers)}
-    folder.mkdir(exist_ok=True)
-    with atomic_file(folder / NAME, overwrite=True) as file:
+    with atomic_file(WorkingFolder(folder).file(NAME), overwrite=True) as file:
         file.write(save(arrays, header))
 
 

@@ -7,7 +7,6 @@ last digits of two runs differ.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, MissingExtraError
+from polysema.files.platform import processors
 from polysema.training.options import Options
 from polysema.training.state import State
 from polysema.training.text import TrainingText
@@ -115,7 +115,7 @@ class CudaEngine:
         self._turn = 0
         use = cp.cuda.Device().use  # a thread has a current device of its own
         self._launcher, self._loader = (ThreadPoolExecutor(1, initializer=use) for _ in range(2))
-        self._copiers = ThreadPoolExecutor(min(_COPIERS, len(os.sched_getaffinity(0))))
+        self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory

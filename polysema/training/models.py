@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError, UnknownChoiceError
+from polysema.files.platform import processors
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon
 
 DEVICES = ("cpu", "cuda")
@@ -166,7 +167,7 @@ def train(
             keep=tuple(keep),
             start=start,
             folder=folder,
-            threads=threads or len(os.sched_getaffinity(0)),
+            threads=threads or processors(),
             device=device,
             card_memory=card_memory,
             progress=progress,
@@ -182,5 +183,9 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpu
         return corpus
     if isinstance(corpus, str | Path) and is_corpus(corpus):
         return Corpus(corpus)
-    folder.mkdir(exist_ok=True)
-    return build_corpus(corpus, folder / "corpus")
+    working = WorkingFolder(folder)
+    try:
+        return build_corpus(corpus, working.file("corpus"))
+    except BaseException:
+        working.remove_if_empty()
+        raise

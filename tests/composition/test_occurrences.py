@@ -63,8 +63,9 @@ def test_lemmas_of_the_reader_count_and_places_are_whole_tokens():
         Token("run", "run", 21),
     ]
     assert forms(text, "run", tokens) == ["ran", "run"]
-    assert forms(text, "mail", tokens) == []
-    assert forms(text, "mail") == ["mail"]
+    assert forms("mail, e-mail", "mail", [Token("mail", "mail", 0), Token("e-mail", "e-mail", 6)]) == ["mail"]
+    assert forms(text, "mail", tokens) == ["mail"]  # inside a token, where there is no other place
+    assert forms("mail, e-mail", "mail") == ["mail", "mail"]
     assert first_choice(text, "run", find_occurrences(text, "run", tokens)) == 1  # as it is spelled
 
 

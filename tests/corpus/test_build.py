@@ -336,9 +336,9 @@ def test_a_second_run_reuses_the_first(tmp_path):
     path, output = tmp_path / "t", tmp_path / "c"
     path.write_text(TEXT)
     build_corpus(path, output)
-    before = (output / "tokens.i32").stat().st_mtime_ns
+    before = (output / "tokens.npy").stat().st_mtime_ns
     build_corpus(path, output, workers=3)
-    assert (output / "tokens.i32").stat().st_mtime_ns == before
+    assert (output / "tokens.npy").stat().st_mtime_ns == before
     with pytest.raises(InputError, match="other text or options"):
         build_corpus(path, output, min_count=2)
     path.write_text(TEXT + "more words")
@@ -401,12 +401,12 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     path.write_text("two words\n" * 200_000)
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from polysema.corpus.build import build_corpus; from polysema.errors import CorpusError\n"
+        "from polysema.corpus.build import build_corpus; from polysema.errors import OutputError\n"
         "import polysema.kernels.tokens, polysema.corpus.table\n"
         "build_corpus([['warm', 'up']], 'warm')\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try: build_corpus('t', 'c')\n"
-        "except CorpusError as error: print(error)\n"
+        "except OutputError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -457,9 +457,9 @@ def test_lemmatising_running_text(tmp_path):
 
 def test_damaged_corpora(tmp_path):
     build_corpus([["a", "b"]] * 9, tmp_path / "c")
-    with open(tmp_path / "c" / "tokens.i32", "ab") as file:
+    with open(tmp_path / "c" / "tokens.npy", "ab") as file:
         file.write(b"x")
-    with pytest.raises(FormatError, match="truncated or damaged: 73 bytes where 72 are announced"):
+    with pytest.raises(FormatError, match="truncated or damaged: 201 bytes where 200 are announced"):
         Corpus(tmp_path / "c")
     build_corpus([["a", "b"]] * 9, tmp_path / "v")
     assert list(Corpus(tmp_path / "v").words()) == Corpus(tmp_path / "v").vocabulary.words == ["a", "b"]

@@ -105,7 +105,7 @@ def test_square_vectors_are_not_mistaken_for_matrices(tmp_path):
     model = VectorLexicon(["a", "b"], rng.normal(size=(2, 100)).astype(np.float32))
     model.save(tmp_path / "v.txt")
     assert load(tmp_path / "v.txt").kind == "vectors"
-    with pytest.raises(MatrixError, match="'a': its density matrix is not symmetric"):
+    with pytest.raises(FormatError, match="v.txt: 'a': its density matrix is not symmetric"):
         load(tmp_path / "v.txt", "matrices")
 
 
@@ -277,11 +277,11 @@ def test_names_of_other_kinds_of_files_are_refused(suffix, tmp_path, lexicon: Le
 def test_a_full_disk_is_one_line_and_leaves_nothing(name, tmp_path):
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "import numpy as np; from polysema import Lexicon; from polysema.errors import InputError\n"
+        "import numpy as np; from polysema import Lexicon; from polysema.errors import OutputError\n"
         "model = Lexicon([f'w{i}' for i in range(3000)], np.random.default_rng(1).normal(size=(3000, 6, 3)))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         f"try: model.save({name!r})\n"
-        "except InputError as error: print(error)\n"
+        "except OutputError as error: print(error)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from polysema.errors import InputError
 from polysema.evaluation.report.html import to_html
 from polysema.evaluation.report.latex import to_latex
 from polysema.evaluation.report.markdown import to_markdown
 from polysema.evaluation.report.spreadsheets import to_csv
 from polysema.evaluation.report.tables import Report
 from polysema.files.atomic import atomic_file
+from polysema.files.working import WorkingFolder
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write a report into a folder, made where it is not there; files of an earlier report are replaced.
 
+    A folder that holds anything else is refused.
+
     ``report.html`` is the page; ``report.md``, ``report.tex`` and ``report.json`` hold the same, ``tables/*.csv`` one
     table each, ``plots/*.svg`` one plot each.
     """
-    top = Path(folder)
+    top = WorkingFolder(Path(folder)).make()
     files = {
         "report.html": to_html(report),
         "report.md": to_markdown(report),
@@ -30,12 +32,9 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
     for section in report.sections:
         files |= {f"tables/{table.key}.csv": to_csv(table) for table in section.tables}
         files |= {f"plots/{plot.key}.svg": plot.svg + "\n" for plot in section.plots}
-    try:
-        for name, text in files.items():
-            path = top / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_file(path, overwrite=True) as stream:
-                stream.write(text.encode())
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{top} is a file: name a folder for the report") from None
+    for name, text in files.items():
+        path = top / name
+        WorkingFolder(path.parent).make()
+        with atomic_file(path, overwrite=True) as stream:
+            stream.write(text.encode())
     return [top / name for name in files]

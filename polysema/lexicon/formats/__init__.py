@@ -6,19 +6,26 @@ when writing, and by the content when reading.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import overload
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.files.door import Owner, writing
+from polysema.files.lock import bring_back
+from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
 
-__all__ = ["FORMATS", "Format", "load", "write"]
+__all__ = ["FORMATS", "Format", "load", "write", "writing_lexicon"]
+
+DTYPES = ("float32", "float16")
+"""Of the numbers on disk."""
 
 Model = AnyLexicon | Ensemble
 """What can be on disk: a lexicon of either kind, or several as one."""
@@ -34,6 +41,7 @@ class Format:
         summary: what it is.
         read: path and kind ("auto", "matrices" or "vectors") to lexicon.
         write: lexicon, path, dtype, overwrite.
+        owner: refuses to replace a file of another kind.
     """
 
     name: str
@@ -41,22 +49,52 @@ class Format:
     summary: str
     read: Callable[[Path, str], AnyLexicon]
     write: Callable[[AnyLexicon, Path, str, bool], None]
+    owner: Owner
 
 
 FORMATS: dict[str, Format] = {
     item.name: item
     for item in (
-        Format("folder", ("",), "polysema's own: safetensors, config, vocabulary, card", folder.read, folder.write),
-        Format("npz", (".npz",), "NumPy arrays: words, factors or matrices or vectors, counts", npz.read, npz.write),
-        Format("text", (".txt",), "a word and its numbers a line: the paper's matrices, GloVe", text.read, text.write),
+        Format(
+            "folder",
+            ("",),
+            "polysema's own: safetensors, config, vocabulary, card",
+            folder.read,
+            folder.write,
+            folder.owner,
+        ),
+        Format(
+            "npz",
+            (".npz",),
+            "NumPy arrays: words, factors or matrices or vectors, counts",
+            npz.read,
+            npz.write,
+            npz.owner,
+        ),
+        Format(
+            "text",
+            (".txt",),
+            "a word and its numbers a line: the paper's matrices, GloVe",
+            text.read,
+            text.write,
+            text.owner,
+        ),
         Format(
             "word2vec",
             (".vec", ".w2v"),
             "word2vec text: as text, below a line with the sizes",
             word2vec.read_text,
             word2vec.write_text,
+            word2vec.owner,
         ),
-        Format("word2vec-binary", (".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
+        Format(
+            "word2vec-binary",
+            (".bin",),
+            "word2vec binary",
+            word2vec.read_binary,
+            word2vec.write_binary,
+            word2vec.owner,
+        ),
     )
 }
 
@@ -80,6 +118,7 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
         folder_of_default = default_path()
         return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
     path = Path(path)
+    bring_back(path)
     try:
         if ensemble.is_ensemble(path):
             return ensemble.read(path, kind)
@@ -98,18 +137,45 @@ def _default(path: Path, changed: int) -> Lexicon:
 
 def write(lexicon: Model, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = "") -> None:
     """Write a lexicon in a named format, or in the one its name chooses."""
+    name = _format(path, format, dtype, isinstance(lexicon, Ensemble))
+    if isinstance(lexicon, Ensemble):
+        ensemble.write(lexicon, path, dtype, overwrite)
+    else:
+        FORMATS[name].write(lexicon, path, dtype, overwrite)
+
+
+@contextmanager
+def writing_lexicon(
+    path: Path,
+    *,
+    inputs: Iterable[str | Path] = (),
+    dtype: str = "float32",
+    overwrite: bool = False,
+    format: str = "",
+    of_ensemble: bool = False,
+) -> Iterator[None]:
+    """The right to write a lexicon there, held while it is made; see :func:`polysema.files.door.writing`.
+
+    A wrong name, type or place is refused before the work begins, and nobody else writes there meanwhile.
+
+    Args:
+        inputs: files and folders that are read for it, and never replaced by it.
+    """
+    name = _format(path, format, dtype, of_ensemble)
+    owner = ensemble.owner if of_ensemble else FORMATS[name].owner
+    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner):
+        yield
+
+
+def _format(path: Path, format: str, dtype: str, of_ensemble: bool) -> str:
     name = format or _chosen(path)
     if name not in FORMATS:
         raise UnknownChoiceError("format", name, FORMATS)
-    if isinstance(lexicon, Ensemble) and name != "folder":
+    if dtype not in DTYPES:
+        raise UnknownChoiceError("storage type", dtype, DTYPES)
+    if of_ensemble and name != "folder":
         raise InputError(f"{path}: an ensemble is written as a folder, not as {name}: convert its members")
-    try:
-        if isinstance(lexicon, Ensemble):
-            ensemble.write(lexicon, path, dtype, overwrite)
-        else:
-            FORMATS[name].write(lexicon, path, dtype, overwrite)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return name
 
 
 # fmt: off
@@ -139,7 +205,9 @@ def _recognised(path: Path) -> str:
     if path.is_dir():
         return "folder"
     if not path.exists():
-        raise FormatError(f"{path}: no such file or folder")
+        what = "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
+        raise FormatError(f"{path}: {what}")
+    check_regular(path)
     with text.opened(path) as stream:
         start = stream.read(4096)
     if not start:

@@ -83,7 +83,7 @@ def to_arrays(lexicon: AnyLexicon) -> Arrays:
 
 def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
     """The metadata of a lexicon, with what its parts have to say beside their arrays."""
-    found = dict(lexicon.metadata)
+    found = {name: value for name, value in lexicon.metadata.items() if name not in ("telling", "information")}
     if not isinstance(lexicon, Lexicon):
         return found
     if lexicon.encoder is not None:

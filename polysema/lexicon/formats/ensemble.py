@@ -15,20 +15,21 @@ from pathlib import Path
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_folder
 from polysema.files.config import read_config
+from polysema.files.door import holds
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import folder
 
 FORMAT = "polysema-ensemble"
 VERSION = 1
+owner = holds(FORMAT, VERSION)
 
 
 def is_ensemble(path: Path) -> bool:
     """Whether a folder says that it holds an ensemble."""
     try:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return bool(read_config(path)["format"] == FORMAT)
+    except FormatError:
         return False
-    return isinstance(config, dict) and config.get("format") == FORMAT
 
 
 def read(path: Path, kind: str = "auto") -> Ensemble:
@@ -48,11 +49,9 @@ def read(path: Path, kind: str = "auto") -> Ensemble:
 
 def write(ensemble: Ensemble, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a folder, whole or not at all. A folder that is no ensemble is never overwritten."""
-    if overwrite and path.is_dir() and any(path.iterdir()):
-        read_config(path, FORMAT, VERSION)
     names = [f"members/{number}" for number in range(1, len(ensemble.members) + 1)]
     config = {"format": FORMAT, "version": VERSION, "members": names, "metadata": ensemble.metadata}
-    with atomic_folder(path, overwrite) as temporary:
+    with atomic_folder(path, overwrite, owner) as temporary:
         (temporary / "members").mkdir()
         for name, member in zip(names, ensemble.members, strict=True):
             folder.write(member, temporary / name, dtype)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, MissingExtraError
+from polysema.errors import FormatError, InputError, MatrixError, MissingExtraError
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
@@ -38,7 +39,10 @@ def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", wh
             f"{where}{width} numbers a word are no n×n matrix: {width} is not a square "
             f"(the nearest are {n}² = {n * n} and {n + 1}² = {(n + 1) ** 2})"
         )
-    return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
+    try:
+        return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
+    except MatrixError as error:
+        raise FormatError(f"{where}{error}") from None
 
 
 def to_rows(lexicon: AnyLexicon, start: int, stop: int) -> NDArray[np.float32]:
@@ -48,6 +52,27 @@ def to_rows(lexicon: AnyLexicon, start: int, stop: int) -> NDArray[np.float32]:
     if start == stop:
         return np.empty((0, lexicon.n**2), dtype=np.float32)
     return lexicon.stack(lexicon.vocabulary.words[start:stop]).dense().reshape(stop - start, -1).astype(np.float32)
+
+
+def stored_as(numbers: NDArray[Any], dtype: str, words: Sequence[str]) -> NDArray[Any]:
+    """Numbers (V, …) as they are written; an error that names the word where the type cannot hold them.
+
+    Half precision ends at 65504 and has hardly a digit below 6·10⁻⁵: a word whose numbers would be infinite, or be off
+    by more than a hundredth of their length, is refused. Factors at unit trace always fit.
+    """
+    with np.errstate(over="ignore"):
+        rounded = numbers.astype(dtype)
+    if numbers.dtype.itemsize <= rounded.dtype.itemsize:
+        return rounded
+    for start in range(0, len(numbers), 8192):
+        exact = numbers[start : start + 8192].reshape(len(numbers[start : start + 8192]), -1).astype(np.float64)
+        error = np.linalg.norm(exact - rounded[start : start + 8192].reshape(exact.shape), axis=1)
+        bad = ~(error <= 0.01 * np.linalg.norm(exact, axis=1))
+        if bad.any():
+            row = int(np.argmax(bad))
+            largest = float(np.abs(exact[row]).max())
+            raise InputError(f"{words[start + row]!r}: numbers up to {largest:.3g} do not fit {dtype}: use float32")
+    return rounded
 
 
 def from_gensim(vectors: Any, kind: str = "auto") -> AnyLexicon:

@@ -24,23 +24,27 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.atomic import atomic_folder
-from polysema.files.config import check_overwrite, read_config
+from polysema.files.config import read_config
+from polysema.files.door import holds
+from polysema.files.reading import check_regular, read_text
 from polysema.lexicon import edits, faces
 from polysema.lexicon.faces import Faces
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
+from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
 VERSION = 1
+owner = holds(FORMAT, VERSION)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Open a folder. What it holds is checked for sizes and kinds now, and number by number when it is used."""
     config = read_config(path, FORMAT, VERSION)
-    words = (path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    words = read_text(path / "vocabulary.txt").split("\n")
     if words and not words[-1]:
         words.pop()
     arrays = map_safetensors(path / "lexicon.safetensors")
@@ -57,6 +61,8 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     if columns not in ("senses", "eigen"):
         raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
     metadata = config.get("metadata", {})
+    if "contexts" in arrays and not _finite(arrays["contexts"]):
+        raise FormatError(f"{path}: damaged: its context vectors hold numbers that are not finite (NaN or infinity)")
     try:
         lexicon = from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
@@ -74,8 +80,6 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
 
     if dtype not in ("float16", "float32"):
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
-    if overwrite:
-        check_overwrite(path, FORMAT, VERSION)
     for word in lexicon.vocabulary.words:
         if not word or "\n" in word or "\r" in word:
             raise InputError(f"{word!r}: a word must not be empty or hold a line break")
@@ -87,10 +91,9 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
                 for start in range(0, len(lexicon), 8192)
             ]
         )
-    elif float(np.abs(numbers).max(initial=0)) > float(np.finfo(dtype).max):
-        raise InputError(f"vectors with numbers beyond {np.finfo(dtype).max} do not fit {dtype}")
     name = "factors" if lexicon.kind == "matrices" else "vectors"
-    arrays = {name: numbers.astype(dtype), "counts": lexicon.vocabulary.counts, **to_arrays(lexicon)}
+    numbers = stored_as(numbers, dtype, lexicon.vocabulary.words)
+    arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **to_arrays(lexicon)}
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -102,7 +105,7 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         "columns": lexicon.columns if isinstance(lexicon, Lexicon) else "senses",
         "metadata": to_metadata(lexicon),
     }
-    with atomic_folder(path, overwrite) as folder:
+    with atomic_folder(path, overwrite, owner) as folder:
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
@@ -119,8 +122,14 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
             raise OSError(str(error)) from None
 
 
+def _finite(array: NDArray[Any]) -> bool:
+    """Whether all numbers are, looked at piece by piece."""
+    return all(bool(np.isfinite(array[start : start + 65536]).all()) for start in range(0, len(array), 65536))
+
+
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file, mapped into memory read-only."""
+    check_regular(path)
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -129,7 +138,7 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
             raise FormatError(f"{path}: truncated, or no safetensors file")
         try:
             header = json.loads(file.read(length))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             raise FormatError(f"{path}: damaged: its header is not JSON") from None
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}
@@ -141,11 +150,15 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
         try:
             dtype, shape, (start, stop) = np.dtype(_TYPES[entry["dtype"]]), tuple(entry["shape"]), entry["data_offsets"]
             count = int(np.prod(shape, dtype=np.int64))
+            if not all(type(number) is int for number in (*shape, start, stop)):
+                raise TypeError(f"{shape} at {start} to {stop}")
             if min(shape, default=0) < 0 or start < 0 or stop - start != count * dtype.itemsize:
                 raise ValueError(f"{shape} of {entry['dtype']} in {stop - start} bytes")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{path}: damaged: array {name!r}: {error}") from None
         if 8 + length + stop > size:
             raise FormatError(f"{path}: truncated: array {name!r} ends at byte {8 + length + stop}, the file at {size}")
-        arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=8 + length + start).reshape(shape)
+        where = 8 + length + start
+        array = np.frombuffer(data, dtype=dtype, count=count, offset=where) if count else np.empty(0, dtype)
+        arrays[name] = array.reshape(shape)
     return arrays

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import struct
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import check_regular, unpacked_limit
+from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
+
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    RuntimeError,
+    EOFError,
+    SyntaxError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+"""What :mod:`zipfile` and NumPy raise on damaged files."""
+
+_ARRAYS = ("words", "factors", "matrices", "vectors", "counts")
+_HEADER = 10_000  # bytes of an array's header, at most
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+        arrays, others = _read_arrays(path)
+    except _UNREADABLE as error:
         why = "it holds Python objects (a pickle), which polysema never reads" if "pickle" in str(error) else str(error)
         raise FormatError(f"{path}: not a readable npz: {why}") from None
     known = [name for name in ("factors", "matrices", "vectors") if name in arrays]
     if "words" not in arrays or len(known) != 1:
         raise FormatError(
-            f"{path}: holds {', '.join(sorted(arrays)) or 'nothing'}: "
+            f"{path}: holds {', '.join(sorted([*arrays, *others])) or 'nothing'}: "
             "an npz lexicon has 'words' and one of 'factors', 'matrices' or 'vectors'"
         )
     words, numbers = arrays["words"], arrays[known[0]]
@@ -35,6 +58,8 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         raise FormatError(f"{path}: {known[0]!r} must hold real numbers, not {numbers.dtype}")
     if numbers.dtype.kind != "f" or numbers.dtype.itemsize > 8:
         numbers = numbers.astype(np.float64)
+    if len(words) != len(numbers) if numbers.ndim else True:
+        raise FormatError(f"{path}: {len(words)} words and an array of shape {numbers.shape}")
     spelled = [word.decode() if isinstance(word, bytes) else str(word) for word in words.tolist()]
     try:
         vocabulary = Vocabulary(spelled, arrays.get("counts")).checked()
@@ -50,12 +75,54 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         raise FormatError(f"{path}: {error}") from None
 
 
+def _read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The arrays of a lexicon, and the names of others, which are not read.
+
+    What the headers announce is added up first: an archive of a few kilobytes may unpack to gigabytes.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        used = {name: member for name, member in members.items() if name in _ARRAYS}
+        announced = sum(_announced(archive, member) for member in used.values())
+        if announced > unpacked_limit(path):
+            raise FormatError(f"{path}: announces {announced:,} bytes of numbers, too many for its size")
+        arrays = {}
+        for name, member in used.items():
+            with archive.open(member) as stream:
+                arrays[name] = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_HEADER)
+    return arrays, [name for name in members if name not in used]
+
+
+def _announced(archive: zipfile.ZipFile, member: str) -> int:
+    """The bytes of an array in memory, by its header."""
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream, max_header_size=_HEADER)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are a pickle")
+    return math.prod(shape) * max(dtype.itemsize, 1)
+
+
+def owner(path: Path) -> None:
+    """Refuse what is no npz of words."""
+    check_regular(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if "words.npy" in archive.namelist():
+                return
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        pass
+    raise FormatError(f"{path}: no npz lexicon")
+
+
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write an npz, factors at unit trace."""
     numbers = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"
-    arrays = {"words": np.array(lexicon.vocabulary.words, dtype=np.str_), name: numbers.astype(dtype)}
-    with atomic_file(path, overwrite) as stream:
+    words = lexicon.vocabulary.words
+    arrays = {"words": np.array(words, dtype=np.str_), name: stored_as(numbers, dtype, words)}
+    with atomic_file(path, overwrite, owner) as stream:
         np.savez(stream, allow_pickle=False, counts=lexicon.vocabulary.counts, **arrays)

@@ -6,6 +6,8 @@ The paper's authors publish their matrices so (a word, then the n×n matrix row 
 from __future__ import annotations
 
 import gzip
+import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +18,17 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import Unpacking, check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.vocabulary import Vocabulary
 
-_LINES = 4096
+_LINES = 4096  # parsed together
+_BYTES = 1 << 24  # or as soon as they have so many bytes
+WIDEST = 1 << 20
+"""Numbers that a word may have: matrices of 1024×1024."""
+LONGEST = 32 * WIDEST
+"""Bytes that a line may have."""
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
@@ -32,8 +40,17 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
 
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a line a word; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         write_lines(lexicon, stream)
+
+
+def owner(path: Path) -> None:
+    """Refuse what does not start with a word and its numbers."""
+    check_regular(path)
+    with open(path, "rb") as file:
+        fields = file.read(1 << 16).split(b"\n", 1)[0].split()[1:-1]
+    if not fields or not _parsed(b" ".join(fields)).size:
+        raise FormatError(f"{path}: no lexicon as text")
 
 
 @contextmanager
@@ -43,8 +60,12 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         try:
-            yield cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw
-        except (gzip.BadGzipFile, EOFError) as error:
+            if not packed:
+                yield raw
+                return
+            unpacked = Unpacking(path, cast(IO[bytes], gzip.GzipFile(fileobj=raw)))
+            yield cast(IO[bytes], io.BufferedReader(unpacked, 1 << 16))
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FormatError(f"{path}: truncated or damaged gzip: {error}") from error
 
 
@@ -62,20 +83,26 @@ def read_lines(
     words: list[str] = []
     blocks: list[NDArray[np.float32]] = []
     block: list[bytes] = []
+    size = 0
     number = first_line - 1
-    for line in stream:
+    while line := stream.readline(LONGEST + 1):
         number += 1
+        if len(line) > LONGEST:
+            raise FormatError(f"{path}: line {number} has more than {LONGEST:,} bytes: {_shown(line)}")
         line = line.strip(b" \r\n\t")
         if not line:
             continue
         if width is None:
-            width = len(line.split()) - 1
+            width = len(line.split(None, WIDEST + 1)) - 1
+        if width > WIDEST:
+            raise FormatError(f"{path}: line {number}: more than {WIDEST:,} numbers for a word: {_shown(line)}")
         word, numbers = _split(path, line, number, width)
         words.append(word.decode())
         block.append(numbers)
-        if len(block) == _LINES:
+        size += len(numbers)
+        if len(block) == _LINES or size > _BYTES:
             blocks.append(_numbers(path, block, number, width))
-            block = []
+            block, size = [], 0
     if width is None:
         raise FormatError(f"{path}: no line holds a word and its numbers")
     if block:

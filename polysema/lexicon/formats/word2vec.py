@@ -9,8 +9,9 @@ import numpy as np
 
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
+from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
-from polysema.lexicon.formats.text import check_word, opened, read_lines, write_lines
+from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.vocabulary import Vocabulary
 
@@ -33,10 +34,18 @@ def is_text(start: bytes) -> bool:
     return b"\0" not in body
 
 
+def owner(path: Path) -> None:
+    """Refuse what does not start with word2vec's line of sizes."""
+    check_regular(path)
+    with open(path, "rb") as file:
+        if not has_header(file.read(4096)):
+            raise FormatError(f"{path}: no word2vec file")
+
+
 def read_text(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read word2vec text, plain or packed with gzip."""
     with opened(path) as stream:
-        count, width = _sizes(path, stream.readline())
+        count, width = _sizes(path, stream.readline(4096))
         vocabulary, rows = read_lines(path, stream, 2, width)
     if len(vocabulary) != count:
         raise FormatError(f"{path}: truncated: {count} words announced, {len(vocabulary)} found")
@@ -45,7 +54,7 @@ def read_text(path: Path, kind: str = "auto") -> AnyLexicon:
 
 def write_text(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec text; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         write_lines(lexicon, stream)
 
@@ -54,7 +63,7 @@ def read_binary(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read word2vec binary."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         end = data.find(b"\n")
-        count, width = _sizes(path, data[:end])
+        count, width = _sizes(path, data[: min(end, 4096)] if end >= 0 else data[:4096])
         size, at = 4 * width, end + 1
         least = count * (size + 2)
         if least > len(data):
@@ -79,7 +88,7 @@ def read_binary(path: Path, kind: str = "auto") -> AnyLexicon:
 
 def write_binary(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec binary; matrices at unit trace, row by row."""
-    with atomic_file(path, overwrite) as stream:
+    with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         for start in range(0, len(lexicon), 1024):
             stop = min(start + 1024, len(lexicon))
@@ -97,4 +106,6 @@ def _sizes(path: Path, line: bytes) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
         raise FormatError(f"{path}: the first line must be the numbers of words and of dimensions, not {line[:40]!r}")
+    if len(fields[0]) > 15 or len(fields[1]) > 7 or int(fields[1]) > WIDEST:
+        raise FormatError(f"{path}: the first line announces more than {WIDEST:,} numbers a word, or too many words")
     return int(fields[0]), int(fields[1])

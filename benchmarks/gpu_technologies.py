@@ -1,11 +1,12 @@
-"""One kernel in four technologies: python benchmarks/card_technologies.py [--tokens N] [--no-card] [NAME …].
+"""One kernel in four technologies: python benchmarks/gpu_technologies.py [--tokens N] [--no-gpu] [--toy] [NAME …].
 
 Multi-sense Word2DM, window form, SGD, 17×5, 5 noise words, window 5, subsampling 1e-5, V = 400 k, Zipf's law, sentences
 of 20: the shipped kernel (CuPy) and plain versions in Triton, numba-cuda and PyTorch (benchmarks/technologies), each in
 a process of its own. All draw the same samples, so at a small rate, where the order of updates does not matter, an
 epoch must move the model as the processor does: "differs" is |moves − processor's moves| / |processor's moves|. Then
 the loss after three epochs at the usual rate on a small corpus with something to learn, and raw words a second of whole
-epochs. --no-card: PyTorch on the processor and Triton in its interpreter (TRITON_INTERPRET=1), checked only.
+epochs. --no-gpu: PyTorch on the processor and Triton in its interpreter (TRITON_INTERPRET=1), checked only. --toy: tiny
+sizes, to see that it runs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from card import Synthetic, Topics, prepared
+from gpu import TOY, Sizes, Synthetic, Topics, prepared
 from measure import table
 
 from polysema.kernels.sampling import stream_key
@@ -56,7 +57,7 @@ class Shipped:
         """An epoch ends when all is done."""
 
 
-def trainer(name: str, text: Any, state: Any, card: bool = True) -> Any:
+def trainer(name: str, text: Any, state: Any, gpu: bool = True) -> Any:
     """A trainer of the named technology."""
     if name == "processor":
         return Shipped(CpuEngine(text, state, 1))
@@ -70,16 +71,16 @@ def trainer(name: str, text: Any, state: Any, card: bool = True) -> Any:
         cuda._source = lambda: source
         return Shipped(cuda.CudaEngine(text, state))
     made = import_module(f"technologies.with_{name}").Trainer
-    return made(text, state) if card else made(text, state, "cpu")
+    return made(text, state) if gpu else made(text, state, "cpu")
 
 
-def differs(name: str, corpus: Any, card: bool) -> float:
+def differs(name: str, corpus: Any, gpu: bool) -> float:
     """How far the moves of an epoch at a small rate are from the processor's."""
     moves = []
     for which in ("processor", name):
         text, state = prepared(corpus, init="unit", subsample=1e-3)
         start = [state.target.copy(), state.context.copy()]
-        one = trainer(which, text, state, card)
+        one = trainer(which, text, state, gpu)
         one.epoch(SMALL_RATE, int(stream_key(1)))
         one.pull()
         moves.append(np.append(state.target - start[0], state.context - start[1]))
@@ -99,9 +100,9 @@ def learnt_loss(name: str, corpus: Any) -> float:
     return loss
 
 
-def compile_seconds(name: str) -> float:
+def compile_seconds(name: str, sizes: Sizes) -> float:
     """What a first trainer and its first epoch take longer than a second one and its first; imports do not count."""
-    text, state = prepared(Synthetic(1_000_000, 400_000))
+    text, state = prepared(Synthetic(min(1_000_000, sizes.speed), sizes.vocabulary))
     if name not in WITHOUT:
         import_module(f"technologies.with_{name}")
     times = []
@@ -114,9 +115,9 @@ def compile_seconds(name: str) -> float:
     return times[0] - times[1]
 
 
-def measured(name: str, tokens: int, repeats: int = 3) -> dict[str, Any]:
+def measured(name: str, tokens: int, sizes: Sizes, repeats: int = 3) -> dict[str, Any]:
     """Words a second."""
-    large = Synthetic(tokens, 400_000)
+    large = Synthetic(tokens, sizes.vocabulary)
     text, state = prepared(large)
     other = trainer(name, text, state)
     shapes = getattr(sys.modules.get(f"technologies.with_{name}"), "SHAPES", [None])
@@ -141,32 +142,35 @@ def measured(name: str, tokens: int, repeats: int = 3) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def one(name: str, tokens: int, card: bool) -> dict[str, Any]:
+def one(name: str, tokens: int, gpu: bool, sizes: Sizes) -> dict[str, Any]:
     """All of one technology."""
-    found: dict[str, Any] = {"compiling": compile_seconds(name)} if card else {}
-    found["differs"] = differs(name, Topics(8, 20, 200), card)
-    if card:
-        found["loss"] = learnt_loss(name, Topics())
-        found.update(measured(name, tokens))
+    found: dict[str, Any] = {"compiling": compile_seconds(name, sizes)} if gpu else {}
+    found["differs"] = differs(name, Topics(8, 20, 200), gpu)
+    if gpu:
+        found["loss"] = learnt_loss(name, Topics(*sizes.topics))
+        found.update(measured(name, tokens, sizes))
     return found
 
 
 def main() -> None:
     """Run each in a process of its own, and print a table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []])
     parser.add_argument("--tokens", type=int, default=200_000_000)
-    parser.add_argument("--no-card", action="store_true")
+    parser.add_argument("--no-gpu", action="store_true")
+    parser.add_argument("--toy", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--one", action="store_true", help="in this process, and print JSON")
     given = parser.parse_args()
-    card = not given.no_card
+    sizes = TOY if given.toy else Sizes()
+    given.tokens = min(given.tokens, sizes.speed)
+    gpu = not given.no_gpu
     if given.one:
-        print(json.dumps(one(given.names[0], given.tokens, card)))
+        print(json.dumps(one(given.names[0], given.tokens, gpu, sizes)))
         return
-    names = given.names or (NAMES if card else ("torch", "triton"))
+    names = given.names or (NAMES if gpu else ("torch", "triton"))
     rows, notes = [], []
     for name in names:
-        flags = ["--tokens", str(given.tokens), *([] if card else ["--no-card"])]
+        flags = ["--tokens", str(given.tokens), *([] if gpu else ["--no-gpu"]), *(["--toy"] if given.toy else [])]
         with TemporaryDirectory() as empty:
             caches = {"CUPY_CACHE_DIR": empty, "TRITON_CACHE_DIR": empty, "PYTHONPATH": os.pathsep.join(sys.path)}
             done = subprocess.run(
@@ -174,7 +178,7 @@ def main() -> None:
                 capture_output=True,
                 text=True,
                 timeout=150,
-                env={**os.environ, **caches} | ({} if card else {"TRITON_INTERPRET": "1"}),
+                env={**os.environ, **caches} | ({} if gpu else {"TRITON_INTERPRET": "1"}),
             )
         if done.returncode:
             print(f"{name} failed:\n{done.stderr[-3000:]}", flush=True)
@@ -182,13 +186,13 @@ def main() -> None:
         got = json.loads(done.stdout.strip().splitlines()[-1])
         print(name, got, flush=True)
         row = [name, f"{got['differs']:.1e}"]
-        if card:
+        if gpu:
             row += [f"{got['loss']:.3f}", f"{got['speed'] / 1e6:.0f}", got["spread"], f"{got['compiling']:.1f}"]
             notes += [f"{name}: {got['shape']}"] if got["shape"] else []
         rows.append(row)
-    if card:
-        rows.append(["the processor", "", f"{learnt_loss('processor', Topics()):.3f}", "", "", ""])
-    heads = ["technology", "differs"] + (["loss", "M words/s", "spread", "to compile, s"] if card else [])
+    if gpu:
+        rows.append(["the processor", "", f"{learnt_loss('processor', Topics(*sizes.topics)):.3f}", "", "", ""])
+    heads = ["technology", "differs"] + (["loss", "M words/s", "spread", "to compile, s"] if gpu else [])
     print(table(heads, rows), *notes, sep="\n", flush=True)
 
 

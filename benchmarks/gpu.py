@@ -1,11 +1,16 @@
-"""Training on a card: python benchmarks/card.py [check] [speed] [growth] [large] [stream] [pipeline --text FILE …]
+"""Training on a GPU: python benchmarks/gpu.py [check] [speed] [growth] [large] [stream] [pipeline --text FILE …]
 
-check: every model learns on the card what it learns on the processor. speed: raw corpus words a second, beside the
-released research scripts on the same kind of card (57 k words/s, measured once on an H200 with their bug fixed) and the
-memory bound. growth: words a second against the vocabulary, n and m. large: 2.8 G words, 4 epochs, from ids in memory
-to matrices on disk. stream: the same corpus resident, and through 3 GB of the card's memory. The text of these is
-synthetic: words drawn by Zipf's law, sentences of 20. pipeline: real text to matrices on disk, by stage, in processes
-of their own, the first with nothing compiled beforehand; leaves the corpus in --work. Without a name: all but pipeline.
+check     the held-out loss of every model and optimiser, trained on the processor and on the GPU
+speed     raw corpus words a second, beside the released research scripts on the same kind of GPU (57 k words/s,
+          measured once on an H200 with their bug fixed)
+growth    words a second against the vocabulary, n and m
+large     2.8 G words, 4 epochs, from ids in memory to matrices on disk
+stream    the same corpus resident in the GPU's memory, and streamed through 3 GB of it
+pipeline  real text to matrices on disk, by stage; each run is a process of its own, the first with empty caches of
+          compiled kernels; leaves the corpus in --work
+
+All but pipeline use synthetic text: words drawn by Zipf's law, sentences of 20. Without a name: all but pipeline.
+--toy: tiny sizes, to see that every part runs; the figures mean nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import Pool
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,34 +45,86 @@ from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 RELEASED = 57e3
+CHUNK = 1 << 27  # words drawn at once
+FORMS = (
+    ("ms-word2dm", "window"), ("ms-word2dm", "pair"), ("word2vec", "skip-gram"), ("word2vec", "cbow"),
+    ("word2dm", "pair"),
+)  # fmt: skip
+OPTIMISERS = ("sgd", "adam")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much each part does.
+
+    Attributes:
+        speed, growth, large, stream: words of text of the part of that name.
+        vocabulary: words of the vocabulary.
+        vocabularies, dims, senses: what growth goes through.
+        memory: bytes of the GPU that a streamed run may use.
+        checked: the models, forms and optimisers of check.
+        topics: topics, words a topic and sentences of the corpus of check.
+        pinned: bytes of a copy to the GPU.
+    """
+
+    speed: int = 1_000_000_000
+    growth: int = 300_000_000
+    large: int = 2_800_000_000
+    stream: int = 1_000_000_000
+    vocabulary: int = 400_000
+    vocabularies: tuple[int, ...] = (10_000, 100_000, 400_000, 1_000_000)
+    dims: tuple[int, ...] = (17, 50, 100, 300)
+    senses: tuple[int, ...] = (1, 5, 10)
+    memory: float = 3e9
+    checked: tuple[tuple[str, str, str], ...] = tuple((*form, optimiser) for form in FORMS for optimiser in OPTIMISERS)
+    topics: tuple[int, int, int] = (40, 50, 40_000)
+    pinned: int = 1 << 28
+
+
+TOY = Sizes(
+    speed=4_000, growth=2_000, large=2_000, stream=10_000, vocabulary=200, vocabularies=(100, 200), dims=(17,),
+    senses=(5,), memory=1.25e5, checked=((*FORMS[0], "sgd"), (*FORMS[-1], "adam")), topics=(4, 10, 100), pinned=1 << 12,
+)  # fmt: skip
 
 
 class Synthetic:
-    """A corpus in memory, of words drawn by Zipf's law."""
+    """A corpus in memory, of words drawn by Zipf's law: on the GPU where there are many."""
 
     path, config = Path("synthetic"), {}
 
     def __init__(self, tokens: int, size: int, seed: int = 1) -> None:
-        import cupy as cp
-
+        xp: Any = np
+        if tokens > 10_000_000:
+            import cupy as xp
         share = 1.0 / np.arange(1, size + 1)
-        ends = cp.asarray(np.cumsum(share / share.sum()).astype(np.float32))
-        rng = cp.random.default_rng(seed)
-        self.tokens = np.empty(tokens, np.int32)
-        for start in range(0, tokens, 1 << 27):
-            count = min(1 << 27, tokens - start)
-            drawn = cp.searchsorted(ends, rng.random(count, dtype=cp.float32))
-            self.tokens[start : start + count] = cp.minimum(drawn, size - 1).astype(cp.int32).get()
-        cp.get_default_memory_pool().free_all_blocks()
-        self.sentences = np.append(np.arange(0, tokens, 20), tokens)
-        self.counts = np.maximum(np.bincount(self.tokens[: 1 << 27], minlength=size), 1) * (
-            tokens / min(tokens, 1 << 27)
-        )
-        self.counts = self.counts.astype(np.int64)
-        self.vocabulary = Vocabulary([f"w{i}" for i in range(size)], self.counts)
+        ends = xp.asarray(np.cumsum(share / share.sum()).astype(np.float32))
+        rng = xp.random.default_rng(seed)
+        drawn = np.empty(tokens, np.int32)
+        for start in range(0, tokens, CHUNK):
+            count = min(CHUNK, tokens - start)
+            ids = xp.minimum(xp.searchsorted(ends, rng.random(count, dtype=np.float32)), size - 1).astype(np.int32)
+            drawn[start : start + count] = ids if xp is np else ids.get()
+        free_gpu()
+        seen = np.maximum(np.bincount(drawn[:CHUNK], minlength=size), 1) * (tokens / min(tokens, CHUNK))
+        self.take(drawn, np.append(np.arange(0, tokens, 20), tokens), seen.astype(np.int64))
+
+    def take(self, tokens: Any, sentences: Any, counts: Any) -> None:
+        """Hold what an encoded corpus holds."""
+        self.tokens, self.sentences, self.counts = tokens, sentences, counts
+        self.vocabulary = Vocabulary(self.words(), counts)
+
+    def words(self) -> Iterator[str]:
+        """The words of the vocabulary, by id."""
+        return (f"w{i}" for i in range(len(self.counts)))
 
     def __len__(self) -> int:
         return len(self.sentences) - 1
+
+
+def free_gpu() -> None:
+    """Give back what CuPy holds of the GPU's memory, if CuPy is in use."""
+    if "cupy" in sys.modules:
+        sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
 
 
 def prepared(corpus: Any, **options: Any) -> tuple[TrainingText, Any]:
@@ -79,7 +136,7 @@ def prepared(corpus: Any, **options: Any) -> tuple[TrainingText, Any]:
 
 
 def epoch_speeds(engine: CudaEngine, tokens: int, repeats: int = 3) -> list[float]:
-    """Words a second of whole epochs; the first, which brings the corpus to the card, is not counted."""
+    """Words a second of whole epochs; the first, which brings the corpus to the GPU, is not counted."""
     import cupy as cp
 
     rates = np.full(len(engine.rounds) - 1, 0.025, np.float32)
@@ -105,33 +162,29 @@ def measured(corpus: Any, **options: Any) -> tuple[float, str, float, float]:
     needs = engine.needs
     engine.close()
     del engine, text, state
-    cp.get_default_memory_pool().free_all_blocks()
+    free_gpu()
     return statistics.median(speeds), f"{min(speeds) / 1e6:.0f}–{max(speeds) / 1e6:.0f}", needs / 1e9, used / 1e9
 
 
-def check() -> None:
-    """Every model and optimiser, on the processor and on the card: the held-out loss after three epochs."""
-    corpus = Topics()
+def check(sizes: Sizes) -> None:
+    """Every model and optimiser, on the processor and on the GPU: the held-out loss after three epochs."""
+    corpus = Topics(*sizes.topics)
     rows = []
-    for model, form in (
-        ("ms-word2dm", "window"), ("ms-word2dm", "pair"), ("word2vec", "skip-gram"), ("word2vec", "cbow"),
-        ("word2dm", "pair"),
-    ):  # fmt: skip
-        for optimiser in ("sgd", "adam"):
-            losses = []
-            for card in (False, True):
-                text, state = prepared(
-                    corpus, model=model, form=form, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
-                    senses={"word2vec": 1, "word2dm": 8}.get(model, 3), dim=8 if model == "word2dm" else 17,
-                    rate=0.002 if model == "word2dm" and optimiser == "sgd" else None,
-                )  # fmt: skip
-                engine = CudaEngine(text, state) if card else CpuEngine(text, state, 2)
-                run = Run(text, state, engine)
-                start = run.loss()
-                run.run()
-                losses.append(state.curve[-1]["held_out_loss"])
-            rows.append([model, form, optimiser, *(f"{loss:.4f}" for loss in (start, *losses))])
-    print(table(["model", "form", "optimiser", "at the start", "processor", "card"], rows), flush=True)
+    for model, form, optimiser in sizes.checked:
+        losses = []
+        for gpu in (False, True):
+            text, state = prepared(
+                corpus, model=model, form=form, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
+                senses={"word2vec": 1, "word2dm": 8}.get(model, 3), dim=8 if model == "word2dm" else 17,
+                rate=0.002 if model == "word2dm" and optimiser == "sgd" else None,
+            )  # fmt: skip
+            engine = CudaEngine(text, state) if gpu else CpuEngine(text, state, 2)
+            run = Run(text, state, engine)
+            start = run.loss()
+            run.run()
+            losses.append(state.curve[-1]["held_out_loss"])
+        rows.append([model, form, optimiser, *(f"{loss:.4f}" for loss in (start, *losses))])
+    print(table(["model", "form", "optimiser", "at the start", "processor", "GPU"], rows), flush=True)
 
 
 class Topics(Synthetic):
@@ -140,16 +193,14 @@ class Topics(Synthetic):
     def __init__(self, topics: int = 40, size: int = 50, sentences: int = 40_000) -> None:
         rng = np.random.default_rng(0)
         topic = rng.integers(topics, size=(sentences, 1))
-        self.tokens = (topic * size + rng.integers(size, size=(sentences, 12))).astype(np.int32).reshape(-1)
-        self.sentences = np.arange(0, len(self.tokens) + 1, 12)
-        self.counts = np.bincount(self.tokens, minlength=topics * size)
-        self.vocabulary = Vocabulary([f"w{i}" for i in range(topics * size)], self.counts)
+        tokens = (topic * size + rng.integers(size, size=(sentences, 12))).astype(np.int32).reshape(-1)
+        self.take(tokens, np.arange(0, len(tokens) + 1, 12), np.bincount(tokens, minlength=topics * size))
 
 
-def speed(tokens: int = 1_000_000_000) -> None:
-    """The sizes of the paper and a larger one, V = 400 k."""
+def speed(sizes: Sizes) -> None:
+    """The sizes of the paper and larger ones."""
     rows = []
-    corpus = Synthetic(tokens, 400_000)
+    corpus = Synthetic(sizes.speed, sizes.vocabulary)
     for name, options in (
         ("17×5, window", {}),
         ("17×5, pairs", {"form": "pair"}),
@@ -160,7 +211,7 @@ def speed(tokens: int = 1_000_000_000) -> None:
         median, spread, needs, used = measured(corpus, **options)
         rows.append([name, f"{median / 1e6:.0f}", spread, f"{median / RELEASED:,.0f}×", f"{needs:.1f}", f"{used:.1f}"])
     del corpus
-    corpus = Synthetic(tokens // 10, 400_000)
+    corpus = Synthetic(sizes.speed // 10, sizes.vocabulary)
     median, spread, needs, used = measured(corpus, model="word2dm", optimiser="sgd", rate=0.001)
     rows.append(
         ["word2dm 17×17", f"{median / 1e6:.1f}", spread, f"{median / 61e3:,.0f}×", f"{needs:.1f}", f"{used:.1f}"]
@@ -169,26 +220,26 @@ def speed(tokens: int = 1_000_000_000) -> None:
     print(table(heads, rows), flush=True)
 
 
-def growth(tokens: int = 300_000_000) -> None:
+def growth(sizes: Sizes) -> None:
     """Words a second against the vocabulary, the dimension and the senses."""
     rows = []
-    for size in (10_000, 100_000, 400_000, 1_000_000):
-        corpus = Synthetic(tokens, size)
+    for size in sizes.vocabularies:
+        corpus = Synthetic(sizes.growth, size)
         median, spread, *_ = measured(corpus)
         rows.append([f"V = {size:,}", f"{median / 1e6:.0f}", spread])
-    corpus = Synthetic(tokens, 100_000)
-    for n in (17, 50, 100, 300):
+    corpus = Synthetic(sizes.growth, sizes.vocabularies[1])
+    for n in sizes.dims:
         median, spread, *_ = measured(corpus, dim=n)
         rows.append([f"n = {n}", f"{median / 1e6:.0f}", spread])
-    for m in (1, 5, 10):
+    for m in sizes.senses:
         median, spread, *_ = measured(corpus, senses=m)
         rows.append([f"m = {m}", f"{median / 1e6:.0f}", spread])
-    print(table(["17×5, V = 100,000 but for", "M words/s", "spread"], rows), flush=True)
+    print(table([f"17×5, V = {sizes.vocabularies[1]:,} but for", "M words/s", "spread"], rows), flush=True)
 
 
-def large(tokens: int = 2_800_000_000) -> None:
+def large(sizes: Sizes) -> None:
     """From ids in host memory to matrices on disk, by stage."""
-    corpus = Synthetic(tokens, 400_000)
+    corpus = Synthetic(sizes.large, sizes.vocabulary)
     stages = []
     started = time.perf_counter()
 
@@ -200,9 +251,9 @@ def large(tokens: int = 2_800_000_000) -> None:
     text, state = prepared(corpus, epochs=4)
     stage("vocabulary, noise table, random start")
     engine = CudaEngine(text, state)
-    stage("kernels compiled, model on the card")
+    stage("kernels compiled, model on the GPU")
     Run(text, state, engine).run()
-    stage(f"4 epochs over {tokens / 1e9:.1f} G words ({'resident' if engine.resident else 'streamed'})")
+    stage(f"4 epochs over {sizes.large / 1e9:.1f} G words ({'resident' if engine.resident else 'streamed'})")
     folder = Path(tempfile.mkdtemp())
     learnt_lexicon(state, text.options, corpus.vocabulary, {}).save(folder / "lexicon")
     stage("matrices on disk")
@@ -211,7 +262,7 @@ def large(tokens: int = 2_800_000_000) -> None:
     print(table(["stage", "seconds"], stages), flush=True)
 
 
-def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
+def stream(sizes: Sizes) -> None:
     """The same corpus resident and streamed: speed, memory, and whether the same is learnt.
 
     At a small rate the order of updates does not matter: an epoch must move the model alike. "moves differ" is the size
@@ -219,9 +270,9 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
     """
     import cupy as cp
 
-    corpus = Synthetic(tokens, 400_000)
-    text, _ = prepared(corpus, held_out=2000 / len(corpus))
-    rows, first = [], np.zeros(0, np.float32)
+    memory, corpus = sizes.memory, Synthetic(sizes.stream, sizes.vocabulary)
+    text, _ = prepared(corpus, held_out=min(0.02, 2000 / len(corpus)))
+    rows, first, medians = [], np.zeros(0, np.float32), []
     for limit in (None, memory) * 3:
         state = new_state(text.options, len(text.vocabulary))
         start = state.target.copy()
@@ -234,11 +285,11 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         first = first if len(first) else moves
         difference = np.linalg.norm(moves - first) / np.linalg.norm(first)
         del engine
-        cp.get_default_memory_pool().free_all_blocks()
+        free_gpu()
         state = new_state(text.options, len(text.vocabulary))
         before = cp.cuda.runtime.memGetInfo()[0]
         engine = CudaEngine(text, state, limit)
-        speeds = epoch_speeds(engine, tokens)
+        speeds = epoch_speeds(engine, sizes.stream)
         used = before - cp.cuda.runtime.memGetInfo()[0]
         engine.pull()
         loss = Run(text, state, engine).loss()
@@ -247,16 +298,17 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         engine._copiers = ThreadPoolExecutor(1)
         alone = copy_rate(engine)
         engine.close()
+        medians.append(statistics.median(speeds))
         rows.append(
             [
                 "resident" if engine.resident else f"streamed, {memory / 1e9:.0f} GB allowed", f"{difference:.1e}",
-                f"{statistics.median(speeds) / 1e6:.0f}", f"{min(speeds) / 1e6:.0f}–{max(speeds) / 1e6:.0f}",
+                f"{medians[-1] / 1e6:.0f}", f"{min(speeds) / 1e6:.0f}–{max(speeds) / 1e6:.0f}",
                 f"{loss:.4f}", f"{engine.needs / 1e9:.1f}", f"{used / 1e9:.1f}", f"{rate / 1e9:.1f}",
                 f"{alone / 1e9:.1f}",
             ]
         )  # fmt: skip
         del engine
-        cp.get_default_memory_pool().free_all_blocks()
+        free_gpu()
     heads = [
         "corpus",
         "moves differ",
@@ -269,8 +321,8 @@ def stream(tokens: int = 1_000_000_000, memory: float = 3e9) -> None:
         "by one thread",
     ]
     print(table(heads, rows))
-    resident, streamed = (statistics.median(float(row[2]) for row in rows[i::2]) for i in (0, 1))
-    print(f"streamed to resident: {streamed / resident:.2f}; a pinned buffer: {pinned_rate():.1f} GB/s")
+    resident, streamed = (statistics.median(medians[i::2]) for i in (0, 1))
+    print(f"streamed to resident: {streamed / resident:.2f}; a pinned buffer: {pinned_rate(sizes.pinned):.1f} GB/s")
 
 
 def streamed_losses(corpus: Corpus, memory: float = 0.75e9, seeds: int = 5) -> None:
@@ -298,7 +350,7 @@ def streamed_losses(corpus: Corpus, memory: float = 0.75e9, seeds: int = 5) -> N
 
 
 def copy_rate(engine: CudaEngine) -> float:
-    """Bytes a second of a segment's way to the card, while nothing else happens there."""
+    """Bytes a second of a segment's way to the GPU, while nothing else happens there."""
     engine._copies.synchronize()
     place = engine._held[0 if 0 in engine._held else next(iter(engine._held))].result()
     started = time.perf_counter()
@@ -308,12 +360,12 @@ def copy_rate(engine: CudaEngine) -> float:
     return (4 * segment.tokens + 8 * segment.sentences) / (time.perf_counter() - started)
 
 
-def pinned_rate() -> float:
-    """Gigabytes a second from pinned memory, which nobody fills, to the card."""
+def pinned_rate(size: int) -> float:
+    """Gigabytes a second from pinned memory, which nobody fills, to the GPU."""
     import cupy as cp
 
-    size = 1 << 28
-    here, there, queue = cp.cuda.alloc_pinned_memory(size), cp.empty(size, cp.uint8), cp.cuda.Stream(non_blocking=True)
+    here, there = cp.cuda.alloc_pinned_memory(size), cp.empty(size // 4, cp.uint32)
+    queue = cp.cuda.Stream(non_blocking=True)
     for _ in range(2):
         queue.synchronize()
         started = time.perf_counter()
@@ -328,33 +380,38 @@ def pipeline(files: list[str], work: Path) -> None:
     work.mkdir(parents=True, exist_ok=True)
     packed = sorted(Path(file) for file in files)
     started = time.perf_counter()
-    with Pool(len(packed)) as pool:
-        plain = pool.starmap(_unpack, [(path, work / path.stem) for path in packed])
-    print(f"unpacking alone, one process a file: {time.perf_counter() - started:.1f} s", flush=True)
+    with ThreadPoolExecutor(len(packed)) as pool:
+        plain = list(pool.map(_unpack, packed, [work / path.stem for path in packed]))
+    print(f"unpacking alone, one thread a file: {time.perf_counter() - started:.1f} s", flush=True)
     runs = [("xz, nothing compiled", packed), ("xz", packed), ("plain", plain)]
     try:
         import zstandard  # noqa: F401
     except ImportError:
         print("no zstandard here")
     else:
-        with Pool(len(packed)) as pool:
-            runs.append(("zst", pool.map(_pack, plain)))
+        with ThreadPoolExecutor(len(packed)) as pool:
+            runs.append(("zst", list(pool.map(_pack, plain))))
     rows: dict[str, list[str]] = {}
     caches = Path(tempfile.mkdtemp(dir=work))
     for i, (name, sources) in enumerate(runs):
         began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, __file__, "stages", "--work", str(work), "--text", *map(str, sources)],
-            stdout=subprocess.PIPE, text=True, check=True,
-            env={**os.environ, "NUMBA_CACHE_DIR": str(caches / "numba"), "CUPY_CACHE_DIR": str(caches / "cupy")},
-        )  # fmt: skip
+        printed = run_stages(work, sources, caches)
         whole = time.perf_counter() - began
-        stages = json.loads(done.stdout.strip().splitlines()[-1])
-        stages["whole process"] = whole
-        for stage, seconds in stages.items():
+        taken = json.loads(printed.strip().splitlines()[-1])
+        taken["whole process"] = whole
+        for stage, seconds in taken.items():
             rows.setdefault(stage, [""] * len(runs))[i] = f"{seconds:.2f}"
         print(f"{name}: {whole:.1f} s", flush=True)
     print(table(["stage, seconds", *(name for name, _ in runs)], [[stage, *times] for stage, times in rows.items()]))
+
+
+def run_stages(work: Path, sources: list[Path], caches: Path) -> str:
+    """Run the pipeline once in a process of its own, with caches of compiled kernels of its own; what it printed."""
+    return subprocess.run(
+        [sys.executable, __file__, "stages", "--work", str(work), "--text", *map(str, sources)],
+        stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(caches / "numba"), "CUPY_CACHE_DIR": str(caches / "cupy")},
+    ).stdout  # fmt: skip
 
 
 def _unpack(path: Path, to: Path) -> Path:
@@ -394,8 +451,8 @@ def stages(files: list[str], work: Path) -> None:
 
     from polysema.training.cuda import _cupy
 
-    _cupy().zeros(1)
-    stage("CuPy imported, card woken")
+    _cupy().zeros(1, np.float32)
+    stage("CuPy imported, GPU woken")
 
     def building(progress: Any) -> None:
         if progress.stage == "writing" and reading not in taken:
@@ -410,11 +467,11 @@ def stages(files: list[str], work: Path) -> None:
     state = new_state(options, len(vocabulary))
     stage("model's vocabulary, noise table, random start")
     engine = CudaEngine(text, state)
-    stage("kernels compiled, model on the card")
+    stage("kernels compiled, model on the GPU")
     run = Run(text, state, engine)
     stage("held-out windows")
     run.loss = timed("held-out loss, 4 times", run.loss)  # type: ignore[method-assign]
-    engine.train = timed("4 epochs, the corpus's way to the card included", engine.train)  # type: ignore[method-assign]
+    engine.train = timed("4 epochs, the corpus's way to the GPU included", engine.train)  # type: ignore[method-assign]
     run.run()
     learning = time.perf_counter() - began
     began = time.perf_counter()
@@ -428,17 +485,19 @@ def stages(files: list[str], work: Path) -> None:
 
 def main() -> None:
     """Run the named parts."""
-    parts: dict[str, Callable[[], None]] = {
+    parts: dict[str, Callable[[Sizes], None]] = {
         "check": check, "speed": speed, "growth": growth, "large": large, "stream": stream,
     }  # fmt: skip
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*parts, "pipeline", "stages", []])
     parser.add_argument("--text", nargs="+", default=[], help="files for pipeline, packed with xz")
     parser.add_argument(
         "--corpus", type=Path, help="an encoded corpus, for stream: its held-out loss, five seeds each way"
     )
-    parser.add_argument("--work", type=Path, default=Path("card-work"), help="folder for pipeline")
+    parser.add_argument("--work", type=Path, default=Path("gpu-work"), help="folder for pipeline")
+    parser.add_argument("--toy", action="store_true", help="tiny sizes, to see that every part runs")
     given = parser.parse_args()
+    sizes = TOY if given.toy else Sizes()
     if given.parts == ["stages"]:
         return stages(given.text, given.work)
     import cupy
@@ -451,7 +510,7 @@ def main() -> None:
         if part == "pipeline":
             pipeline(given.text, given.work)
         else:
-            parts[part]()
+            parts[part](sizes)
         if part == "stream" and given.corpus is not None:
             streamed_losses(Corpus(given.corpus))
         print(f"\n({time.perf_counter() - started:.0f} s in all)", flush=True)

@@ -1,0 +1,177 @@
+"""A corpus on disk: what it is told apart by, and what happens when it is damaged."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus
+from polysema.errors import CorpusError, FormatError, InputError
+from polysema.files import platform
+
+SENTENCES = [["the", "cat", "sat"], ["the", "dog", "ran"], ["a", "cat"]] * 40
+
+
+def as_version_1(corpus: Corpus, path: Path) -> Path:
+    """The same corpus as the first version wrote it: numbers alone, no digest."""
+    shutil.copytree(corpus.path, path)
+    config = {**corpus.config, "version": 1}
+    del config["digest"]
+    (path / "config.json").write_text(json.dumps(config))
+    for name, suffix in (("tokens", "i32"), ("sentences", "i64"), ("counts", "i64")):
+        np.load(path / f"{name}.npy").tofile(path / f"{name}.{suffix}")
+        (path / f"{name}.npy").unlink()
+    return path
+
+
+def test_arrays_are_numpys_own(tmp_path):
+    corpus = build_corpus(SENTENCES, tmp_path / "c")
+    for name in ("tokens", "sentences", "counts"):
+        np.testing.assert_array_equal(np.load(tmp_path / "c" / f"{name}.npy"), getattr(corpus, name))
+    assert not corpus.tokens.flags.writeable
+
+
+def test_a_corpus_of_version_1_opens_and_has_the_same_digest(tmp_path):
+    corpus = build_corpus(SENTENCES, tmp_path / "c")
+    old = Corpus(as_version_1(corpus, tmp_path / "old"))
+    assert list(old) == list(corpus)
+    assert "digest" not in old.config
+    assert old.digest == corpus.digest == corpus.config["digest"]
+    with pytest.raises(CorpusError, match="an encoded corpus already"):
+        build_corpus(tmp_path / "old", tmp_path / "d")
+
+
+def test_the_digest_is_of_the_content(tmp_path):
+    """The same counts and sizes, but other text; and the same text, however it was built."""
+    variants = {
+        "same": SENTENCES,
+        "reversed": SENTENCES[::-1],
+        "cut": [["the", "cat"], ["sat", "the", "dog", "ran"], ["a", "cat"]] * 40,
+        "swapped": [["cat", "the", "sat"], *SENTENCES[1:]],
+        "spelled": [["le", "cat", "sat"], ["le", "dog", "ran"], ["a", "cat"]] * 40,
+    }
+    digests = {name: build_corpus(text, tmp_path / name).digest for name, text in variants.items()}
+    assert len(set(digests.values())) == len(variants)
+    for workers, block in ((1, 7), (3, 100)):
+        again = build_corpus(SENTENCES, tmp_path / f"{workers}", workers=workers, block=block)
+        assert again.digest == digests["same"]
+
+
+def test_the_digest_does_not_depend_on_the_pieces(tmp_path, monkeypatch):
+    corpus = build_corpus(SENTENCES, tmp_path / "c")
+    old = as_version_1(corpus, tmp_path / "old")
+    for size in (1, 2, 7, 119, 120, 1000):
+        monkeypatch.setattr("polysema.corpus.corpus._CHECKED", size)
+        assert Corpus(old).digest == corpus.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "value", "message"),
+    [
+        ("tokens", 5, 10_000_000, "a word's id is not one of 6"),
+        ("tokens", 5, 6, "a word's id is not one of 6"),
+        ("tokens", 5, -1000, "a word's id is not one of 6"),
+        ("sentences", 0, 1, "its sentences go from 1 to 320, not 0 to 320"),
+        ("sentences", -1, 321, "not 0 to 320"),
+        ("sentences", 7, 10**12, "sentences that end before they start"),
+        ("sentences", 7, -5, "sentences that end before they start"),
+        ("counts", 0, 10**15, "the counts of its words do not add up to 320"),
+        ("counts", 0, -3, "the counts of its words do not add up to 320"),
+    ],
+)
+@pytest.mark.parametrize("version", [1, 2])
+def test_damaged_numbers_never_reach_a_kernel(name, index, value, message, version, tmp_path):
+    path = build_corpus(SENTENCES, tmp_path / "c").path
+    array = np.load(path / f"{name}.npy")
+    array[index] = value
+    np.save(path / f"{name}.npy", array)
+    if version == 1:
+        path = as_version_1(Corpus(path), tmp_path / "old")
+    damaged = Corpus(path)
+    for look in (lambda: damaged.tokens, lambda: damaged.sentences, lambda: list(damaged), lambda: damaged.sentence(0)):
+        with pytest.raises(FormatError, match=message):
+            look()
+
+
+def test_damaged_headers(tmp_path):
+    path = build_corpus(SENTENCES, tmp_path / "c").path
+    whole = (path / "tokens.npy").read_bytes()
+    huge = struct.pack("<H", 60_000)
+    for bad in (b"", whole[:60], whole[:-4], whole + b"x", whole.replace(b"<i4", b"<f4"), whole.replace(b"320", b"999"),
+                whole[:8] + huge + whole[10:], whole.replace(b"<i4", b"|O ")):  # fmt: skip
+        (path / "tokens.npy").write_bytes(bad)
+        with pytest.raises(FormatError, match="tokens.npy: (truncated or )?damaged"):
+            Corpus(path)
+
+
+@pytest.mark.parametrize("key", ["tokens", "sentences", "types", "version", "format"])
+@pytest.mark.parametrize("value", [-1, 10**30, "9", None, 2.5, True, [1]])
+def test_damaged_configurations(key, value, tmp_path):
+    path = build_corpus(SENTENCES, tmp_path / "c").path
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps({**config, key: value}))
+    with pytest.raises(FormatError):
+        Corpus(path)
+
+
+def test_words_that_are_not_text(tmp_path):
+    path = build_corpus(SENTENCES, tmp_path / "c").path
+    (path / "vocabulary.txt").write_bytes(b"the\ncat\n\xff\na\ndog\nran\n")
+    with pytest.raises(FormatError, match="vocabulary.txt is not UTF-8"):
+        list(Corpus(path))
+    (path / "vocabulary.txt").unlink()
+    with pytest.raises(FormatError, match="vocabulary.txt: No such file"):
+        list(Corpus(path))
+    (path / "config.json").write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(FormatError, match="config.json: not UTF-8 text at byte 12"):
+        Corpus(path)
+
+
+def test_text_of_another_encoding_is_said(tmp_path, caplog):
+    text = "Le café est fermé à midi, mais la fenêtre reste ouverte.\n" * 200
+    path = tmp_path / "t"
+    path.write_bytes(text.encode("latin-1"))
+    with caplog.at_level(logging.INFO):
+        build_corpus(path, tmp_path / "c")
+    assert "800 bytes that are no text in this encoding (7.02%) were taken for separators" in caplog.text
+    assert caplog.records[0].levelname == "WARNING"
+    caplog.clear()
+    assert "café" in build_corpus(path, tmp_path / "d", encoding="latin-1").vocabulary
+    assert not caplog.records
+    path.write_bytes("Город стоит на реке\n".encode("cp1251") * 50)
+    noise = tmp_path / "noise"
+    noise.write_bytes(np.random.default_rng(0).integers(1, 256, 100_000, np.uint8).tobytes())
+    for bad in (path, noise):
+        with pytest.raises(CorpusError, match="bytes are no text in this encoding: name the encoding"):
+            build_corpus(bad, tmp_path / "e")
+
+
+def test_pipes_and_devices_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(CorpusError, match="a pipe or a device, not a file: pipe the text in and name - instead"):
+            build_corpus(path, tmp_path / "c")
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(CorpusError, match="no such file or folder"):
+        build_corpus(tmp_path / "circle", tmp_path / "c")
+    with pytest.raises(InputError, match="exists already"):
+        build_corpus(SENTENCES, tmp_path / "circle")
+    with pytest.raises(FormatError, match="no such folder"):
+        Corpus(tmp_path / "circle")
+
+
+def test_builds_where_the_system_does_not_say_how_many_processors(tmp_path, monkeypatch):
+    monkeypatch.delattr(platform.os, "sched_getaffinity", raising=False)
+    assert len(build_corpus(SENTENCES, tmp_path / "c")) == 120

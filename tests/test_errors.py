@@ -1,0 +1,49 @@
+"""The family of errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from polysema import errors
+from polysema.errors import MissingExtraError, PolysemaError, UnknownChoiceError, UnknownWordError
+
+OWN_ARGUMENTS = {
+    UnknownWordError: ("bnak", ["bank"]),
+    UnknownChoiceError: ("method", "foo", ["phaser", "fuzz"]),
+    MissingExtraError: ("parsing", "parse"),
+}
+
+
+def family(kind: type[PolysemaError] = PolysemaError) -> list[type[PolysemaError]]:
+    return [kind, *(member for child in kind.__subclasses__() for member in family(child))]
+
+
+@pytest.mark.parametrize("kind", family(), ids=lambda kind: kind.__name__)
+def test_comes_out_of_a_pickle_as_it_went_in(kind):
+    error = kind(*OWN_ARGUMENTS.get(kind, ("one line",)))
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is kind
+        assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+def test_every_error_is_drawn_at_the_top():
+    for kind in family():
+        if kind.__module__ == "polysema.errors":
+            assert kind.__name__ in errors.__doc__
+
+
+def fails() -> None:
+    raise UnknownWordError("bnak", ["bank"])
+
+
+def test_reaches_the_caller_from_a_worker():
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.raises(UnknownWordError, match="did you mean bank"),
+    ):
+        pool.submit(fails).result(timeout=120)

@@ -1,0 +1,77 @@
+"""Files that earlier versions wrote open in this one, and hold what they held.
+
+``tests/golden`` has one small file or folder of every format; ``corpus-version-1`` was written by the version before
+arrays were NumPy's. They are never written again: a format that changes gets a new version and a new file beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysema import Corpus, Ensemble, load
+from polysema.corpus import corpus
+from polysema.lexicon.formats import FORMATS, ensemble, folder
+
+GOLDEN = Path(__file__).parent / "golden"
+WORDS = ["bank", "river", "money", "λόγος"]
+FACTORS = [
+    [[0.5, 0.5], [0.5, 0.5]],
+    [[1, 0], [0, 0]],
+    [[0, 0], [0, 1]],
+    [[0.5, 0.5], [0.5, -0.5]],
+]  # of unit trace, and exact in half precision
+VECTORS = [[1, 2, 3], [-1, 0.5, 0], [0, 0, 0.25], [4, -8, 16]]
+
+
+@pytest.mark.parametrize("name", ["lexicon", "lexicon-float16", "lexicon.npz"])
+def test_matrices(name):
+    model = load(GOLDEN / name)
+    assert (model.kind, list(model)) == ("matrices", WORDS)
+    np.testing.assert_array_equal(model.factors, FACTORS)
+    assert model.vocabulary.counts.tolist() == [40, 30, 20, 10]
+    if name != "lexicon.npz":
+        assert model.metadata == {"training": {"model": "ms-word2dm", "seed": 7}}
+        np.testing.assert_array_equal(model.arrays["contexts"], np.arange(8).reshape(4, 2))
+        assert model.columns == "senses"
+
+
+@pytest.mark.parametrize("name", ["lexicon.txt", "lexicon.vec", "lexicon.bin"])
+def test_matrices_as_plain_numbers(name):
+    model = load(GOLDEN / name)
+    assert (model.kind, list(model)) == ("matrices", WORDS)
+    factors = np.array(FACTORS)
+    np.testing.assert_allclose(model.stack(WORDS).dense(), factors @ factors.transpose(0, 2, 1), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["vectors", "vectors.npz"])
+def test_vectors(name):
+    model = load(GOLDEN / name)
+    assert (model.kind, list(model)) == ("vectors", WORDS)
+    np.testing.assert_array_equal(model.factors, VECTORS)
+
+
+def test_an_ensemble():
+    model = load(GOLDEN / "ensemble")
+    assert isinstance(model, Ensemble)
+    assert [list(member) for member in model.members] == [WORDS, WORDS]
+    np.testing.assert_array_equal(model.members[1].factors, FACTORS)
+
+
+@pytest.mark.parametrize("name", ["corpus", "corpus-version-1"])
+def test_a_corpus(name):
+    text = Corpus(GOLDEN / name)
+    assert list(text) == [["the", "cat", "sat"], ["a", "dog", "ran"], ["the", "λόγος"]]
+    assert text.vocabulary.words == ["the", "a", "cat", "dog", "ran", "sat", "λόγος"]
+    assert text.counts.tolist() == [2, 1, 1, 1, 1, 1, 1]
+    assert text.digest == "e5b45c1abc4f8a9eeab4182cc2d297085b04d6be77284af7937d21a5a80fc117"
+
+
+def test_there_is_a_file_of_every_format_in_its_newest_version():
+    suffixes = {path.suffix for path in GOLDEN.iterdir()}
+    assert all(suffixes & set(item.suffixes) for item in FORMATS.values())
+    newest = {"corpus": corpus.VERSION, "lexicon": folder.VERSION, "ensemble": ensemble.VERSION}
+    assert newest == {name: json.loads((GOLDEN / name / "config.json").read_text())["version"] for name in newest}
