@@ -71,9 +71,9 @@ def make_items(path: Path, wordnet: Path, data: Path, sentences: int) -> None:
     """
     from wordnet_sentences import as_texts, in_its_place, phrases, read_examples
 
-    from polysema.evaluation.datasets import PhrasePairs, load_sets
+    from polysema.evaluation.datasets import load_sets
 
-    sets = [found for found in load_sets(None, data)[0].values() if isinstance(found, PhrasePairs)]
+    sets = [found for found in load_sets(None, data)[0].values() if not found.is_words]
     verbs = {phrase[each.roles.index("verb")] for each in sets for phrase in (*each.first, *each.second)}
     examples = read_examples(wordnet, verbs)
     rng = np.random.default_rng(1)

@@ -11,7 +11,6 @@ import time
 import numpy as np
 
 from polysema import Lexicon, VectorLexicon, evaluate
-from polysema.evaluation.datasets import WordPairs
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.noise import noise_floor
 
@@ -27,8 +26,7 @@ def main() -> None:
     started = time.process_time()
     sets = load_all(data)
     print(f"find, verify and read nine sets        {time.process_time() - started:6.2f} s")
-    groups = [s.pairs if isinstance(s, WordPairs) else s.first + s.second for s in sets.values()]
-    words = sorted({word for group in groups for pair in group for word in pair})
+    words = sorted({word for items in sets.values() for word in items.words})
     for kind, shape in (("17×5 matrices, ten methods", (17, 5)), ("vectors of 300, four methods", (300,))):
         made = Lexicon if len(shape) == 2 else VectorLexicon
         model = made(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))

@@ -38,7 +38,8 @@ from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuEngine
 from polysema.training.cuda import CudaEngine
-from polysema.training.options import Options
+from polysema.training.models import MODELS
+from polysema.training.options import MSWord2DMOptions
 from polysema.training.run import Run
 from polysema.training.state import learnt_lexicon, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
@@ -129,8 +130,8 @@ def free_gpu() -> None:
 
 def prepared(corpus: Any, **options: Any) -> tuple[TrainingText, Any]:
     """A text and a fresh state for a synthetic corpus."""
-    chosen = Options(**{"min_count": 1, "subsample": 1e-5, "epochs": 1, "held_out": 0.0, **options})
-    chosen = chosen.settled(len(corpus.tokens), len(corpus))
+    given = {"model": "ms-word2dm", "min_count": 1, "subsample": 1e-5, "epochs": 1, "held_out": 0.0, **options}
+    chosen = MODELS[given.pop("model")].chosen(given).settled(corpus)
     text = TrainingText(corpus, corpus.vocabulary, chosen)
     return text, new_state(chosen, len(corpus.vocabulary))
 
@@ -331,9 +332,7 @@ def streamed_losses(corpus: Corpus, memory: float = 0.75e9, seeds: int = 5) -> N
     for limit in (None, memory):
         losses, taken = [], []
         for seed in range(1, seeds + 1):
-            options = Options(min_count=50, subsample=1e-5, epochs=4, seed=seed).settled(
-                len(corpus.tokens), len(corpus)
-            )
+            options = MSWord2DMOptions(min_count=50, subsample=1e-5, epochs=4, seed=seed).settled(corpus)
             vocabulary = trained_vocabulary(corpus, options)
             text = TrainingText(corpus, vocabulary, options)
             state = new_state(options, len(vocabulary))
@@ -461,7 +460,7 @@ def stages(files: list[str], work: Path) -> None:
     reading = "text read, words counted and encoded"
     corpus = build_corpus(files, work / "shared.corpus", overwrite=True, progress=building)
     stage("vocabulary sorted, corpus written")
-    options = Options(min_count=50, subsample=1e-5, epochs=4).settled(len(corpus.tokens), len(corpus))
+    options = MSWord2DMOptions(min_count=50, subsample=1e-5, epochs=4).settled(corpus)
     vocabulary = trained_vocabulary(corpus, options)
     text = TrainingText(corpus, vocabulary, options)
     state = new_state(options, len(vocabulary))

@@ -77,7 +77,7 @@ def main() -> None:
         for seed in range(1, arguments.seeds + 1):
             started = time.perf_counter()
             lexicon = ps.train(corpus, model, seed=seed, device=arguments.device, **options)
-            figures = evaluate(lexicon, data).to_json()
+            figures: dict[str, Any] = {"figures": evaluate(lexicon, data, name="model").figures()["model"]}
             figures["loss"] = lexicon.metadata["curve"][-1]["held_out_loss"]
             figures["seconds"] = time.perf_counter() - started
             runs.append(figures)
@@ -93,12 +93,11 @@ def main() -> None:
 def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
     """A line of the table."""
     losses = [run["loss"] for run in runs if run["loss"] is not None]
-    words = [[run["word_similarity"][key]["spearman"] for run in runs] for key in WORDS]
+    words = [[run["figures"][key]["word"] for run in runs] for key in WORDS]
     phrases = []
     for key in PHRASES:
-        methods = runs[0]["disambiguation"][key]
-        method = "phaser" if "phaser" in methods else "add"
-        phrases.append([run["disambiguation"][key][method]["spearman"] for run in runs])
+        method = "phaser" if "phaser" in runs[0]["figures"][key] else "add"
+        phrases.append([run["figures"][key][method] for run in runs])
     mean = np.mean(words, axis=0).tolist()
     return [name, spread(losses, 3), *map(spread, [*words, mean, *phrases])]
 

@@ -101,7 +101,7 @@ def main() -> None:
 
 def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int) -> Asked:
     """Sentences of the homographs that hold words of one list only, without these; words with too few are left out."""
-    config = lexicon.metadata["training"]["config"]
+    config = lexicon.metadata["options"]
     read = np.zeros(len(corpus), bool)
     if config["words"]:
         read[Sample(corpus, words=config["words"], seed=config["seed"]).sentences] = True
@@ -143,7 +143,7 @@ def plant(lexicon: Lexicon, corpus: Corpus, count: int, learn: int, ask: int, se
                 found = list(_rewritten(corpus, word, third, {first, second, third}, learn + ask, seed))
                 text += found[:learn]
                 asked[third] += [(" ".join(sentence), sense) for sentence in found[learn:]]
-    config = lexicon.metadata["training"]["config"]
+    config = lexicon.metadata["options"]
     options = {name: config[name] for name in ("dim", "reduction", "cluster", "seed") if name in config}
     with tempfile.TemporaryDirectory() as folder:
         planted = bert2dm(build_corpus(text, folder + "/corpus"), contextual(lexicon).encoder, **options)

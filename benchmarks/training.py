@@ -23,15 +23,15 @@ OURS = """
 import time
 from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuEngine
-from polysema.training.options import Options
+from polysema.training.models import MODELS
 from polysema.training.run import Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 
 corpus = Corpus(arguments["corpus"])
 def run(epochs):
-    options = Options(min_count=5, subsample=1e-5, epochs=epochs, held_out=0.0, **{options}).settled(
-        len(corpus.tokens), len(corpus))
+    chosen = {"model": "ms-word2dm", "min_count": 5, "subsample": 1e-5, "epochs": epochs, "held_out": 0.0, **{options}}
+    options = MODELS[chosen.pop("model")].chosen(chosen).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, options), options)
     state = new_state(options, len(text.vocabulary))
     train = Run(text, state, CpuEngine(text, state, {threads}))

@@ -50,8 +50,11 @@ if TYPE_CHECKING:
     from polysema.errors import UnknownChoiceError as UnknownChoiceError
     from polysema.errors import UnknownWordError as UnknownWordError
     from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
-    from polysema.evaluation.evaluate import Evaluation as Evaluation
+    from polysema.evaluation.datasets import EvaluationSet as EvaluationSet
+    from polysema.evaluation.datasets import read_set as read_set
     from polysema.evaluation.evaluate import evaluate as evaluate
+    from polysema.evaluation.evaluate import evaluate_models as evaluate_models
+    from polysema.evaluation.results import Evaluation as Evaluation
     from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.lexicon.default import disambiguate as disambiguate
     from polysema.lexicon.default import disambiguate_all as disambiguate_all
@@ -170,7 +173,10 @@ _WHERE = {
     "SenseInContext": "polysema.lexicon.disambiguation",
     # evaluation
     "evaluate": "polysema.evaluation.evaluate",
-    "Evaluation": "polysema.evaluation.evaluate",
+    "evaluate_models": "polysema.evaluation.evaluate",
+    "Evaluation": "polysema.evaluation.results",
+    "EvaluationSet": "polysema.evaluation.datasets",
+    "read_set": "polysema.evaluation.datasets",
     "ambiguity_correlation": "polysema.evaluation.ambiguity",
     "paired_test": "polysema.evaluation.statistics",
     # pictures
@@ -199,6 +205,8 @@ provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("dot_chart", "polysema.drawing.charts:dot_chart")
+provide("line_chart", "polysema.drawing.charts:line_chart")
 
 
 def __getattr__(name: str) -> Any:

@@ -450,7 +450,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @property
     def subsample(self) -> float:
         """The threshold that words were subsampled with when the lexicon was trained; 1e-5 where that is not known."""
-        made = self.metadata.get("options", self.metadata.get("training", {}))
+        made = self.metadata.get("options", {})
         return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
 
     @property

@@ -12,8 +12,8 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "measure",
-        "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
+        "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
+        "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "import_graph", "wordnet_senses"},
 }  # fmt: skip
@@ -81,6 +81,11 @@ def test_quality(script, small_corpus, shared, tmp_path):
 
 def test_evaluation(script, shared):
     assert "noise floor" in script("evaluation", shared / "data", "--bootstraps", 10, "--draws", 2)
+
+
+def test_levels(script, shared):
+    told = script("levels", shared / "data", "--draws", 3, "--size", 3, 2, "--resamples", 10)
+    assert "| GS2012 phaser |" in told
 
 
 def test_neighbours(script):

@@ -28,7 +28,7 @@ def test_info(run, model):
     code, out, _ = run("info", model, "--json")
     facts = json.loads(out)
     assert (facts["words"], facts["kind"], facts["n"], facts["m"]) == (12, "matrices", 6, 3)
-    assert facts["metadata"]["training"]["seed"] == 7
+    assert facts["metadata"]["options"]["seed"] == 7
 
 
 def test_similarity(run, model, lexicon):

@@ -26,7 +26,7 @@ from polysema.encoders.contextual import (
 )
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.models import LexiconModel
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
@@ -136,15 +136,15 @@ def test_compose_offers_contextual(lexicon, tmp_path):
 
 def test_evaluation_offers_contextual(lexicon):
     model = LexiconModel(lexicon)
-    assert "contextual" in model.methods
-    data = PhrasePairs(
+    data = EvaluationSet(
         "x",
         "subj verb obj",
         (("family", "run", "hotel"), ("bank", "lend", "money")),
         (("family", "walk", "hotel"), ("bank", "run", "money")),
         np.array([1.0, 2.0]),
     )
-    scores = model.phrases(data, "contextual")
+    assert "contextual" in model.methods(data)
+    scores = model.scores(data, "contextual")
     assert scores.similarity.shape == (2,)
     assert (scores.entropy > 0).all()
     reader = contextual(lexicon)
@@ -270,7 +270,8 @@ def test_lexicons_without_an_encoder_do_not():
 def test_an_encoder_that_is_gone(lexicon, monkeypatch):
     gone = replace(lexicon.encoder, name="/nowhere/bert")
     moved = Lexicon(lexicon.vocabulary, lexicon.factors, metadata=lexicon.metadata, encoder=gone)
-    assert "contextual" not in LexiconModel(moved).methods
+    items = EvaluationSet("x", "subj verb", (("bank", "run"),), (("bank", "walk"),), np.ones(1))
+    assert "contextual" not in LexiconModel(moved).methods(items)
     with pytest.raises(InputError, match="POLYSEMA_ENCODER"):
         moved.compose("(family (run hotel))", "contextual")
     monkeypatch.setenv("POLYSEMA_ENCODER", lexicon.metadata["encoder"]["name"])
