@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load
+from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load, train
 from polysema.cli import main
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.faces import Face, Faces, Synset
@@ -245,3 +245,12 @@ def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
     assert two.ids.tolist() == [0, 1]
     assert two.shares == pytest.approx([0.3, 0.7, 0], abs=0.03)
     assert two.senses.tolist() == [0, 1, -1]
+
+
+def test_training_describes_where_it_is_asked_to(planted, corpus):
+    lexicon = train(corpus, dim=8, senses=3, epochs=1, min_count=5, describe=True)
+    assert lexicon.inventory is not None
+    assert lexicon.faces
+    assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).inventory is None
+    with pytest.raises(InputError, match="only senses of ms-word2dm"):
+        train(corpus, "word2dm", describe=True)
