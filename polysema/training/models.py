@@ -19,7 +19,7 @@ from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.lexicon.lexicon import AnyLexicon, with_matrices
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
@@ -98,6 +98,9 @@ _SAMPLED: dict[str, Any] = {
     "presets": {"paper": PAPER},
 }
 
+DESCRIBED = "ms-word2dm"
+"""The model whose columns are senses that context vectors tell apart."""
+
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
@@ -137,6 +140,7 @@ def train(
     progress: Report | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
+    describe: bool = False,
     **options: Any,
 ) -> AnyLexicon:
     """Learn a lexicon from a corpus. What a model cannot do is an error: see ``MODELS``.
@@ -156,6 +160,7 @@ def train(
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
+        describe: whether to describe the senses of the words at the end, see :func:`polysema.describe`.
         options: those of the model, ``MODELS[model].options``.
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
@@ -163,7 +168,9 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes)
+    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes, describe)
+    if describe and record.name != DESCRIBED:
+        raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
     report = progress or silent
@@ -183,7 +190,12 @@ def train(
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
         )
-        return record.train(job, chosen)
+        lexicon = record.train(job, chosen)
+        if describe:
+            from polysema.senses.describe import describe as described
+
+            lexicon = described(with_matrices(lexicon, "a description"), job.corpus, progress=report)
+        return lexicon
 
 
 def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
