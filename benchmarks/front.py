@@ -57,9 +57,9 @@ lexicon.compose_all(arguments["sentences"][:8])
 start, busy = time.perf_counter(), time.process_time()
 done = lexicon.compose_all(arguments["sentences"])
 took, took_cpu = time.perf_counter() - start, time.process_time() - busy
-failed = sum(isinstance(item, polysema.PolysemaError) for item in done)
+failed = sum(isinstance(item, polysema.Failed) for item in done)
 pairs = [(item.tree.word if hasattr(item.tree, "word") else item.phrase.split()[0], item) for item in done
-         if not isinstance(item, polysema.PolysemaError)]
+         if not isinstance(item, polysema.Failed)]
 start, busy = time.perf_counter(), time.process_time()
 polysema.disambiguate_all(pairs, lexicon)
 told, told_cpu = time.perf_counter() - start, time.process_time() - busy

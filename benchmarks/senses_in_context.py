@@ -83,6 +83,8 @@ def main() -> None:
     parser.add_argument("--encoder", help="the encoder's folder, where the lexicon's name for it leads nowhere")
     parser.add_argument("--homographs", type=int, default=50, help="sentences of each sense; 0 for none")
     parser.add_argument("--planted", type=int, default=30, help="planted words; 0 for none")
+    parser.add_argument("--learn", type=int, default=40, help="sentences of each planted sense in the lexicon")
+    parser.add_argument("--ask", type=int, default=20, help="sentences of each planted sense that are asked about")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.encoder:
@@ -90,14 +92,14 @@ def main() -> None:
     lexicon, corpus = load(arguments.lexicon), Corpus(arguments.corpus)
     print(f"{lexicon!r} | {machine('torch', 'transformers')}\n", flush=True)
     if arguments.homographs:
-        asked = homographs(lexicon, corpus, arguments.homographs, arguments.seed)
+        asked = homographs(lexicon, corpus, arguments.homographs, arguments.seed, min(20, arguments.homographs))
         report(f"{len(asked)} homographs, {sum(map(len, asked.values()))} sentences", lexicon, asked)
     if arguments.planted:
-        planted, asked = plant(lexicon, corpus, arguments.planted, arguments.seed)
+        planted, asked = plant(lexicon, corpus, arguments.planted, arguments.learn, arguments.ask, arguments.seed)
         report(f"{len(asked)} planted words, {sum(map(len, asked.values()))} sentences", planted, asked)
 
 
-def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int = 20) -> Asked:
+def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int) -> Asked:
     """Sentences of the homographs that hold words of one list only, without these; words with too few are left out."""
     config = lexicon.metadata["options"]
     read = np.zeros(len(corpus), bool)
@@ -123,7 +125,7 @@ def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: in
     return asked
 
 
-def plant(lexicon: Lexicon, corpus: Corpus, count: int, seed: int) -> tuple[Lexicon, Asked]:
+def plant(lexicon: Lexicon, corpus: Corpus, count: int, learn: int, ask: int, seed: int) -> tuple[Lexicon, Asked]:
     """A lexicon of sentences where two words are written as a third, and other sentences of that kind."""
     share, rng = np.asarray(corpus.counts) / len(corpus.tokens), np.random.default_rng(seed)
     known: dict[int, list[str]] = defaultdict(list)
@@ -138,9 +140,9 @@ def plant(lexicon: Lexicon, corpus: Corpus, count: int, seed: int) -> tuple[Lexi
         for first, second, third in zip(words[::3], words[1::3], words[2::3], strict=True):
             asked[third] = []
             for sense, word in enumerate((first, second)):
-                found = list(_rewritten(corpus, word, third, {first, second, third}, 60, seed))
-                text += found[:40]
-                asked[third] += [(" ".join(sentence), sense) for sentence in found[40:]]
+                found = list(_rewritten(corpus, word, third, {first, second, third}, learn + ask, seed))
+                text += found[:learn]
+                asked[third] += [(" ".join(sentence), sense) for sentence in found[learn:]]
     config = lexicon.metadata["options"]
     options = {name: config[name] for name in ("dim", "reduction", "cluster", "seed") if name in config}
     with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +183,7 @@ def report(title: str, lexicon: Lexicon, asked: Asked) -> None:
             continue
         labels = np.array([sense for _, sense in sentences])
         vectors = encoder.words([text for text, _ in sentences], [word] * len(sentences))
-        x = np.asarray((vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"], np.float64)
+        x = np.asarray(lexicon.encoder.projected(vectors), np.float64)
         for name, p in rules(lexicon, word, x).items():
             scores[name].append(score(p, labels))
         scores["labelled"].append((nearest_mean(x, labels), 1.0))
@@ -201,17 +203,17 @@ def rules(lexicon: Lexicon, word: str, x: NDArray[Any]) -> dict[str, NDArray[Any
     u = x / np.linalg.norm(x, axis=1, keepdims=True)
     weights, senses = senses_to_tell(lexicon, word)
     found: dict[str, NDArray[Any]] = {}
-    if lexicon.columns == "senses" or "sense_starts" in lexicon.arrays:
+    if lexicon.columns == "senses" or lexicon.clusters is not None:
         found["clusters"] = told_apart(weights, senses, u)
         found["clusters, times their weights"] = _shares(found["clusters"] * weights)
         found["clusters, the greatest cosine"] = _shares(np.exp(20 * u @ senses.T))
         a, s, b = np.linalg.svd(senses.T * np.sqrt(weights), full_matrices=False)
         rank = int((s > 1e-6 * s[0]).sum())
         found["clusters, measured"] = _shares((u @ (a[:, :rank] @ b[:rank])) ** 2)
-    if "sense_starts" in lexicon.arrays:
+    if lexicon.clusters is not None:
         row = lexicon.vocabulary.index(word)
-        own = slice(*lexicon.arrays["sense_starts"][row : row + 2])
-        away = ((x[:, None] - lexicon.arrays["sense_vectors"][own]) ** 2).sum(-1)
+        own = slice(*lexicon.clusters.starts[row : row + 2])
+        away = ((x[:, None] - lexicon.clusters.vectors[own]) ** 2).sum(-1)
         found["clusters, the nearest centroid"] = (away == away.min(axis=1, keepdims=True)).astype(float)
     if lexicon.columns != "senses":
         weights, senses = lexicon.sense_vectors(word)

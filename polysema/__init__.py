@@ -8,11 +8,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polysema.registry import provide
+from polysema.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from polysema.composition.compose import Composer as Composer
     from polysema.composition.compose import Composition as Composition
+    from polysema.composition.compose import Method as Method
+    from polysema.composition.compose import Step as Step
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.occurrences import Occurrence as Occurrence
+    from polysema.composition.occurrences import find_occurrences as find_occurrences
+    from polysema.composition.phrases import Brackets as Brackets
+    from polysema.composition.phrases import Text as Text
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
@@ -28,16 +38,41 @@ if TYPE_CHECKING:
     from polysema.encoders.bert2dm import bert2dm as bert2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
+    from polysema.errors import CorpusError as CorpusError
+    from polysema.errors import DataError as DataError
+    from polysema.errors import Failed as Failed
+    from polysema.errors import FormatError as FormatError
+    from polysema.errors import InputError as InputError
+    from polysema.errors import MatrixError as MatrixError
+    from polysema.errors import MissingExtraError as MissingExtraError
     from polysema.errors import PolysemaError as PolysemaError
+    from polysema.errors import TreeError as TreeError
+    from polysema.errors import UnknownChoiceError as UnknownChoiceError
+    from polysema.errors import UnknownWordError as UnknownWordError
     from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
-    from polysema.evaluation.evaluate import Evaluation as Evaluation
+    from polysema.evaluation.datasets import EvaluationSet as EvaluationSet
+    from polysema.evaluation.datasets import read_set as read_set
     from polysema.evaluation.evaluate import evaluate as evaluate
+    from polysema.evaluation.evaluate import evaluate_models as evaluate_models
+    from polysema.evaluation.results import Evaluation as Evaluation
     from polysema.evaluation.statistics import paired_test as paired_test
-    from polysema.lexicon.disambiguation import disambiguate as disambiguate
-    from polysema.lexicon.disambiguation import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate as disambiguate
+    from polysema.lexicon.default import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate_every as disambiguate_every
+    from polysema.lexicon.default import read as read
+    from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
+    from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
     from polysema.lexicon.ensemble import Ensemble as Ensemble
+    from polysema.lexicon.ensemble import EnsembleComposition as EnsembleComposition
     from polysema.lexicon.formats import load as load
+    from polysema.lexicon.formats.flat import from_gensim as from_gensim
     from polysema.lexicon.lexicon import Lexicon as Lexicon
+    from polysema.lexicon.lexicon import VectorLexicon as VectorLexicon
+    from polysema.lexicon.parts import EncoderPart as EncoderPart
+    from polysema.lexicon.parts import SenseClusters as SenseClusters
+    from polysema.lexicon.results import Ambiguity as Ambiguity
+    from polysema.lexicon.results import Neighbour as Neighbour
+    from polysema.lexicon.results import Sense as Sense
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
     from polysema.measures import fidelity as fidelity
@@ -55,8 +90,6 @@ if TYPE_CHECKING:
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
     from polysema.vocabulary import Vocabulary as Vocabulary
-
-__version__ = "0.1.0"
 
 _WHERE = {
     # text to an encoded corpus
@@ -82,43 +115,85 @@ _WHERE = {
     "k_hyp": "polysema.measures",
     "k_ba": "polysema.measures",
     "k_e": "polysema.measures",
-    # a vocabulary with its density matrices
+    # a vocabulary with its density matrices, or its vectors; several as one
+    "load": "polysema.lexicon.formats",
+    "from_gensim": "polysema.lexicon.formats.flat",
     "Lexicon": "polysema.lexicon.lexicon",
+    "VectorLexicon": "polysema.lexicon.lexicon",
+    "EncoderPart": "polysema.lexicon.parts",
+    "SenseClusters": "polysema.lexicon.parts",
+    "Ensemble": "polysema.lexicon.ensemble",
+    "Neighbour": "polysema.lexicon.results",
+    "Sense": "polysema.lexicon.results",
+    "Ambiguity": "polysema.lexicon.results",
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",
     "Encoder": "polysema.encoders.huggingface",
     "Contextual": "polysema.encoders.contextual",
-    "Ensemble": "polysema.lexicon.ensemble",
-    "load": "polysema.lexicon.formats",
     # composition
     "METHODS": "polysema.composition.methods",
     "VECTOR_METHODS": "polysema.composition.methods",
+    "Composer": "polysema.composition.compose",
+    "Method": "polysema.composition.compose",
     "Leaf": "polysema.composition.trees",
     "Node": "polysema.composition.trees",
     "parse_brackets": "polysema.composition.trees",
     "from_pattern": "polysema.composition.trees",
+    "Text": "polysema.composition.phrases",
+    "Brackets": "polysema.composition.phrases",
+    "Occurrence": "polysema.composition.occurrences",
+    "find_occurrences": "polysema.composition.occurrences",
     "fold": "polysema.composition.compose",
     "Composition": "polysema.composition.compose",
-    # evaluation
-    "evaluate": "polysema.evaluation.evaluate",
-    "Evaluation": "polysema.evaluation.evaluate",
-    "ambiguity_correlation": "polysema.evaluation.ambiguity",
-    "paired_test": "polysema.evaluation.statistics",
+    "EnsembleComposition": "polysema.lexicon.ensemble",
+    "Step": "polysema.composition.compose",
     # sentences in plain English
     "parse_sentence": "polysema.parsing.sentences",
     "parse_sentences": "polysema.parsing.sentences",
     # senses in context
-    "disambiguate": "polysema.lexicon.disambiguation",
-    "disambiguate_all": "polysema.lexicon.disambiguation",
+    "disambiguate": "polysema.lexicon.default",
+    "disambiguate_all": "polysema.lexicon.default",
+    "disambiguate_every": "polysema.lexicon.default",
+    "read": "polysema.lexicon.default",
+    "Disambiguation": "polysema.lexicon.disambiguation",
+    "SenseInContext": "polysema.lexicon.disambiguation",
+    # evaluation
+    "evaluate": "polysema.evaluation.evaluate",
+    "evaluate_models": "polysema.evaluation.evaluate",
+    "Evaluation": "polysema.evaluation.results",
+    "EvaluationSet": "polysema.evaluation.datasets",
+    "read_set": "polysema.evaluation.datasets",
+    "ambiguity_correlation": "polysema.evaluation.ambiguity",
+    "paired_test": "polysema.evaluation.statistics",
     # pictures
     "entropy_tree": "polysema.drawing.entropy_tree",
     "heat_map": "polysema.drawing.heat_map",
     "senses_plane": "polysema.drawing.senses_plane",
     # what can go wrong
     "PolysemaError": "polysema.errors",
+    "InputError": "polysema.errors",
+    "MatrixError": "polysema.errors",
+    "UnknownWordError": "polysema.errors",
+    "UnknownChoiceError": "polysema.errors",
+    "TreeError": "polysema.errors",
+    "FormatError": "polysema.errors",
+    "CorpusError": "polysema.errors",
+    "DataError": "polysema.errors",
+    "MissingExtraError": "polysema.errors",
+    "Failed": "polysema.errors",
 }
 __all__ = ["__version__", *_WHERE]
+
+# what lower rooms ask of upper ones; see polysema.registry
+provide("parser", "polysema.parsing.sentences:parse_sentences")
+provide("contextual", "polysema.encoders.contextual:compose_in_context")
+provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
+provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
+for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):
+    provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("dot_chart", "polysema.drawing.charts:dot_chart")
+provide("line_chart", "polysema.drawing.charts:line_chart")
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polysema.errors import MatrixError
+from polysema.registry import provider
 
 Factor = NDArray[np.floating[Any]]
 """An array of shape (..., n, m): the factor of one matrix or, with leading axes, of a stack of them."""
@@ -64,7 +65,7 @@ class DensityMatrix:
 
     @classmethod
     def of_unit_factors(cls, parts: Sequence[NDArray[np.float64]], name: str = "") -> DensityMatrix:
-        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not looked at again."""
+        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not checked again."""
         rho = cls.__new__(cls)
         rho.parts, rho.name = tuple(parts), name
         return rho
@@ -131,9 +132,7 @@ class DensityMatrix:
         return self.shape[0]
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import matrix_html
-
-        return matrix_html(self)
+        return str(provider("matrix_html")(self))
 
     def __repr__(self) -> str:
         stack = f"stack={self.shape}, " if self.shape else ""

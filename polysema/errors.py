@@ -16,11 +16,15 @@
 
 Each message is one line: what was wrong, with the values, and what to do.
 The command line prints it after ``polysema: error:`` and exits with 2.
+
+Calls that take many inputs return one result for each, in the order given; where one failed, a :class:`Failed` stands
+in its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -92,6 +96,26 @@ class MissingExtraError(PolysemaError, ImportError):
         self.extra = extra
         command = command or f"pip install 'polysema[{extra}]'"
         super().__init__(f"{what} needs an optional part: {command}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What a call that takes many inputs gives for one that failed.
+
+    Attributes:
+        input: what was handed in.
+        error: why it failed.
+    """
+
+    input: Any
+    error: PolysemaError
+
+    def to_dict(self) -> dict[str, str]:
+        """For JSON."""
+        return {"input": str(self.input), "error": str(self.error)}
+
+    def __repr__(self) -> str:
+        return f"Failed({self.input!r}: {self.error})"
 
 
 def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -33,7 +33,7 @@ class Vocabulary:
 
     @cached_property
     def indices(self) -> dict[str, int]:
-        """The index of every word. A word that stands twice is an error."""
+        """The index of every word. A word that occurs twice is an error."""
         indices = {word: index for index, word in enumerate(self.words)}
         if len(indices) < len(self.words):
             seen: set[str] = set()
@@ -42,23 +42,33 @@ class Vocabulary:
         return indices
 
     def checked(self) -> Vocabulary:
-        """Itself, once it is sure that no word stands twice."""
+        """The vocabulary itself, after checking that no word occurs twice."""
         if len(self.indices) != len(self.words):
             raise InputError("a word stands more than once in the vocabulary")
         return self
 
+    def find(self, word: str) -> int:
+        """The index of the word as it is written or, failing that, in lower case; -1 where neither is there.
+
+        >>> Vocabulary(["the", "bank"]).find("Bank")
+        1
+        """
+        found = self.indices.get(word)
+        return self.indices.get(word.lower(), -1) if found is None else found
+
     def index(self, word: str) -> int:
-        """The word's index; an unknown word is an error that names the closest spellings."""
-        try:
-            return self.indices[word]
-        except KeyError:
-            raise UnknownWordError(word, self.words) from None
+        """The same; an unknown word is an error that names the closest spellings."""
+        found = self.find(word)
+        if found < 0:
+            raise UnknownWordError(word, self.words)
+        return found
 
     def count(self, word: str) -> int:
         """How often the word was seen; 0 where that is not known."""
         return int(self.counts[self.index(word)])
 
     def __contains__(self, word: object) -> bool:
+        """Whether the word is there as it is written."""
         return word in self.indices
 
     def __len__(self) -> int:
@@ -71,7 +81,7 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens)"
 
     def keep_probabilities(self, threshold: float) -> NDArray[np.float64]:
-        """The chance that an occurrence of each word survives subsampling.
+        """The probability that an occurrence of each word survives subsampling.
 
         With f the word's share of all tokens and t the threshold, (√(f/t) + 1) · t/f, at most 1 (word2vec). A threshold
         of 0 keeps everything.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from polysema import Lexicon, Vocabulary
+from polysema import Lexicon, VectorLexicon, Vocabulary
 
 settings.register_profile(
     "polysema", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -28,10 +28,10 @@ def lexicon() -> Lexicon:
 
 
 @pytest.fixture(scope="session")
-def vectors() -> Lexicon:
+def vectors() -> VectorLexicon:
     """The same words with random vectors of seven numbers."""
     rng = np.random.default_rng(8)
-    return Lexicon(Vocabulary(WORDS, range(120, 0, -10)), rng.normal(size=(len(WORDS), 7)).astype(np.float32))
+    return VectorLexicon(Vocabulary(WORDS, range(120, 0, -10)), rng.normal(size=(len(WORDS), 7)).astype(np.float32))
 
 
 @pytest.fixture(scope="session")

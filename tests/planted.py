@@ -38,8 +38,8 @@ def planted_lexicon(seed: int = 0, contexts: bool = True) -> Lexicon:
     factors.append(rng.normal(size=(n, 2)))
     around.append(rng.normal(size=n))
     counts = [100] * (len(words) - 1) + [100_000]
-    arrays = {"contexts": np.array(around, dtype=np.float32)} if contexts else {}
-    return Lexicon(Vocabulary(words, counts), np.array(factors), arrays=arrays)
+    kept = np.array(around, dtype=np.float32) if contexts else None
+    return Lexicon(Vocabulary(words, counts), np.array(factors), contexts=kept)
 
 
 def topic_of(word: str) -> str:

@@ -15,6 +15,7 @@ def test_the_default_model_is_what_load_gives(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(models, "DEFAULT", tmp_path / "default")
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     assert load().vocabulary.words == planted.vocabulary.words
+    assert load() is load() is load("default")  # read once
     assert disambiguate("bank", "(muddy bank)").senses[0].probability > 0.9
     for command in (["senses", "bank"], ["ambiguity"], ["info"], ["disambiguate", "bank", "(muddy bank)"]):
         assert main(command) == 0
@@ -42,7 +43,7 @@ def test_the_default_model_is_small_and_knows_much(default):
     assert size <= 15_000_000
     assert len(default) >= 30_000
     assert default.factors.dtype == np.float16
-    assert default.arrays["contexts"].shape == (len(default), default.n)
+    assert default.contexts.shape == (len(default), default.n)
 
 
 @pytest.mark.parametrize(

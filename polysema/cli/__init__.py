@@ -11,10 +11,10 @@ import sys
 
 import click
 
-from polysema import __version__
 from polysema.cli import corpora, drawing, evaluation, lexicons, sentences, training
 from polysema.cli.output import notes
 from polysema.errors import PolysemaError
+from polysema.version import __version__
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

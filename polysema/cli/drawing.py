@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.density import DensityMatrix
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
 from polysema.files.door import check_output
 from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import with_matrices
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),
@@ -70,10 +70,7 @@ def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     from polysema.drawing.heat_map import heat_map
 
     _check(output, force)
-    meaning = load(path).meaning(query)
-    if not isinstance(meaning, DensityMatrix):
-        raise InputError("this lexicon holds vectors: a heat map needs density matrices")
-    _save(heat_map(meaning), output, force)
+    _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output, force)
 
 
 @draw.command()
@@ -91,7 +88,7 @@ def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> 
     from polysema.drawing.senses_plane import senses_plane
 
     _check(output, force)
-    _save(senses_plane(load(path), word, top), output, force)
+    _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output, force)
 
 
 def _check(output: Path, force: bool) -> None:

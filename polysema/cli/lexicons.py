@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, astuple
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,17 @@ import click
 
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
-from polysema.composition.compose import Composition
-from polysema.composition.methods import METHODS
-from polysema.density import DensityMatrix
-from polysema.errors import InputError, PolysemaError, UnknownChoiceError
-from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.formats import load, write, writing_lexicon
+from polysema.cli.phrases import asked as asked_phrases
+from polysema.cli.phrases import written_option
+from polysema.composition.compose import Composed, Composition
+from polysema.composition.methods import COMPOSERS
+from polysema.errors import Failed, InputError, UnknownChoiceError
+from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
+from polysema.lexicon.formats import Model, load, write, writing_lexicon
+from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.ensemble import is_ensemble
-from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour
+from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
+from polysema.lexicon.results import Ambiguity, Neighbour
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -59,19 +61,14 @@ def info(lexicon: str | None, kind: str, as_json: bool) -> None:
       polysema info glove.6B.50d.txt --json
     """
     model = load(lexicon, kind)
-    members = len(model.members) if isinstance(model, Ensemble) else 0
-    facts: dict[str, Any] = {
-        "words": len(model),
-        "kind": model.kind,
-        "n": model.n,
-        "m": model.m,
-        "columns": model.columns,
-        "dtype": str(model.factors.dtype),
-        "tokens": int(model.vocabulary.counts.sum()),
-        **({"members": members} if members else {}),
-        "arrays": {name: list(array.shape) for name, array in model.arrays.items()},
-        "metadata": model.metadata,
-    }
+    facts: dict[str, Any] = {"words": len(model), "kind": model.kind, "tokens": int(model.vocabulary.counts.sum())}
+    if isinstance(model, Ensemble):
+        facts |= {"members": len(model.members)}
+    else:
+        facts |= {"n": model.n, **({"m": model.m, "columns": model.columns} if isinstance(model, Lexicon) else {})}
+        facts |= {"dtype": str(model.array.dtype)}
+        facts |= {"arrays": {name: list(array.shape) for name, array in to_arrays(model).items()}}
+    facts |= {"metadata": model.metadata}
     if as_json:
         print_json(facts)
         return
@@ -112,7 +109,7 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
         model = load(lexicon, kind)
         write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
-        print_json({"lexicon": str(out), "words": len(model), "kind": model.kind, "n": model.n, "m": model.m})
+        print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 
@@ -143,7 +140,7 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
         if len(queries) == 2:
             table[0][1] = table[1][0] = model.similarity(*queries)
     else:
-        states = [_matrix(model, query, measure) for query in queries]
+        states = [with_matrices(model, measure).meaning(query) for query in queries]
         table = [[measures.MEASURES[measure](a, b) for b in states] for a in states]
     if as_json:
         value = {"value": table[0][1]} if len(queries) == 2 else {}
@@ -192,23 +189,14 @@ def senses(words: tuple[str, ...], path: str | None, top: int, min_weight: float
       polysema senses bank run
       polysema senses bank -l MODEL --common 1000000
     """
-    model = load(path)
+    model = with_matrices(load(path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
     if as_json:
-        print_json(
-            [
-                {
-                    "word": word,
-                    "entropy": entropy,
-                    "senses": [{"weight": s.weight, "neighbours": pairs(s.neighbours)} for s in listed],
-                }
-                for word, entropy, listed in found
-            ]
-        )
+        print_json([{"word": w, "entropy": s, "senses": [sense.to_dict() for sense in own]} for w, s, own in found])
         return
-    for word, entropy, listed in found:
+    for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
-        print_table([(f"  {sense.weight:.2f}", " ".join(item.word for item in sense.neighbours)) for sense in listed])
+        print_table([(f"  {sense.weight:.2f}", " ".join(item.word for item in sense.neighbours)) for sense in own])
 
 
 @click.command()
@@ -217,7 +205,7 @@ def senses(words: tuple[str, ...], path: str | None, top: int, min_weight: float
 @top_option(20, "words to give, when none is named")
 @click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
 @json_option
-def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int, as_json: bool) -> None:
+def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int, as_json: bool) -> int:
     """How ambiguous words are: their von Neumann entropy, and the number of senses that it amounts to.
 
     Without words, the most ambiguous of the whole vocabulary.
@@ -227,11 +215,23 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
       polysema ambiguity --top 30 --min-count 1000 -l MODEL
     """
     model = load(path)
-    ranking = model.ambiguity(words) if words else model.ambiguity(top=top, min_count=min_count)
+    if isinstance(model, VectorLexicon):
+        raise InputError("this lexicon holds vectors: entropy needs density matrices")
+    found: list[Ambiguity | Failed] = [
+        *(model.ambiguity(words) if words else model.ambiguity(top=top, min_count=min_count))
+    ]
+    failed = [item for item in found if isinstance(item, Failed)]
+    if len(found) == len(failed) == 1:
+        raise failed[0].error
     if as_json:
-        print_json([asdict(item) for item in ranking])
+        print_json([item.to_dict() for item in found])
     else:
-        print_table([astuple(item) for item in ranking], ["word", "entropy", "senses", "count"])
+        known = [item for item in found if isinstance(item, Ambiguity)]
+        rows = [(item.word, item.entropy, item.effective_senses, item.count) for item in known]
+        print_table(rows, ["word", "entropy", "senses", "count"])
+        for item in failed:
+            click.echo(str(item.error), err=True)
+    return 2 if failed else 0
 
 
 @click.command()
@@ -240,6 +240,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
 def compose(
@@ -248,6 +249,7 @@ def compose(
     path: str | None,
     method: str,
     pattern: str | None,
+    written: str | None,
     top: int,
     as_json: bool,
 ) -> int:
@@ -262,55 +264,55 @@ def compose(
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
       polysema compose --file sentences.txt --json
 
-    A plain sentence is parsed (pip install 'polysema[parse]'); what was left out of it is listed. Brackets need no
-    parser: those of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the
-    subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
+    Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
+    brackets where it cannot be mistaken; --brackets and --text say which it is.
+
+    Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
+    phrase on the subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
     "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
 
     Methods:
     """
-    lines = [line.strip() for line in file if line.strip()] if file is not None else []
-    asked = [*phrases, *lines]
+    asked = asked_phrases(phrases, file, written)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
     results = model.compose_all(asked, method, pattern)
-    if len(results) == 1 and isinstance(results[0], PolysemaError):
-        raise results[0]
-    items = [None if isinstance(item, PolysemaError) else item for item in results]
-    near = [model.neighbours(x, top, COMMON) if x is not None and x.meaning.n == model.n else [] for x in items]
+    if len(results) == 1 and isinstance(results[0], Failed):
+        raise results[0].error
+    near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
     if as_json:
-        print_json([_composed(text, item, some) for text, item, some in zip(asked, results, near, strict=True)])
+        print_json([_facts(text, item, some) for text, item, some in zip(asked, results, near, strict=True)])
     else:
-        for text, item, some in zip(asked, results, near, strict=True):
-            if isinstance(item, PolysemaError):
-                click.echo(f"{text}\n  not composed: {item}", err=True)
+        for item, some in zip(results, near, strict=True):
+            if isinstance(item, Failed):
+                click.echo(f"{item.input}\n  not composed: {item.error}", err=True)
                 continue
             print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
             if item.left_out:
                 click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
             if some:
                 click.echo(f"near: {' '.join(word for word, _ in some)}")
-    return 2 if None in items else 0
+    return 2 if any(isinstance(item, Failed) for item in results) else 0
 
 
-def _composed(text: str, item: Composition | PolysemaError, near: list[Neighbour]) -> dict[str, Any]:
-    if isinstance(item, PolysemaError):
-        return {"asked": text, "error": str(item)}
-    return {
-        "asked": text,
-        "phrase": item.phrase,
-        "tree": str(item.tree),
-        "method": item.method,
-        "entropy": item.entropy,
-        "nodes": [{"phrase": s.phrase, "entropy": s.entropy, "depth": len(s.path)} for s in item.steps],
-        "left_out": [left._asdict() for left in item.left_out],
-        "neighbours": pairs(near),
-    }
+def _near(model: Model, composed: Composed, top: int) -> list[Neighbour]:
+    """The words nearest to a phrase; none where it lives in another space than they do, as under Tensor."""
+    if isinstance(composed, EnsembleComposition) and isinstance(model, Ensemble):
+        fits = all(own.meaning.n == lexicon.n for own, lexicon in zip(composed.members, model.members, strict=True))
+    else:
+        fits = isinstance(composed, Composition) and composed.meaning.n == single(model, "a composition").n
+    return model.neighbours(composed, top, COMMON) if fits else []
+
+
+def _facts(text: str, item: Composed | Failed, near: list[Neighbour]) -> dict[str, Any]:
+    if isinstance(item, Failed):
+        return {"asked": text, "error": str(item.error)}
+    return {"asked": text, **item.to_dict(), "neighbours": pairs(near)}
 
 
 compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
-    f"  {m.name:<12} {m.formula}" for m in METHODS.values()
+    f"  {m.name:<12} {m.formula}" for m in COMPOSERS.values()
 )
 
 
@@ -331,8 +333,8 @@ def entail(narrow: str, broad: str, path: str | None, as_json: bool) -> None:
       k_BA   Σλ / Σ|λ| over the eigenvalues of B − A, in [−1, 1] (largest eigenvalue 1)
       k_E    1 − ‖E‖ / ‖A‖, E the least that makes B − A + E positive, in [0, 1] (largest eigenvalue 1)
     """
-    model = load(path)
-    a, b = _matrix(model, narrow, "entailment"), _matrix(model, broad, "entailment")
+    model = with_matrices(load(path), "entailment")
+    a, b = model.meaning(narrow), model.meaning(broad)
     named = {
         "k_hyp": measures.k_hyp,
         "k_ba": measures.k_ba,
@@ -372,21 +374,15 @@ def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> N
 COMMANDS = [info, convert, ensemble, similarity, neighbours, senses, ambiguity, compose, entail]
 
 
-def _matrix(model: Lexicon, query: str, what: str) -> DensityMatrix:
-    meaning = model.meaning(query)
-    if not isinstance(meaning, DensityMatrix):
-        raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
-    return meaning
-
-
 def pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
     """Neighbours for JSON."""
-    return [item._asdict() for item in near]
+    return [item.to_dict() for item in near]
 
 
-def _described(model: Lexicon) -> str:
-    what = f"{model.n}×{model.m} density matrices" if model.kind == "matrices" else f"vectors of {model.n}"
-    return f"an ensemble of {len(model.members)}, {what}" if isinstance(model, Ensemble) else what
+def _described(model: Model) -> str:
+    if isinstance(model, Ensemble):
+        return f"an ensemble of {len(model.members)}, {_described(model.members[0])}"
+    return f"{model.n}×{model.m} density matrices" if isinstance(model, Lexicon) else f"vectors of {model.n}"
 
 
 def _items(content: Any) -> list[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
+from polysema.lexicon.lexicon import single
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -127,7 +128,7 @@ def train_command(
                 list(corpus) if len(corpus) > 1 else corpus[0],
                 model.name,
                 keep=read_words(keep),
-                start=load(start) if start is not None else None,
+                start=single(load(start), "--start") if start is not None else None,
                 state=state.path if state is not None else None,
                 progress=show,
                 **settings,

@@ -1,22 +1,115 @@
-"""Composition: a fold of a method over a tree."""
+"""Composition: a fold of a method over a tree, and what it comes to at every node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.methods import METHODS, Method, State
-from polysema.composition.trees import Leaf, LeftOut, Tree, leaves, postorder
+from polysema.composition import operators
+from polysema.composition.phrases import Read
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree, conjuncts, leaves, postorder, with_paths
 from polysema.density import EPS, DensityMatrix
-from polysema.errors import MatrixError
+from polysema.errors import MatrixError, TreeError
 from polysema.measures import entropy
+from polysema.registry import provider
 from polysema.vectors import Vector
 
 Array = NDArray[np.float64]
 Meaning = DensityMatrix | Vector
+Kind = Literal["matrices", "vectors"]
+
+
+class Words(Protocol):
+    """Whatever gives words their meanings, such as a lexicon."""
+
+    def __getitem__(self, word: str, /) -> Meaning: ...
+
+
+class Composer(Protocol):
+    """A way to compose phrases: a :class:`Method` folds over the tree, ``contextual`` reads the whole sentence."""
+
+    @property
+    def name(self) -> str:
+        """As it is written everywhere."""
+
+    @property
+    def formula(self) -> str:
+        """What it computes."""
+
+    @property
+    def on(self) -> Kind:
+        """What it works on: density matrices or vectors."""
+
+    def compose(self, words: Words, read: Read) -> Composition:
+        """The meaning of a phrase and of each of its parts."""
+
+
+# ------------------------------------------------------------------------------------------------------------ methods
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a method knows of a phrase.
+
+    Attributes:
+        core: the factor (or vector) of the phrase or, under Tensor, of its verb.
+        words: how many words it has taken in.
+        filled: under Tensor, what the verb has been given so far: the parts of each argument, from the left.
+    """
+
+    core: Array
+    words: int = 1
+    filled: tuple[tuple[Array, ...], ...] = ()
+
+
+def _core(state: State) -> tuple[Array, ...]:
+    return (state.core,)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A composition method: how the state of a node follows from those of its functor and its argument.
+
+    Attributes:
+        name: as it is written everywhere.
+        formula: what it computes.
+        on: what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n).
+        combine: the state of a node from those of its functor and its argument.
+        parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
+        mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
+        by_words: whether coordinated sides weigh as many words as they hold; else as many conjuncts.
+    """
+
+    name: str
+    formula: str
+    on: Kind
+    combine: Callable[[Node, State, State], State]
+    parts: Callable[[State], tuple[Array, ...]] = _core
+    mix: Callable[[Any, Any, float], Any] = operators.add
+    by_words: bool = False
+
+    def at(self, node: Node, functor: State, argument: State) -> State:
+        """The state at a node: combined, or mixed where words are coordinated."""
+        if node.kind != "coordination":
+            return self.combine(node, functor, argument)
+        if functor.filled or argument.filled:
+            raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
+        words = functor.words + argument.words
+        joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
+        share = functor.words / words if self.by_words else joined
+        return State(self.mix(functor.core, argument.core, share), words)
+
+    def compose(self, words: Words, read: Read) -> Composition:
+        """Fold over the tree of a phrase."""
+        return composed(read.tree, lambda leaf: words[leaf.word].parts[0], self, read.left_out)
+
+
+# --------------------------------------------------------------------------------------------------------------- fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +118,7 @@ class Folded:
 
     Attributes:
         tree: the node.
+        path: the way to it from the root, ``l`` for left and ``r`` for right.
         meaning: its density matrix or vector, or the stack of them.
         valid: False where composition came to nothing (zero trace); the meaning there is a placeholder.
         log_trace: of matrices, ln of the trace left by all that was composed up to here, before normalising: how well
@@ -32,26 +126,27 @@ class Folded:
     """
 
     tree: Tree
+    path: str
     meaning: Meaning
     valid: NDArray[np.bool_]
     log_trace: NDArray[np.float64]
 
 
-def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace: bool = False) -> list[Folded]:
+def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, every_node: bool = False) -> list[Folded]:
     """Fold a method over a tree, normalised to unit trace at every node.
 
     Args:
-        meaning_of: the unit factor (..., n, m) of a leaf, or its vector (..., n) for a vector method. With leading
-            axes, all phrases of a stack are composed at once along the one tree.
-        trace: whether to return every node in post-order, or only the root.
+        meaning_of: the unit factor (..., n, m) of a leaf, or its vector (..., n) for a method that works on vectors.
+            With leading axes, all phrases of a stack are composed at once along the one tree.
+        every_node: whether to return every node in post-order, or only the root.
 
     Returns:
         the root's result last.
     """
-    matrices = METHODS.get(method.name) is method
+    matrices = method.on == "matrices"
     states: list[tuple[State, NDArray[np.bool_], NDArray[np.float64]]] = []
     results: list[Folded] = []
-    for node in postorder(tree):
+    for path, node in with_paths(tree) if every_node else (("", node) for node in postorder(tree)):
         if isinstance(node, Leaf):
             state, valid, log_trace = State(meaning_of(node)), np.asarray(True), np.asarray(0.0)
         else:
@@ -62,7 +157,7 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace:
             state = State(core, state.words, state.filled)
             valid, log_trace = valid & left_valid & right_valid, log_trace + left_trace + right_trace
         states.append((state, valid, log_trace))
-        if trace or node is tree:
+        if every_node or node is tree:
             parts = []
             for part in method.parts(state):
                 if part is not state.core:  # else it is normalised already
@@ -70,7 +165,7 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, trace:
                     valid, log_trace = valid & nonzero, log_trace + of_part
                 parts.append(part)
             meaning = DensityMatrix.of_unit_factors(parts) if matrices else Vector.product(parts)
-            results.append(Folded(node, meaning, valid, log_trace))
+            results.append(Folded(node, path, meaning, valid, log_trace))
     return results
 
 
@@ -94,26 +189,24 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_],
     return array, valid.reshape(stack), log_trace.reshape(stack)
 
 
+# ------------------------------------------------------------------------------------------------------------ results
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node of a composition: a word or a phrase, with what it means.
+    """One node of a composition: a word or a phrase.
 
     Attributes:
         tree: the node.
         phrase: its words.
-        meaning: its density matrix, or vector.
         path: the way to it from the root, ``l`` for left and ``r`` for right.
+        entropy: its von Neumann entropy, the members' mean in an ensemble; None for vectors.
     """
 
     tree: Tree
     phrase: str
-    meaning: Meaning
     path: str
-
-    @property
-    def entropy(self) -> float | None:
-        """The von Neumann entropy of its density matrix; None for a vector."""
-        return float(entropy(self.meaning)) if isinstance(self.meaning, DensityMatrix) else None
+    entropy: float | None
 
     @property
     def branch(self) -> str:
@@ -121,45 +214,34 @@ class Step:
         stem = "".join("│   " if turn == "l" else "    " for turn in self.path[:-1])
         return stem + {"": "", "l": "├── ", "r": "└── "}[self.path[-1:]] + self.phrase
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"phrase": self.phrase, "entropy": self.entropy, "depth": len(self.path), "path": self.path}
 
-class Composition:
-    """A phrase and how its meaning came about.
+
+class Composed(ABC):
+    """A phrase and how its entropy came about.
 
     Attributes:
         tree: the phrase as a tree.
         method: the name of the composition method.
-        meaning: the phrase's density matrix, or vector.
         left_out: the words of a sentence that are not in the tree, and why.
 
     Printed, it is the tree with the entropy at every node.
     """
 
-    def __init__(
-        self, tree: Tree, method: Method, meaning_of: Callable[[Leaf], Array], left_out: Sequence[LeftOut] = ()
-    ) -> None:
-        self.tree = tree
-        self.left_out = tuple(left_out)
-        self.method = method.name
-        self._meanings: dict[int, Meaning] = {}
-        for item in fold(tree, meaning_of, method, trace=True):
-            if not item.valid:
-                raise MatrixError(
-                    f"{_words(item.tree)!r}: composed with {method.name} it has zero trace: "
-                    "its sides have no sense in common"
-                )
-            self._meanings[id(item.tree)] = item.meaning
-        self.meaning = self._meanings[id(tree)]
-        self.meaning.name = self.phrase
+    tree: Tree
+    method: str
+    left_out: tuple[LeftOut, ...]
 
-    @classmethod
-    def of(
-        cls, tree: Tree, method: Method, meanings: dict[int, Meaning], left_out: Sequence[LeftOut] = ()
-    ) -> Composition:
-        """A composition whose meanings, by the id of each node, came about without a fold."""
-        composed = cls.__new__(cls)
-        composed.tree, composed.left_out, composed.method = tree, tuple(left_out), method.name
-        composed._meanings, composed.meaning = meanings, meanings[id(tree)]
-        return composed
+    @property
+    @abstractmethod
+    def entropy(self) -> float | None:
+        """The von Neumann entropy of the phrase; None for vectors."""
+
+    @abstractmethod
+    def entropy_at(self, path: str) -> float | None:
+        """The same of the node at the end of a path."""
 
     @property
     def phrase(self) -> str:
@@ -167,21 +249,21 @@ class Composition:
         return _words(self.tree)
 
     @property
-    def entropy(self) -> float | None:
-        """The von Neumann entropy of the phrase; None for vectors."""
-        return float(entropy(self.meaning)) if isinstance(self.meaning, DensityMatrix) else None
-
-    @property
     def steps(self) -> list[Step]:
         """Every node of the tree from the root down, left before right."""
-        found: list[Step] = []
-        stack: list[tuple[Tree, str]] = [(self.tree, "")]
-        while stack:
-            top, path = stack.pop()
-            found.append(Step(top, _words(top), self._meanings[id(top)], path))
-            if not isinstance(top, Leaf):
-                stack += [(top.right, path + "r"), (top.left, path + "l")]
-        return found
+        nodes = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
+        return [Step(node, _words(node), path, self.entropy_at(path)) for path, node in nodes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "phrase": self.phrase,
+            "tree": str(self.tree),
+            "method": self.method,
+            "entropy": self.entropy,
+            "nodes": [step.to_dict() for step in self.steps],
+            "left_out": [{"word": word, "why": why} for word, why in self.left_out],
+        }
 
     def __str__(self) -> str:
         rows = [(step.branch, step.entropy) for step in self.steps]
@@ -192,12 +274,60 @@ class Composition:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from polysema.notebook import composition_html
-
-        return composition_html(self)
+        return str(provider("composition_html")(self))
 
     def __repr__(self) -> str:
-        return f"Composition({self.phrase!r}, method={self.method!r}, entropy={self.entropy})"
+        ambiguity = "" if self.entropy is None else f", entropy={self.entropy:.3f}"
+        return f"{type(self).__name__}({self.phrase!r}, method={self.method!r}{ambiguity})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition(Composed):
+    """A phrase with the meaning of each of its nodes.
+
+    Attributes:
+        tree: the phrase as a tree.
+        method: the name of the composition method.
+        meanings: the density matrix, or vector, of every node by the way to it from the root: ``""`` is the root,
+            ``"lr"`` the right side of its left side.
+        left_out: the words of a sentence that are not in the tree, and why.
+    """
+
+    tree: Tree
+    method: str
+    meanings: Mapping[str, Meaning] = field(repr=False)
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def meaning(self) -> Meaning:
+        """The phrase's density matrix, or vector."""
+        return self.meanings[""]
+
+    @property
+    def entropy(self) -> float | None:
+        """The von Neumann entropy of the phrase; None for vectors."""
+        return self.entropy_at("")
+
+    def entropy_at(self, path: str) -> float | None:
+        """The same of the node at the end of a path."""
+        found = self.meanings[path]
+        return float(entropy(found)) if isinstance(found, DensityMatrix) else None
+
+
+def composed(
+    tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, left_out: tuple[LeftOut, ...] = ()
+) -> Composition:
+    """Compose a phrase; one that comes to nothing is an error. For ``meaning_of`` see :func:`fold`."""
+    meanings: dict[str, Meaning] = {}
+    for item in fold(tree, meaning_of, method, every_node=True):
+        if not item.valid:
+            raise MatrixError(
+                f"{_words(item.tree)!r}: composed with {method.name} it has zero trace: "
+                "its sides have no sense in common"
+            )
+        meanings[item.path] = item.meaning
+    meanings[""].name = _words(tree)
+    return Composition(tree, method.name, meanings, left_out)
 
 
 def _words(tree: Tree) -> str:

@@ -10,7 +10,7 @@ every method takes the mixture.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,55 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.trees import Node, conjuncts
-from polysema.errors import TreeError, UnknownChoiceError
+from polysema.composition.compose import Composer, Composition, Kind, Method, State, Words
+from polysema.composition.phrases import Read
+from polysema.composition.trees import Node
+from polysema.errors import UnknownChoiceError
+from polysema.registry import provider
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a method knows of a phrase.
-
-    Attributes:
-        core: the factor (or vector) of the phrase or, under Tensor, of its verb.
-        words: how many words it has taken in.
-        filled: under Tensor, what the verb has been given so far: the parts of each argument, from the left.
-    """
-
-    core: Array
-    words: int = 1
-    filled: tuple[tuple[Array, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A composition method.
-
-    Attributes:
-        name: as it is written everywhere.
-        formula: what it computes.
-        combine: the state of a node from those of its functor and its argument.
-        parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
-        mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
-    """
-
-    name: str
-    formula: str
-    combine: Callable[[Node, State, State], State]
-    parts: Callable[[State], tuple[Array, ...]] = lambda state: (state.core,)
-    mix: Callable[[Any, Any, float], Any] = operators.add
-
-    def at(self, node: Node, functor: State, argument: State) -> State:
-        """The state at a node: combined, or mixed where words are coordinated."""
-        if node.kind != "coordination":
-            return self.combine(node, functor, argument)
-        if functor.filled or argument.filled:
-            raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
-        words = functor.words + argument.words
-        joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
-        share = functor.words / words if self.combine is _mixed else joined
-        return State(self.mix(functor.core, argument.core, share), words)
+Parts = Callable[[State], tuple[Array, ...]]
 
 
 def _verb(node: Node, functor: State, argument: State) -> State:
@@ -102,14 +61,14 @@ def _mixed(node: Node, functor: State, argument: State) -> State:
     return State(operators.add(functor.core, argument.core, functor.words / words), words)
 
 
-def _slots(modify: Operator) -> Callable[[Node, State, State], State]:
+def _slots(modify: Operator, parts_of: Parts) -> Callable[[Node, State, State], State]:
     """Tensor: a modifier changes what it modifies; an argument is put into the verb's next slot."""
 
     def combine(node: Node, functor: State, argument: State) -> State:
         words = functor.words + argument.words
         if node.kind == "modifier":
             return State(modify(functor.core, argument.core), words, argument.filled)
-        parts = _METHOD_PARTS[modify](argument)
+        parts = parts_of(argument)
         filled = (*functor.filled, parts) if node.functor_first else (parts, *functor.filled)
         return State(functor.core, words, filled)
 
@@ -133,14 +92,16 @@ def _vector_tensor_parts(state: State) -> tuple[Array, ...]:
     return tuple(operators.mult_vectors(state.core, part) for part in parts)
 
 
-_METHOD_PARTS: dict[Operator, Callable[[State], tuple[Array, ...]]] = {
-    operators.mult: _tensor_parts,
-    operators.project_vectors: _vector_tensor_parts,
-}
-
-
 def _sum(a: Array, b: Array, p: float) -> Array:
     return operators.add_vectors(a, b)
+
+
+def _matrices(name: str, formula: str, combine: Callable[..., State], **more: Any) -> Method:
+    return Method(name, formula, "matrices", combine, **more)
+
+
+def _vectors(name: str, formula: str, combine: Callable[..., State], **more: Any) -> Method:
+    return Method(name, formula, "vectors", combine, mix=_sum, **more)
 
 
 def _table(*methods: Method) -> dict[str, Method]:
@@ -148,16 +109,21 @@ def _table(*methods: Method) -> dict[str, Method]:
 
 
 METHODS: dict[str, Method] = _table(
-    Method("verb", "the verb (the head) alone, no composition", _verb),
-    Method("mult", "ρ ⊙ σ over all words", _applied(operators.mult)),
-    Method("add", "the even mixture of all words", _mixed),
-    Method("tensor", "kron(subj, obj) ⊙ kron(verb, verb), on adj ⊙ noun", _slots(operators.mult), _tensor_parts),
-    Method("phaser", "ρ^½ σ ρ^½, the functor acts", _applied(operators.phaser)),
-    Method("fuzz", "Σᵢ λᵢ Pᵢ σ Pᵢ, the functor acts", _applied(operators.fuzz)),
-    Method("phaser-noun", "Phaser; nouns act on their verb", _applied(operators.phaser, _noun_acts)),
-    Method("fuzz-noun", "Fuzz; nouns act on their verb", _applied(operators.fuzz, _noun_acts)),
-    Method("phaser-left", "Phaser; the left side acts on the right", _applied(operators.phaser, _left_acts)),
-    Method("fuzz-left", "Fuzz; the left side acts on the right", _applied(operators.fuzz, _left_acts)),
+    _matrices("verb", "the verb (the head) alone, no composition", _verb),
+    _matrices("mult", "ρ ⊙ σ over all words", _applied(operators.mult)),
+    _matrices("add", "the even mixture of all words", _mixed, by_words=True),
+    _matrices(
+        "tensor",
+        "kron(subj, obj) ⊙ kron(verb, verb), on adj ⊙ noun",
+        _slots(operators.mult, _tensor_parts),
+        parts=_tensor_parts,
+    ),
+    _matrices("phaser", "ρ^½ σ ρ^½, the functor acts", _applied(operators.phaser)),
+    _matrices("fuzz", "Σᵢ λᵢ Pᵢ σ Pᵢ, the functor acts", _applied(operators.fuzz)),
+    _matrices("phaser-noun", "Phaser; nouns act on their verb", _applied(operators.phaser, _noun_acts)),
+    _matrices("fuzz-noun", "Fuzz; nouns act on their verb", _applied(operators.fuzz, _noun_acts)),
+    _matrices("phaser-left", "Phaser; the left side acts on the right", _applied(operators.phaser, _left_acts)),
+    _matrices("fuzz-left", "Fuzz; the left side acts on the right", _applied(operators.fuzz, _left_acts)),
 )
 """Composition methods for density matrices.
 
@@ -166,32 +132,43 @@ released evaluation script does), the noun on its verb (the script's other setti
 noun), or the left side on the right (as the paper's text writes it: the subject acts on the verb phrase)."""
 
 VECTOR_METHODS: dict[str, Method] = _table(
-    Method("verb", "the verb (the head) alone, no composition", _verb, mix=_sum),
-    Method("mult", "a ⊙ b over all words", _applied(operators.mult_vectors), mix=_sum),
-    Method("add", "the sum of all words", _applied(operators.add_vectors), mix=_sum),
-    Method(
+    _vectors("verb", "the verb (the head) alone, no composition", _verb),
+    _vectors("mult", "a ⊙ b over all words", _applied(operators.mult_vectors)),
+    _vectors("add", "the sum of all words", _applied(operators.add_vectors)),
+    _vectors(
         "tensor",
         "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument",
-        _slots(operators.project_vectors),
-        _vector_tensor_parts,
-        mix=_sum,
+        _slots(operators.project_vectors, _vector_tensor_parts),
+        parts=_vector_tensor_parts,
     ),
 )
 """Composition methods for vectors (paper, §4.1.1)."""
 
 
-def _no_fold(node: Node, functor: State, argument: State) -> State:
-    raise TreeError(f"contextual reads the whole sentence: it cannot compose {node} from its parts")
+@dataclass(frozen=True, slots=True)
+class InContext:
+    """A composer that is no fold: it reads the whole sentence; see :mod:`polysema.encoders.contextual`."""
+
+    name: str = "contextual"
+    formula: str = "the head as the encoder sees it in the whole sentence"
+    on: Kind = "matrices"
+
+    def compose(self, words: Words, read: Read) -> Composition:
+        """Ask the encoder that the lexicon was made with."""
+        found = provider("contextual")(words, read)
+        assert isinstance(found, Composition)
+        return found
 
 
-CONTEXTUAL = Method("contextual", "the head as the encoder sees it in the whole sentence", _no_fold)
-"""What a lexicon made with an encoder offers beside ``METHODS``; see :mod:`polysema.encoders.contextual`."""
+CONTEXTUAL = InContext()
+COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL}
+"""Every way to compose density matrices: the methods, and ``contextual`` for lexicons made with an encoder."""
 
 
-def method_named(name: str, table: dict[str, Method] = METHODS) -> Method:
-    """The method of that name; an unknown one is an error that lists the choices."""
+def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer:
+    """The composer of that name; an unknown one is an error that lists the choices."""
     try:
         return table[name]
     except KeyError:
-        what = "composition method" if table is METHODS else "composition method for vectors"
+        what = "composition method for vectors" if table is VECTOR_METHODS else "composition method"
         raise UnknownChoiceError(what, name, table) from None

@@ -140,6 +140,20 @@ def postorder(tree: Tree) -> Iterator[Tree]:
             stack += [(top, True), (top.right, False), (top.left, False)]
 
 
+def with_paths(tree: Tree) -> Iterator[tuple[str, Tree]]:
+    """Every node after both of its sides, the root last, each with the way to it from the root.
+
+    A way is a string of ``l`` (to the left side) and ``r``; the root's is empty.
+    """
+    stack: list[tuple[str, Tree, bool]] = [("", tree, False)]
+    while stack:
+        path, top, opened = stack.pop()
+        if opened or isinstance(top, Leaf):
+            yield path, top
+        else:
+            stack += [(path, top, True), (path + "r", top.right, False), (path + "l", top.left, False)]
+
+
 # ---------------------------------------------------------------------------------------------------------- brackets
 
 
@@ -162,16 +176,6 @@ def parse_brackets(text: str) -> Tree:
     'likes'
     """
     return _with_functors(_read(text))
-
-
-def is_bracketed(text: str) -> bool:
-    """Whether text is written as a tree, with brackets or marks; otherwise several words are a plain sentence.
-
-    What ends in a full stop, a question or an exclamation mark is a sentence, with or without brackets in it.
-    """
-    if text.rstrip().endswith((".", "?", "!")):
-        return False
-    return any(bracket in text for bracket in "()") or any(word[-1] in "*~" or word == "&" for word in text.split())
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import option
 from polysema.files.progress import Progress, Report, silent
 from polysema.kernels.contexts import context_sums
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Context2DMOptions(SampleOptions):
 
 def context2dm(
     corpus: Corpus,
-    vectors: Lexicon,
+    vectors: AnyLexicon,
     *,
     keep: Iterable[str] = (),
     state: str | Path | None = None,
@@ -72,7 +72,7 @@ def context2dm(
     """
     _library()
     chosen = Context2DMOptions.given(options)
-    if vectors.kind != "vectors":
+    if not isinstance(vectors, VectorLexicon):
         raise InputError("context2dm sums word vectors: give a lexicon of vectors, not of density matrices")
     sample = Sample(
         corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
@@ -111,10 +111,10 @@ def context2dm(
 class _Contexts:
     """The context of any position of a corpus as a vector."""
 
-    def __init__(self, corpus: Corpus, vectors: Lexicon, window: int, inverse_frequency: float = 0.0) -> None:
+    def __init__(self, corpus: Corpus, vectors: VectorLexicon, window: int, inverse_frequency: float = 0.0) -> None:
         self.tokens, self.window = np.asarray(corpus.tokens), window
         self.sentences = np.asarray(corpus.sentences)
-        self.vectors = np.ascontiguousarray(vectors.factors, np.float32)
+        self.vectors = np.ascontiguousarray(vectors.vectors, np.float32)
         where = vectors.vocabulary.indices
         self.rows = np.array([where.get(word, -1) for word in corpus.vocabulary.words], np.int64)
         if inverse_frequency > 0:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.stop_words import is_content
 from polysema.corpus.corpus import Corpus
+from polysema.corpus.stop_words import is_content
 from polysema.errors import CorpusError, InputError
 from polysema.files.options import Options, option
 from polysema.kernels.reservoir import sample_occurrences

@@ -1,11 +1,11 @@
-"""The story of a phrase: its tree, every node coloured by how ambiguous it is."""
+"""The tree of a phrase, every node coloured by how ambiguous it is."""
 
 from __future__ import annotations
 
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from polysema.composition.compose import Composition, Step
+from polysema.composition.compose import Composed, Step
 from polysema.composition.trees import Leaf
 from polysema.drawing.style import SEQUENTIAL, TEXT, ink_on, new_figure
 from polysema.errors import InputError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def entropy_tree(composition: Composition) -> Figure:
+def entropy_tree(composition: Composed) -> Figure:
     """Words at the bottom, the phrase at the top; the colour and the number are the von Neumann entropy."""
     steps = composition.steps
     entropies = [step.entropy for step in steps if step.entropy is not None]

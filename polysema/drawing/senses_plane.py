@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.drawing.style import MARKERS, SERIES, TEXT, new_figure
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, with_matrices
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,7 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
         top: how many neighbours of each sense to show.
         min_weight: leave out senses that weigh less.
     """
+    lexicon = with_matrices(lexicon, "a picture of senses")
     senses = lexicon.senses(word, top, min_weight)
     points, labels, groups = [], [], []
     for k, sense in enumerate(senses):

@@ -45,6 +45,7 @@ from polysema.files.working import WorkingFolder
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.parts import EncoderPart, SenseClusters
 
 log = logging.getLogger(__name__)
 
@@ -140,12 +141,14 @@ def bert2dm(
                 "precision": reader.precision,
             },
         },
-        arrays={
-            "projection": projection.basis.astype(np.float32),
-            "projection_mean": projection.mean.astype(np.float32),
+        encoder=EncoderPart(
+            reader.name,
+            ",".join(map(str, reader.layers)),
+            projection=projection.basis.astype(np.float32),
+            projection_mean=projection.mean.astype(np.float32),
             **statistics,
-            **senses,
-        },
+        ),
+        clusters=SenseClusters(**senses) if senses else None,
     )
 
 
@@ -243,9 +246,9 @@ class _Run:
                 top = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
                 factors[low + start : low + start + len(top)] = top[:, :, ::-1][:, :, :rank]
         senses: Arrays = {
-            "sense_vectors": np.concatenate([clusters.means for clusters in found]),
-            "sense_counts": np.concatenate([clusters.sizes for clusters in found]),
-            "sense_starts": np.cumsum(np.concatenate([[0], *(clusters.counts for clusters in found)])),
+            "vectors": np.concatenate([clusters.means for clusters in found]),
+            "counts": np.concatenate([clusters.sizes for clusters in found]),
+            "starts": np.cumsum(np.concatenate([[0], *(clusters.counts for clusters in found)])),
         }
         return factors, senses
 

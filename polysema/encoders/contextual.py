@@ -13,21 +13,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition, Meaning
+from polysema.composition.compose import Composition
 from polysema.composition.methods import CONTEXTUAL
-from polysema.composition.trees import Leaf, LeftOut, Tree, head, leaves, postorder
+from polysema.composition.occurrences import Span, span_of
+from polysema.composition.phrases import Read
+from polysema.composition.sentences import TENSES, as_sentence
+from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
-from polysema.encoders.huggingface import Encoder, Span
-from polysema.encoders.sentences import TENSES, as_sentence, find_word
+from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
-
-if TYPE_CHECKING:
-    from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.parts import EncoderPart
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
@@ -74,7 +76,7 @@ class Contextual:
     def mixed(self, readings: Sequence[Sequence[Reading]]) -> DensityMatrix:
         """The same of words that are each read in several sentences, as many for each: a stack of k."""
         texts = [text for each in readings for text, _ in each]
-        targets = [find_word(text, at) if isinstance(at, str) else at for each in readings for text, at in each]
+        targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)
         vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
         units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])
@@ -87,6 +89,9 @@ def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
     return [(text, spans[word.position]) for text, spans in sentences]
 
 
+_OPEN: WeakKeyDictionary[EncoderPart, Contextual] = WeakKeyDictionary()  # encoders that are loaded
+
+
 def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
     """The contextual matrices that a lexicon of an encoder offers.
 
@@ -94,33 +99,32 @@ def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
         encoder: the encoder, where it is loaded already; else it is loaded by the name that the lexicon keeps, or from
             the folder that the variable POLYSEMA_ENCODER names.
     """
-    known = lexicon.__dict__.get("_contextual")
-    if isinstance(known, Contextual) and encoder in (None, known.encoder):
-        return known
-    name = encoder_name(lexicon)
-    if name is None:
+    part = lexicon.encoder
+    if part is None or part.layer_means is None:
         raise InputError("this lexicon was not made with an encoder (--model bert2dm): it has no contextual meanings")
+    known = _OPEN.get(part)
+    if known is not None and encoder in (None, known.encoder):
+        return known
     if encoder is None:
+        name = _name(part)
         if not _may_be_here(name):
             raise InputError(f"the encoder {name!r} of this lexicon is not here: set POLYSEMA_ENCODER to its folder")
-        encoder = Encoder.load(name, layers=lexicon.metadata["encoder"].get("layers", "last"))
-    found = Contextual(encoder, np.asarray(lexicon.arrays["layer_means"]), lexicon.arrays.get("layer_spreads"))
-    lexicon.__dict__["_contextual"] = found
-    return found
-
-
-def encoder_name(lexicon: Lexicon) -> str | None:
-    """The name or folder of the encoder that a lexicon was made with; None for all others."""
-    facts = lexicon.metadata.get("encoder")
-    if not isinstance(facts, dict) or "layer_means" not in lexicon.arrays:
-        return None
-    return os.environ.get("POLYSEMA_ENCODER") or str(facts.get("name", ""))
+        encoder = Encoder.load(name, layers=part.layers)
+    _OPEN[part] = Contextual(encoder, np.asarray(part.layer_means), part.layer_spreads)
+    return _OPEN[part]
 
 
 def is_offered(lexicon: Lexicon) -> bool:
     """Whether a lexicon has contextual meanings, and its encoder seems to be at hand."""
-    name = encoder_name(lexicon)
-    return name is not None and ("_contextual" in lexicon.__dict__ or _may_be_here(name))
+    part = lexicon.encoder
+    if part is None or part.layer_means is None:
+        return False
+    return part in _OPEN or _may_be_here(_name(part))
+
+
+def _name(part: EncoderPart) -> str:
+    """The name or folder of a lexicon's encoder."""
+    return os.environ.get("POLYSEMA_ENCODER") or part.name
 
 
 def _may_be_here(name: str) -> bool:
@@ -129,51 +133,50 @@ def _may_be_here(name: str) -> bool:
     return (path / "config.json").is_file() if path.is_dir() else not (path.is_absolute() or name.startswith("."))
 
 
-def compose_in_context(
-    lexicon: Lexicon, tree: Tree, text: str | None = None, left_out: Sequence[LeftOut] = ()
-) -> Composition:
+def compose_in_context(lexicon: Lexicon, read: Read) -> Composition:
     """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
 
-    Args:
-        text: the sentence; by default those that :func:`as_readings` makes of the tree.
+    A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
     """
-    words = leaves(tree)
+    words, spans = leaves(read.tree), read.spans
     stack = contextual(lexicon).mixed(
-        [as_readings(tree, leaf) if text is None else [(text, leaf.word)] for leaf in words]
+        [as_readings(read.tree, leaf) if read.text is None else [(read.text, spans[leaf.position])] for leaf in words]
     )
     of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
-    meanings: dict[int, Meaning] = {id(node): of_leaf[head(node)] for node in postorder(tree)}
-    return Composition.of(tree, CONTEXTUAL, meanings, left_out)
+    meanings = {path: of_leaf[head(node)] for path, node in with_paths(read.tree)}
+    return Composition(read.tree, CONTEXTUAL.name, meanings, read.left_out)
+
+
+def heads_in_context(lexicon: Lexicon, trees: Sequence[Tree]) -> DensityMatrix:
+    """The head of each phrase as it is meant in the whole: a stack of k, what :func:`compose_in_context` comes to."""
+    return contextual(lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
 
 
 def senses_to_tell(lexicon: Lexicon, word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The weights (k,) of the senses of a word that a sentence can mean, falling, and their unit vectors (k, n).
 
     They are the clusters of its occurrences: the columns of a clustered lexicon, else those kept beside the matrices. A
-    lexicon that has neither, as were made before, gives the eigenvectors of the word's matrix.
+    lexicon that has neither gives the eigenvectors of the word's matrix.
     """
-    starts = lexicon.arrays.get("sense_starts")
-    if starts is None or len(starts) != len(lexicon) + 1:
+    if lexicon.clusters is None:
         return lexicon.sense_vectors(word)
-    row = lexicon.vocabulary.index(word)
-    own = slice(int(starts[row]), int(starts[row + 1]))
-    counts = np.asarray(lexicon.arrays["sense_counts"][own], np.float64)
-    vectors = np.asarray(lexicon.arrays["sense_vectors"][own], np.float64)
-    order = np.argsort(-counts, kind="stable")
-    return (counts / counts.sum())[order], _unit(vectors)[order]
+    return lexicon.clusters.of(lexicon.vocabulary.index(word))
 
 
-def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+def sense_probabilities(lexicon: Lexicon, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
     """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_to_tell`.
 
     See :func:`all_sense_probabilities`.
+
+    Args:
+        span: where the word stands in the sentence; by default its first occurrence.
     """
-    (found,) = all_sense_probabilities(lexicon, [(word, sentence)])
+    (found,) = all_sense_probabilities(lexicon, [(word, sentence, span_of(sentence, word) if span is None else span)])
     return found
 
 
-def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) -> list[NDArray[np.float64]]:
-    """P(sense k | sentence) of each sense of words in sentences.
+def all_sense_probabilities(lexicon: Lexicon, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
+    """P(sense k | sentence) of each sense of words in sentences, each given with where it stands.
 
     With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
     the unit vectors of its senses and v̄ their mean by weight,
@@ -184,11 +187,12 @@ def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) 
     Eigenvectors have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
     """
     reader = contextual(lexicon)
-    vectors = reader.encoder.words([sentence for _, sentence in pairs], [word for word, _ in pairs])
-    units = _unit((vectors - lexicon.arrays["projection_mean"]) @ lexicon.arrays["projection"]).astype(np.float64)
-    signed = lexicon.columns == "senses" or "sense_starts" in lexicon.arrays
+    vectors = reader.encoder.words([sentence for _, sentence, _ in asked], [span for _, _, span in asked])
+    assert lexicon.encoder is not None  # or there would be no reader
+    units = _unit(lexicon.encoder.projected(vectors)).astype(np.float64)
+    signed = lexicon.columns == "senses" or lexicon.clusters is not None
     found = []
-    for (word, _), u in zip(pairs, units, strict=True):
+    for (word, _, _), u in zip(asked, units, strict=True):
         weights, senses = senses_to_tell(lexicon, word)
         found.append(told_apart(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
     return found

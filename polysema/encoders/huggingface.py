@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.composition.occurrences import Span, span_of
 from polysema.encoders.layers import layers_named
 from polysema.encoders.pieces import Batch, PieceTable, batches
 from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
 from polysema.files.ahead import ahead
 
 Vectors = NDArray[np.float32]
-Span = tuple[int, int]
-"""Where a word stands in a sentence: its first character, and the one after its last."""
 
 PRECISIONS = {"auto": "float16 on a GPU, else float32", "float32": "", "float16": "", "bfloat16": ""}
 POOLINGS = {"cls": "the first piece's vector", "mean": "the mean over all pieces"}
@@ -221,12 +220,10 @@ class Encoder:
         """The same, one vector for each layer: (k, layers, d). A long text is read in a window around the word."""
         import torch
 
-        from polysema.encoders.sentences import find_word
-
         if len(sentences) != len(targets):
             raise InputError(f"{len(sentences)} sentences and {len(targets)} words: give one word a sentence")
         chosen = tuple(layers or self.layers)
-        spans = [find_word(s, t) if isinstance(t, str) else t for s, t in zip(sentences, targets, strict=True)]
+        spans = [span_of(s, t) for s, t in zip(sentences, targets, strict=True)]
         rows: list[list[int]] = []
         inside: list[list[int]] = []
         for text, (start, end), item in zip(sentences, spans, self._tokenised(sentences), strict=True):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MissingExtraError, UnknownChoiceError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon, single
 
 ENDS = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 """The words before and after a sentence, by version; left out where the vectors lack them, as all unknown words."""
@@ -37,7 +37,7 @@ class InferSent:
         batch_size: sentences in a batch.
     """
 
-    def __init__(self, weights: dict[str, Any], vectors: Lexicon, version: int = 1, batch_size: int = 64) -> None:
+    def __init__(self, weights: dict[str, Any], vectors: AnyLexicon, version: int = 1, batch_size: int = 64) -> None:
         torch = _torch()
         if version not in ENDS:
             raise UnknownChoiceError("version of InferSent", str(version), map(str, ENDS))
@@ -47,7 +47,7 @@ class InferSent:
         if missing:
             raise FormatError(f"these are not InferSent's weights: enc_lstm.{missing[0]} is missing")
         width = int(found["weight_ih_l0"].shape[1])
-        if vectors.kind != "vectors" or vectors.n != width:
+        if not isinstance(vectors, VectorLexicon) or vectors.n != width:
             raise InputError(f"InferSent needs word vectors of {width} numbers, this lexicon has {vectors!r}")
         self.vectors, self.version, self.batch_size = vectors, version, batch_size
         self.lstm = torch.nn.LSTM(width, int(found["weight_hh_l0"].shape[1]), bidirectional=True, batch_first=True)
@@ -58,7 +58,7 @@ class InferSent:
 
     @classmethod
     def load(
-        cls, weights: str | Path, vectors: Lexicon | str | Path, version: int = 0, batch_size: int = 64
+        cls, weights: str | Path, vectors: AnyLexicon | str | Path, version: int = 0, batch_size: int = 64
     ) -> InferSent:
         """InferSent from a file of weights (``.pkl``, ``.pt`` or ``.safetensors``) and word vectors.
 
@@ -66,7 +66,7 @@ class InferSent:
             version: 1 or 2; by default what the file's name says.
         """
         path = Path(weights)
-        lexicon = vectors if isinstance(vectors, Lexicon) else _load(vectors)
+        lexicon = vectors if isinstance(vectors, LexiconOf) else _load(vectors)
         return cls(_read(path), lexicon, version or (2 if "2" in path.stem else 1), batch_size)
 
     def sentences(self, texts: Sequence[str], pooling: str = "mean") -> NDArray[np.float32]:
@@ -99,7 +99,7 @@ class InferSent:
         rows = [indices[word] for word in words if word in indices]
         if not rows:
             raise InputError(f"none of the words of {text!r} has a vector")
-        return np.asarray(self.vectors.factors[rows], dtype=np.float32)
+        return np.asarray(self.vectors.vectors[rows], dtype=np.float32)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -122,15 +122,15 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _load(path: str | Path) -> Lexicon:
+def _load(path: str | Path) -> AnyLexicon:
     from polysema.lexicon.formats import load
 
-    return load(path, "vectors")
+    return single(load(path, "vectors"), "InferSent")
 
 
 def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtraError("InferSent", "bert") from None
+        raise MissingExtraError("InferSent", "encoders") from None
     return torch

@@ -48,7 +48,7 @@ def kernel(**options: Any) -> Callable[[Any], Any]:
     return compiled(_nrt=False, **options)
 
 
-def copied(function: FunctionType, name: str, **names: Any) -> FunctionType:
+def copied(function: Any, name: str, **names: Any) -> FunctionType:
     """The same function under another name, in which some global names mean something else.
 
     Machine code is kept by name, and a function that is handed to another is not kept at all: so a kernel that differs

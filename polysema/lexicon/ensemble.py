@@ -10,29 +10,32 @@ for words and for phrases, which each member composes in its own space.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition, Meaning, Step
-from polysema.composition.methods import Method
-from polysema.composition.phrases import Phrase, Read, is_sentence
+from polysema.composition.compose import Composed, Composer, Composition, Kind
+from polysema.composition.phrases import Phrase, is_text, read_phrases
 from polysema.composition.trees import LeftOut, Tree
-from polysema.errors import InputError, PolysemaError
-from polysema.lexicon.lexicon import COMMON, Lexicon, Neighbour, Query, Sense, _cosines_to
+from polysema.errors import Failed, InputError, PolysemaError
+from polysema.lexicon.lexicon import AnyLexicon, Query, looked_up, ranked, with_matrices
 from polysema.lexicon.neighbours import blocks
+from polysema.lexicon.results import Ambiguity, Neighbour
+from polysema.registry import provider
 from polysema.vocabulary import Vocabulary
 
 _QUERIES = 64  # queries whose similarity to every word is held at a time
 
 
-class Ensemble(Lexicon):
+class Ensemble:
     """Lexicons of one kind, asked together; its words are those that all members know.
+
+    An ensemble has no density matrix and no senses of a word: those belong to the space of one member.
 
     Args:
         members: the lexicons; ensembles among them give their own members.
@@ -40,8 +43,9 @@ class Ensemble(Lexicon):
 
     Attributes:
         members: the lexicons.
-        factors: those of the first member, for their sizes only.
+        vocabulary: the words that all members know, with the counts of the first.
 
+    >>> from polysema.lexicon.lexicon import Lexicon
     >>> rng = np.random.default_rng(0)
     >>> seeds = [Lexicon(["run", "move"], rng.normal(size=(2, 3, 2))) for _ in range(4)]
     >>> both = Ensemble(seeds)
@@ -49,44 +53,41 @@ class Ensemble(Lexicon):
     True
     """
 
-    members: list[Lexicon]
-
-    def __init__(self, members: Sequence[Lexicon], metadata: Mapping[str, Any] | None = None) -> None:
-        found: list[Lexicon] = []
+    def __init__(self, members: Sequence[AnyLexicon | Ensemble], metadata: Mapping[str, Any] | None = None) -> None:
+        self.members: list[AnyLexicon] = []
         for member in members:
-            found += member.members if isinstance(member, Ensemble) else [member]
-        if not found:
+            self.members += member.members if isinstance(member, Ensemble) else [member]
+        if not self.members:
             raise InputError("an ensemble needs at least one lexicon")
-        kinds = {member.kind for member in found}
-        if len(kinds) > 1:
+        if len({member.kind for member in self.members}) > 1:
             raise InputError("an ensemble holds matrices or vectors, not both: its members differ")
-        self.members = found
-        first = found[0]
-        common = [word for word in first if all(word in member for member in found[1:])]
-        if not common:
-            raise InputError("the members of the ensemble have no word in common")
-        if len(common) == len(first):
-            vocabulary, factors = first.vocabulary, first.factors
-        else:
-            rows = [first.vocabulary.index(word) for word in common]
-            vocabulary, factors = Vocabulary(common, first.vocabulary.counts[rows]), first.factors[rows]
-        super().__init__(vocabulary, factors, columns=first.columns, metadata=metadata)
+        self.vocabulary = _common(self.members)
+        self.metadata: dict[str, Any] = dict(metadata or {})
+
+    @property
+    def kind(self) -> Kind:
+        """Whether its members hold density matrices or vectors."""
+        return self.members[0].kind
+
+    @property
+    def methods(self) -> Mapping[str, Composer]:
+        """The ways to compose that its members offer, by name."""
+        return self.members[0].methods
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def _repr_html_(self) -> str:
+        return str(provider("lexicon_html")(self))
 
     def __repr__(self) -> str:
         return f"Ensemble({len(self.members)} members, {len(self)} words, {self.kind})"
-
-    def __getitem__(self, word: str) -> NoReturn:
-        """No single density matrix stands for a word: an error that says so."""
-        self.vocabulary.index(word)
-        raise InputError(f"{word!r}: an ensemble has no single density matrix for a word: ask one of its members")
-
-    def stack(self, words: Sequence[str]) -> NoReturn:
-        """As for a single word: an error."""
-        raise InputError("an ensemble has no single density matrix for a word: ask one of its members")
-
-    def meaning(self, query: Query) -> Meaning:
-        """As for a single word: an error."""
-        raise InputError("an ensemble has no single density matrix for a word or a phrase: ask one of its members")
 
     # ---------------------------------------------------------------------------------------------------- comparison
 
@@ -103,10 +104,18 @@ class Ensemble(Lexicon):
         tables = [member.similarities(a, b) for member, a, b in zip(self.members, left, right, strict=True)]
         return np.asarray(np.mean(tables, axis=0))
 
+    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> list[Neighbour]:
+        """The words with the highest mean similarity to a word or a phrase; a word is not its own neighbour.
+
+        Args:
+            common: look among this many of the most frequent words only, where counts are known; by default among all.
+        """
+        return self.neighbours_of([query], top, common)[0]
+
     def neighbours_of(
         self, queries: Sequence[Query], top: int = 10, common: int | None = None
     ) -> list[list[Neighbour]]:
-        """The words with the highest mean similarity to each query; a word is not its own neighbour."""
+        """The same for each of many queries."""
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
         found: list[list[Neighbour]] = []
@@ -115,20 +124,21 @@ class Ensemble(Lexicon):
         return found
 
     def _nearest(self, queries: Sequence[Query], top: int, common: int | None) -> list[list[Neighbour]]:
-        arrays = [member._array(asked) for member, asked in zip(self.members, self._asked_of(queries), strict=True)]
+        arrays = [member.asked(asked) for member, asked in zip(self.members, self._asked_of(queries), strict=True)]
         total = np.zeros((len(queries), len(self)))
         for member, rows, asked in zip(self.members, self._rows, arrays, strict=True):
-            index, _ = member._index(None)
+            index = member.neighbour_index
             total += index.scores(index.pack(asked), len(asked))[:, rows]
         if common is not None and self.vocabulary.counts.any():
             total[:, np.argsort(-self.vocabulary.counts, kind="stable")[common:]] = -np.inf
         for i, query in enumerate(queries):
-            if isinstance(query, str) and query in self:
-                total[i, self.vocabulary.index(query)] = -np.inf
+            own = self.vocabulary.find(query) if isinstance(query, str) else -1
+            if own >= 0:
+                total[i, own] = -np.inf
         near = np.argsort(-total, axis=1, kind="stable")[:, : top + 1]  # single precision; one more, to be sure
         exact = np.mean(
             [
-                _cosines_to(asked, member.factors[rows[near]])
+                member.similarities_to(asked, rows[near])
                 for member, rows, asked in zip(self.members, self._rows, arrays, strict=True)
             ],
             axis=0,
@@ -152,7 +162,7 @@ class Ensemble(Lexicon):
             if len(query.members) != len(self.members):
                 raise InputError(f"{query.phrase!r} was composed by another ensemble")
             return list(query.members)
-        if isinstance(query, str) and is_sentence(query) and query not in self:
+        if isinstance(query, str) and is_text(query) and query not in self:
             return list(self.compose(query).members)
         if isinstance(query, str) and "(" not in query:
             self.vocabulary.index(query)
@@ -168,86 +178,98 @@ class Ensemble(Lexicon):
 
     def entropy(self, query: Query) -> float:
         """The mean of the members' entropies."""
-        return float(np.mean([m.entropy(asked) for m, asked in zip(self.members, self._asked(query), strict=True)]))
+        asked = zip(self.members, self._asked(query), strict=True)
+        return float(np.mean([with_matrices(member, "entropy").entropy(own) for member, own in asked]))
 
     @cached_property
     def entropies(self) -> NDArray[np.float64]:
         """The mean entropy of every word, (V,)."""
-        found = [member.entropies[rows] for member, rows in zip(self.members, self._rows, strict=True)]
-        return np.asarray(np.mean(found, axis=0))
+        known = zip(self.members, self._rows, strict=True)
+        return np.asarray(np.mean([with_matrices(m, "entropy").entropies[rows] for m, rows in known], axis=0))
 
-    def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> list[Sense]:
-        """Senses belong to one space: an error that says so."""
-        return list(self.sense_vectors(word))
-
-    def sense_vectors(self, word: str, min_weight: float = 0.01) -> NoReturn:
-        """As for the senses: an error."""
-        raise InputError(f"{word!r}: the senses of separately trained models do not match up: ask one of the members")
+    @overload
+    def ambiguity(self, words: None = None, *, top: int | None = None, min_count: int = 0) -> list[Ambiguity]: ...
+    @overload
+    def ambiguity(self, words: Iterable[str]) -> list[Ambiguity | Failed]: ...
+    def ambiguity(
+        self, words: Iterable[str] | None = None, *, top: int | None = None, min_count: int = 0
+    ) -> list[Ambiguity] | list[Ambiguity | Failed]:
+        """How ambiguous words are, by mean entropy; see :meth:`polysema.Lexicon.ambiguity`."""
+        if words is None:
+            return ranked(self.vocabulary, self.entropies, top, min_count)
+        return looked_up(self.vocabulary, self.entropies, words)
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(self, phrase: Phrase, method: str = "", pattern: str | None = None) -> EnsembleComposition:
-        """Compose a phrase in every member."""
-        composed = super().compose(phrase, method, pattern)
-        assert isinstance(composed, EnsembleComposition)
-        return composed
+    def compose(
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+    ) -> EnsembleComposition:
+        """Compose a phrase in every member; see :meth:`polysema.Lexicon.compose`."""
+        (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
+        if isinstance(result, Failed):
+            raise result.error
+        return result
 
-    def _composed(self, read: Read, method: Method) -> Composition | PolysemaError:
-        try:
-            members = [member.compose(read.tree, method.name) for member in self.members]
-        except PolysemaError as error:
-            return error
-        return EnsembleComposition(members, read.left_out)
+    def compose_all(
+        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+    ) -> list[EnsembleComposition | Failed]:
+        """Compose many phrases in every member: one result each, in the order given."""
+        composer = self.members[0].composer(method)
+        phrases = list(phrases)
+        results: list[EnsembleComposition | Failed] = []
+        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp), strict=True):
+            try:
+                if isinstance(read, PolysemaError):
+                    raise read
+                members = tuple(composer.compose(member, read) for member in self.members)
+                results.append(EnsembleComposition(read.tree, composer.name, members, read.left_out))
+            except PolysemaError as error:
+                results.append(Failed(phrase, error))
+        return results
 
     # --------------------------------------------------------------------------------------------------------- on disk
 
     def save(self, path: str | Path, *, dtype: str = "float32", overwrite: bool = False) -> None:
         """Write a folder with all members in it, which ``polysema.load`` opens."""
-        super().save(path, dtype=dtype, overwrite=overwrite)
+        from polysema.lexicon.formats import write
 
-    def to_gensim(self) -> NoReturn:
-        """As for a single word: an error."""
-        raise InputError("an ensemble has no single matrix for a word that gensim could hold: convert its members")
+        write(self, Path(path), dtype=dtype, overwrite=overwrite)
 
 
-@dataclass(frozen=True, slots=True)
-class EnsembleStep(Step):
-    """A node of a phrase, with the entropy of each member there."""
-
-    entropies: tuple[float, ...] = ()
-
-    @property
-    def entropy(self) -> float | None:
-        """The mean of the members' entropies; None for vectors."""
-        return float(np.mean(self.entropies)) if self.entropies else None
-
-
-class EnsembleComposition(Composition):
-    """A phrase as every member of an ensemble composes it.
+@dataclass(frozen=True, eq=False, repr=False)
+class EnsembleComposition(Composed):
+    """A phrase as every member of an ensemble composes it; its entropies are the means of theirs.
 
     Attributes:
-        members: the members' compositions.
-        meaning: the first member's; there is none for the ensemble.
+        tree: the phrase as a tree.
+        method: the name of the composition method.
+        members: the members' compositions, each with a meaning in its own space.
+        left_out: the words of a sentence that are not in the tree, and why.
     """
 
-    def __init__(self, members: Sequence[Composition], left_out: tuple[LeftOut, ...] = ()) -> None:
-        self.members = list(members)
-        self.tree = members[0].tree
-        self.method = members[0].method
-        self.meaning = members[0].meaning
-        self.left_out = left_out
+    tree: Tree
+    method: str
+    members: tuple[Composition, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def entropy(self) -> float | None:
         """The mean of the members' entropies; None for vectors."""
-        found = [member.entropy for member in self.members if member.entropy is not None]
-        return float(np.mean(found)) if found else None
+        return self.entropy_at("")
 
-    @property
-    def steps(self) -> list[Step]:
-        """Every node of the tree from the root down, with the mean entropy."""
-        steps = []
-        for step, *others in zip(*(member.steps for member in self.members), strict=True):
-            known = tuple(s.entropy for s in (step, *others) if s.entropy is not None)
-            steps.append(EnsembleStep(step.tree, step.phrase, step.meaning, step.path, known))
-        return list(steps)
+    def entropy_at(self, path: str) -> float | None:
+        """The same of the node at the end of a path."""
+        found = [member.entropy_at(path) for member in self.members]
+        known = [entropy for entropy in found if entropy is not None]
+        return float(np.mean(known)) if known else None
+
+
+def _common(members: Sequence[AnyLexicon]) -> Vocabulary:
+    """The words that all members know, with the counts of the first."""
+    first, *others = members
+    common = [word for word in first if all(word in member for member in others)]
+    if not common:
+        raise InputError("the members of the ensemble have no word in common")
+    if len(common) == len(first):
+        return first.vocabulary
+    return Vocabulary(common, first.vocabulary.counts[[first.vocabulary.indices[word] for word in common]])

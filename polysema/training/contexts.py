@@ -17,7 +17,7 @@ from polysema.errors import InputError
 from polysema.files.options import Options, option
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, single
 from polysema.training.job import Job
 from polysema.training.negative_sampling import train
 from polysema.training.options import PAPER, Word2VecOptions
@@ -27,7 +27,7 @@ from polysema.training.options import PAPER, Word2VecOptions
 class Context2DMTraining(Context2DMOptions):
     """How to train Context2DM, with its word vectors or on given ones."""
 
-    vectors: Lexicon | str | Path | None = option(
+    vectors: AnyLexicon | str | Path | None = option(
         None, "a lexicon of vectors, or its path", by_default="word2vec is trained first"
     )
     dim: int = option(17, "the dimension of the vectors that are trained first", least=1, most=10_000)
@@ -65,15 +65,15 @@ def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
         vectors = _word2vec(job, options)
     elif job.device != "cpu":
         raise InputError(f"context2dm clusters on the processor: with vectors given there is no work for {job.device}")
-    elif not isinstance(vectors, Lexicon):
-        vectors = load(vectors, "vectors")
+    elif not isinstance(vectors, Lexicon | VectorLexicon):
+        vectors = single(load(vectors, "vectors"), "context2dm")
     return context2dm(
         job.corpus, vectors, keep=job.keep, state=job.state, progress=job.progress,
         checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, Context2DMOptions),
     )  # fmt: skip
 
 
-def _word2vec(job: Job, options: Context2DMTraining) -> Lexicon:
+def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
     """Word vectors of the same text; a run that goes on has them already."""
     preset = PAPER if options.vector_preset else {}
     chosen = Word2VecOptions(**{**preset, "dim": options.dim})
@@ -86,7 +86,7 @@ def _word2vec(job: Job, options: Context2DMTraining) -> Lexicon:
     name = f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
     if not (job.state / name).is_dir():
         train(within, chosen).save(working.file(name))
-    return load(job.state / name)
+    return single(load(job.state / name), "context2dm")
 
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:

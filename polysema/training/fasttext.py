@@ -11,7 +11,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.errors import MissingExtraError
 from polysema.files.options import option
 from polysema.files.progress import Progress
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import VectorLexicon
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
 from polysema.training.text import trained_vocabulary
@@ -51,7 +51,7 @@ class _Sentences:
             yield [word for word in sentence if word in self.known]
 
 
-def train(job: Job, options: FastTextOptions) -> Lexicon:
+def train(job: Job, options: FastTextOptions) -> VectorLexicon:
     """Train FastText; see :func:`polysema.training.models.train`. One thread gives the same result every time."""
     try:
         from gensim.models import FastText
@@ -87,4 +87,4 @@ def train(job: Job, options: FastTextOptions) -> Lexicon:
     model.build_vocab_from_freq(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
     sentences, words = _Sentences(job.corpus, vocabulary), int(vocabulary.counts.sum())
     model.train(sentences, total_words=words, epochs=epochs, callbacks=[Told()])
-    return Lexicon(vocabulary, model.wv[vocabulary.words], metadata=job.described(options))
+    return VectorLexicon(vocabulary, model.wv[vocabulary.words], metadata=job.described(options))

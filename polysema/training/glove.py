@@ -21,7 +21,7 @@ from polysema.files.signals import Held
 from polysema.kernels.glove import count_pairs, train_counts
 from polysema.kernels.sampling import gather, stream_key, thresholds
 from polysema.kernels.simd import padded
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import VectorLexicon
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
 from polysema.training.run import DivergenceError
@@ -45,7 +45,7 @@ class GloveOptions(TextOptions):
     power: float = option(0.75, "smaller ones weigh (x / most) to this power", least=0, most=5)
 
 
-def train(job: Job, options: GloveOptions) -> Lexicon:
+def train(job: Job, options: GloveOptions) -> VectorLexicon:
     """Train GloVe; see :func:`polysema.training.models.train`."""
     options = options.settled(job.corpus)
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)
@@ -55,7 +55,7 @@ def train(job: Job, options: GloveOptions) -> Lexicon:
     dim = options.dim
     vectors = walk.arrays["target"][:, :dim] + walk.arrays["context"][:, :dim]
     facts = {"co_occurrences": int(counts.nnz)}
-    return Lexicon(vocabulary, vectors, metadata=job.described(options, corpus=facts, curve=walk.at["curve"]))
+    return VectorLexicon(vocabulary, vectors, metadata=job.described(options, corpus=facts, curve=walk.at["curve"]))
 
 
 class _Walk:

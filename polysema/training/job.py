@@ -14,7 +14,9 @@ from polysema.corpus.corpus import Corpus
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import Options, option
 from polysema.files.progress import Report, silent
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.formats.arrays import to_arrays
+from polysema.lexicon.lexicon import AnyLexicon
+from polysema.version import __version__
 
 DEVICES = ("cpu", "cuda")
 MOST_THREADS = 64
@@ -53,7 +55,7 @@ class Job:
 
     corpus: Corpus
     keep: tuple[str, ...] = ()
-    start: Lexicon | None = None
+    start: AnyLexicon | None = None
     state: Path | None = None
     threads: int = 1
     device: str = "cpu"
@@ -82,8 +84,6 @@ class Job:
         Args:
             facts: further parts; those of ``corpus`` join what is known of it.
         """
-        from polysema import __version__
-
         corpus = {
             "sentences": len(self.corpus),
             "tokens": len(self.corpus.tokens),
@@ -99,9 +99,10 @@ class Job:
         return {**chosen, **facts, "polysema": __version__}
 
 
-def _digest(lexicon: Lexicon) -> str:
+def _digest(lexicon: AnyLexicon) -> str:
     """Of a lexicon's words and numbers."""
     found = hashlib.sha256("\n".join(lexicon.vocabulary.words).encode())
-    for array in (lexicon.vocabulary.counts, lexicon.factors, *(lexicon.arrays[key] for key in sorted(lexicon.arrays))):
+    parts = to_arrays(lexicon)
+    for array in (lexicon.vocabulary.counts, lexicon.array, *(parts[key] for key in sorted(parts))):
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()

@@ -19,7 +19,7 @@ from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.contexts import (
     BERT2DMTraining,
@@ -50,7 +50,7 @@ class Model:
     """
 
     options: type[Options]
-    train: Callable[[Job, Any], Lexicon]
+    train: Callable[[Job, Any], AnyLexicon]
     summary: str
     devices: tuple[str, ...] = ("cpu",)
     resumes: bool = True
@@ -64,7 +64,7 @@ class Model:
         """As it is written everywhere."""
         return self.options.model
 
-    def chosen(self, options: Mapping[str, Any], preset: str | None = None, start: Lexicon | None = None) -> Options:
+    def chosen(self, options: Mapping[str, Any], preset: str | None = None, start: AnyLexicon | None = None) -> Options:
         """The options: those given, else those of the lexicon to go on from, else the preset's, else the defaults."""
         if preset is not None and preset not in self.presets:
             raise UnknownChoiceError(f"preset of {self.name}", preset, self.presets)
@@ -138,7 +138,7 @@ def train(
     *,
     preset: str | None = None,
     keep: Iterable[str] = (),
-    start: Lexicon | None = None,
+    start: AnyLexicon | None = None,
     state: str | Path | None = None,
     threads: int | None = None,
     device: str = "cpu",
@@ -147,7 +147,7 @@ def train(
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
     **options: Any,
-) -> Lexicon:
+) -> AnyLexicon:
     """Learn a lexicon from a corpus. What a model cannot do is an error: see ``MODELS``.
 
     Args:
@@ -169,7 +169,7 @@ def train(
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
     >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)
-    Lexicon(4 words, matrices, n=4, m=2)
+    Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
     run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes)

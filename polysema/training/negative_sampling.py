@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysema.errors import InputError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
 from polysema.training.job import Job
 from polysema.training.options import NegativeSamplingOptions
@@ -15,7 +15,7 @@ from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
-def train(job: Job, options: NegativeSamplingOptions) -> Lexicon:
+def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     """Train a model of the negative-sampling family; see :func:`polysema.training.models.train`."""
     corpus, start, options = job.corpus, job.start, options.settled(job.corpus)
     vocabulary = trained_vocabulary(corpus, options, job.keep)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from polysema.errors import InputError
 from polysema.files.checkpoint import Checkpoint
 from polysema.kernels.simd import padded
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.training.options import NegativeSamplingOptions
 from polysema.vocabulary import Vocabulary
 
@@ -86,48 +86,47 @@ def _random(rng: np.random.Generator, options: NegativeSamplingOptions, shape: t
     return rows
 
 
-def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: Lexicon) -> State:
+def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
     """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
-    if "contexts" not in start.arrays:
+    if start.contexts is None:
         raise InputError("the lexicon to go on from has no context vectors: it was not trained by polysema")
-    if (start.n, start.m) != (options.dim, options.m):
+    m = start.m if isinstance(start, Lexicon) else 1
+    if (start.n, m) != (options.dim, options.m):
         raise InputError(
-            f"the lexicon to go on from has dim {start.n} and {start.m} senses, not {options.dim} and {options.m}: "
+            f"the lexicon to go on from has dim {start.n} and {m} senses, not {options.dim} and {options.m}: "
             "leave these options out, they are taken from it"
         )
     state = new_state(options, len(vocabulary))
     n = options.dim
     known = np.array([word in start for word in vocabulary])
     rows = [start.vocabulary.index(word) for word in vocabulary if word in start]
-    factors = start.factors[rows].astype(np.float32)
+    factors = start.array[rows].astype(np.float32)
     if factors.ndim == 2:
         factors = factors[:, :, None]
-    elif "norms" in start.arrays:
-        norms = start.arrays["norms"][rows].astype(np.float32)
+    elif isinstance(start, Lexicon) and start.norms is not None:
+        norms = start.norms[rows].astype(np.float32)
         factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
     state.target[known, :, :n] = factors.transpose(0, 2, 1)
-    contexts = start.arrays["contexts"][rows].astype(np.float32)
+    contexts = start.contexts[rows].astype(np.float32)
     state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
     return state
 
 
 def learnt_lexicon(
     state: State, options: NegativeSamplingOptions, vocabulary: Vocabulary, metadata: dict[str, Any]
-) -> Lexicon:
+) -> AnyLexicon:
     """The lexicon of what was learnt, with the context side for training on."""
     n = options.dim
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))
     if options.model == "word2vec":
         vectors = np.ascontiguousarray(state.target[:, 0, :n])
-        return Lexicon(vocabulary, vectors, metadata=metadata, arrays={"contexts": contexts[:, :, 0]})
+        return VectorLexicon(vocabulary, vectors, metadata=metadata, contexts=contexts[:, :, 0])
     factors = np.ascontiguousarray(state.target[..., :n].transpose(0, 2, 1))
     return Lexicon(
         vocabulary,
         factors,
         columns="eigen" if options.model == "word2dm" else "senses",
         metadata=metadata,
-        arrays={
-            "contexts": contexts if options.model == "word2dm" else contexts[:, :, 0],
-            "norms": np.linalg.norm(factors, axis=(1, 2)),
-        },
+        contexts=contexts if options.model == "word2dm" else contexts[:, :, 0],
+        norms=np.linalg.norm(factors, axis=(1, 2)),
     )

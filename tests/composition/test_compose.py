@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import DensityMatrix, Lexicon, measures
-from polysema.composition.compose import Composition, fold
+from polysema import DensityMatrix, Lexicon, VectorLexicon, measures
+from polysema.composition import compose
+from polysema.composition.compose import Composition, Method, State, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
-from polysema.composition.trees import Leaf, from_pattern, parse_brackets
-from polysema.errors import MatrixError, TreeError, UnknownChoiceError
+from polysema.composition.trees import Leaf, Node, from_pattern, parse_brackets
+from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
 from polysema.vectors import Vector, cosine
 from tests import dense
 from tests.strategies import make_factor
@@ -22,7 +26,7 @@ def words(n: int, m: int = 3) -> dict[str, np.ndarray]:
 
 
 def composed(brackets: str, method: str, table: dict[str, np.ndarray]) -> Composition:
-    return Composition(parse_brackets(brackets), METHODS[method], lambda leaf: table[leaf.word])
+    return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], METHODS[method])
 
 
 def test_phaser_and_fuzz_step_by_step():
@@ -123,7 +127,7 @@ def test_tensor_beyond_the_papers_trees():
 def test_every_method_gives_a_density_matrix_at_every_node(method, brackets, n, m):
     phrase = composed(brackets, method, words(n, m))
     for step in phrase.steps:
-        rho = step.meaning.dense()
+        rho = phrase.meanings[step.path].dense()
         assert np.allclose(rho, rho.T)
         assert np.linalg.eigvalsh(rho).min() > -1e-10
         assert np.trace(rho) == pytest.approx(1)
@@ -137,7 +141,7 @@ def test_stacks_compose_as_singles_do(method):
     many = fold(tree, lambda leaf: np.stack([t[leaf.word] for t in tables]), METHODS[method])[-1]
     assert many.valid.all()
     for k, table in enumerate(tables):
-        one = Composition(tree, METHODS[method], lambda leaf, table=table: table[leaf.word])
+        one = compose.composed(tree, lambda leaf, table=table: table[leaf.word], METHODS[method])
         assert np.allclose(many.meaning[k].dense(), one.meaning.dense())
 
 
@@ -147,7 +151,7 @@ def test_nothing_in_common_is_an_error_by_name_and_a_mask_in_a_stack():
     tree = parse_brackets("(up down)")
     for method in ("phaser", "fuzz", "mult", "tensor"):
         with pytest.raises(MatrixError, match=f"'up down': composed with {method} it has zero trace"):
-            Composition(tree, METHODS[method], lambda leaf: table[leaf.word])
+            compose.composed(tree, lambda leaf: table[leaf.word], METHODS[method])
         stacked = fold(tree, lambda leaf: np.stack([table[leaf.word], up]), METHODS[method])[-1]
         assert stacked.valid.tolist() == [False, True]
         assert np.isfinite(stacked.meaning.dense()).all()
@@ -166,7 +170,7 @@ def test_vector_methods_by_hand():
     table = dict(zip("abcde", (a, b, c, d, e), strict=True))
 
     def vector(brackets, method):
-        return Composition(parse_brackets(brackets), VECTOR_METHODS[method], lambda leaf: table[leaf.word]).meaning
+        return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], VECTOR_METHODS[method]).meaning
 
     assert np.allclose(vector("((a b) (c (d e)))", "add").dense(), a + b + c + d + e)
     assert np.allclose(vector("((a b) (c (d e)))", "mult").dense(), a * b * c * d * e)
@@ -229,3 +233,38 @@ def test_a_leaf_is_itself(lexicon: Lexicon):
     phrase = lexicon.compose("bank")
     assert phrase.tree == Leaf("bank")
     assert np.allclose(phrase.meaning.dense(), lexicon["bank"].dense())
+
+
+def test_a_composition_pickles_and_copies(lexicon: Lexicon):
+    for model_method in ("phaser", "tensor", "add"):
+        phrase = lexicon.compose("((old bob) (likes (old cars)))", model_method)
+        for again in (pickle.loads(pickle.dumps(phrase)), copy.copy(phrase), copy.deepcopy(phrase)):
+            assert again.to_dict() == phrase.to_dict()
+            assert str(again) == str(phrase)
+            assert np.array_equal(again.meaning.dense(), phrase.meaning.dense())
+
+
+def test_meanings_by_the_way_from_the_root(lexicon: Lexicon):
+    phrase = lexicon.compose("(bob (likes (old cars)))")
+    assert set(phrase.meanings) == {"", "l", "r", "rl", "rr", "rrl", "rrr"}
+    assert np.allclose(phrase.meanings["rrl"].dense(), lexicon["old"].dense())
+    assert np.allclose(phrase.meanings["rr"].dense(), lexicon.compose("(old cars)").meaning.dense())
+    assert [step.path for step in phrase.steps] == ["", "l", "r", "rl", "rr", "rrl", "rrr"]
+
+
+def _halved(node: Node, functor: State, argument: State) -> State:
+    return State(functor.core @ np.eye(functor.core.shape[-1]), functor.words + argument.words)
+
+
+def test_a_method_of_ones_own_says_what_it_works_on(lexicon: Lexicon, vectors: VectorLexicon):
+    """It was taken for a method on vectors, whatever it was."""
+    own = Method("functor", "the functor alone", "matrices", _halved)
+    phrase = lexicon.compose("(old cars)", own)
+    assert isinstance(phrase.meaning, DensityMatrix)
+    assert np.allclose(phrase.meaning.dense(), lexicon["old"].dense())
+    (root,) = fold(phrase.tree, lambda leaf: lexicon[leaf.word].factor, own)
+    assert isinstance(root.meaning, DensityMatrix)
+    with pytest.raises(InputError, match="functor works on matrices: this lexicon holds vectors"):
+        vectors.compose("(old cars)", own)
+    summed = Method("sum", "a + b", "vectors", lambda node, f, a: State(f.core + a.core))
+    assert isinstance(vectors.compose("(old cars)", summed).meaning, Vector)

@@ -10,7 +10,7 @@ from polysema.contexts.context2dm import clusters, context2dm, senses_of
 from polysema.contexts.sample import Sample
 from polysema.corpus.build import build_corpus
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, VectorLexicon
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def planted(tmp_path_factory):
     vectors = np.zeros((len(words), 8))
     vectors[:4, :4] = np.eye(4) * 0.2 + 1
     vectors[4:, 4:] = np.eye(4) * 0.2 + 1
-    return corpus, Lexicon(words, vectors)
+    return corpus, VectorLexicon(words, vectors)
 
 
 def slow_contexts(corpus, vectors, word, window):
@@ -68,7 +68,7 @@ def test_contexts_and_mixture_equal_the_slow_way(planted):
 def test_frequent_words_of_a_context_count_less(planted):
     corpus, vectors = planted
     share = np.array([corpus.vocabulary.count(word) for word in vectors]) / len(corpus.tokens)
-    scaled = Lexicon(list(vectors), vectors.factors * (0.05 / (0.05 + share))[:, None])
+    scaled = VectorLexicon(list(vectors), vectors.vectors * (0.05 / (0.05 + share))[:, None])
     positions = np.flatnonzero(np.asarray(corpus.tokens) == corpus.vocabulary.index("bank"))
     weighted = module._Contexts(corpus, vectors, 3, 0.05)(positions)
     np.testing.assert_allclose(weighted, slow_contexts(corpus, scaled, "bank", 3), rtol=1e-5)

@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from polysema.contexts.stop_words import STOP_WORDS
+from polysema.corpus.stop_words import STOP_WORDS
 from polysema.encoders import bert2dm as module
 from polysema.encoders import spill
 from polysema.encoders.bert2dm import bert2dm
@@ -155,7 +155,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
     )
     assert begun[0] > 200  # it did not start afresh
     np.testing.assert_array_equal(resumed.factors, whole.factors)
-    np.testing.assert_array_equal(resumed.arrays["projection"], whole.arrays["projection"])
+    np.testing.assert_array_equal(resumed.encoder.projection, whole.encoder.projection)
 
 
 def test_clustering_that_was_stopped_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch):
@@ -226,7 +226,7 @@ def test_saved_and_loaded(tmp_path, corpus, encoder):
     lexicon = bert2dm(corpus, encoder, dim=5)
     lexicon.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    np.testing.assert_array_equal(back.arrays["layer_means"], lexicon.arrays["layer_means"])
+    np.testing.assert_array_equal(back.encoder.layer_means, lexicon.encoder.layer_means)
     assert back.metadata["encoder"]["width"] == encoder.width
 
 

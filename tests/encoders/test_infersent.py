@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema import Lexicon
+from polysema import VectorLexicon
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.sentence_models import EncoderModel
 
 torch = pytest.importorskip("torch")
@@ -30,7 +30,7 @@ def weights():
 
 @pytest.fixture(scope="module")
 def vectors():
-    return Lexicon(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), WIDTH)).astype(np.float32))
+    return VectorLexicon(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), WIDTH)).astype(np.float32))
 
 
 def by_hand(weights, x, side):
@@ -57,7 +57,7 @@ def test_it_is_the_lstms_equations(weights, vectors):
     tokens = [["<s>", "The", "dog", "runs", ".", "</s>"], ["<s>", "dog", "</s>"]]
     tokens.append(["<s>", "The", "dog", "moves", "the", "home", ".", "</s>"])
     for row, words in zip(found, tokens, strict=True):
-        x = np.array([vectors.factors[WORDS.index(word)] for word in words])
+        x = np.array([vectors.vectors[WORDS.index(word)] for word in words])
         both = np.hstack([by_hand(weights, x, ""), by_hand(weights, x[::-1], "_reverse")[::-1]])
         assert row == pytest.approx(both.max(axis=0), abs=1e-5)
 
@@ -95,7 +95,7 @@ def test_files_that_could_run_code_are_not_opened(tmp_path, vectors):
 
 def test_what_does_not_fit(weights, vectors, tmp_path):
     with pytest.raises(InputError, match="vectors of 5 numbers"):
-        InferSent(weights, Lexicon(["a"], np.ones((1, 3))))
+        InferSent(weights, VectorLexicon(["a"], np.ones((1, 3))))
     with pytest.raises(FormatError, match=r"enc_lstm.bias_ih_l0 is missing"):
         InferSent({k: v for k, v in weights.items() if "bias_ih" not in k}, vectors)
     with pytest.raises(UnknownChoiceError, match="1 or 2"):
@@ -107,7 +107,7 @@ def test_what_does_not_fit(weights, vectors, tmp_path):
 
 
 def test_as_a_model(weights, vectors):
-    data = PhrasePairs(
+    data = EvaluationSet(
         "toy",
         "subj verb",
         (("dog", "run"), ("home", "run")),
@@ -121,8 +121,8 @@ def test_as_a_model(weights, vectors):
         },
     )
     encoder = InferSent(weights, vectors)
-    scores = EncoderModel(encoder, methods=("mean",)).phrases(data, "mean").similarity
+    scores = EncoderModel(encoder, ways=("own",)).scores(data, "own").similarity
     a, b = encoder.sentences(["The dog runs.", "The dog moves."]).astype(float)
     assert scores[0] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)), abs=1e-6)
     with pytest.raises(InputError):
-        EncoderModel(encoder).phrases(data, "target")
+        EncoderModel(encoder).scores(data, "target")

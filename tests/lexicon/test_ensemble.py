@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from polysema import Ensemble, Lexicon, Vocabulary, evaluate, load
+from polysema import Ensemble, Lexicon, VectorLexicon, Vocabulary, evaluate, load
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, UnknownWordError
-from polysema.evaluation.datasets import WordPairs
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.lexicon.lexicon import with_matrices
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,12 @@ def test_a_phrase_has_the_mean_entropy_at_every_node(seeds, both):
 
 
 def test_what_has_no_meaning_is_an_error(both, vectors, lexicon):
-    for ask in (lambda: both["run"], lambda: both.senses("run"), lambda: both.stack(["run"]), both.to_gensim):
-        with pytest.raises(InputError, match="members"):
-            ask()
+    assert not {"__getitem__", "senses", "stack", "meaning", "to_gensim", "factors", "n"} & set(dir(both))
+    assert not isinstance(both, Lexicon)
+    with pytest.raises(InputError, match="ask one of its members"):
+        with_matrices(both, "a list of senses")
+    with pytest.raises(InputError, match="composed by an ensemble: it has no single meaning"):
+        lexicon.similarity(both.compose("(old cars)"), "run")
     with pytest.raises(UnknownWordError):
         both.similarity("run", "bank")
     with pytest.raises(InputError, match="matrices or vectors"):
@@ -83,7 +87,7 @@ def test_ensembles_of_ensembles_are_flat(seeds, both):
 
 
 def test_vectors(vectors):
-    other = Lexicon(vectors.vocabulary, -vectors.factors[:, ::-1])
+    other = VectorLexicon(vectors.vocabulary, -vectors.vectors[:, ::-1])
     pair = Ensemble([vectors, other])
     assert pair.kind == "vectors"
     assert pair.similarity("run", "(old cars)") == pytest.approx(vectors.similarity("run", "(old cars)"))
@@ -112,8 +116,8 @@ def test_saved_and_loaded(both, tmp_path):
 def test_it_is_evaluated_as_any_lexicon(seeds, both):
     words = both.vocabulary.words
     pairs = tuple((a, b) for a in words[:5] for b in words[5:])
-    data = WordPairs("own", pairs, np.arange(len(pairs), dtype=float))
-    found = evaluate(both, {"own": data}).word_similarity["own"]
+    data = EvaluationSet.of_words("own", pairs, np.arange(len(pairs), dtype=float))
+    found = evaluate(both, {"own": data})["own"].best
     assert found.scores == pytest.approx([both.similarity(a, b) for a, b in pairs])
 
 

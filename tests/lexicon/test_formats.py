@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polysema
-from polysema import Lexicon, Vocabulary
+from polysema import Lexicon, VectorLexicon, Vocabulary, from_gensim
 from polysema.errors import FormatError, InputError, MatrixError, PolysemaError, UnknownChoiceError
 from polysema.lexicon.formats import FOREIGN, FORMATS, load, write
 
@@ -50,7 +50,7 @@ def test_vectors_round_trip_with_their_lengths(name, vectors: Lexicon, tmp_path)
     again = load(path)
     assert again.kind == "vectors"
     assert list(again) == list(vectors)
-    assert np.array_equal(np.asarray(again.factors), vectors.factors)
+    assert np.array_equal(np.asarray(again.vectors), vectors.vectors)
 
 
 @pytest.mark.parametrize("source", FORMATS)
@@ -69,7 +69,7 @@ def test_gensim_tools_work_on_flattened_matrices(lexicon: Lexicon, tmp_path):
     assert vectors.similarity("bank", "river") == pytest.approx(lexicon.similarity("bank", "river"), abs=1e-6)
     assert [w for w, _ in vectors.most_similar("bank", topn=5)] == [w for w, _ in lexicon.neighbours("bank", 5)]
     assert vectors.get_vecattr("bank", "count") == 120
-    again = Lexicon.from_gensim(vectors)
+    again = from_gensim(vectors)
     assert again.kind == "matrices"
     assert again.vocabulary.count("bank") == 120
     assert np.allclose(again["bob"].dense(), lexicon["bob"].dense(), atol=1e-6)
@@ -102,10 +102,10 @@ def test_glove_text_and_its_odd_words(tmp_path):
 
 def test_square_vectors_are_not_mistaken_for_matrices(tmp_path):
     rng = np.random.default_rng(0)
-    model = Lexicon(["a", "b"], rng.normal(size=(2, 100)).astype(np.float32))
+    model = VectorLexicon(["a", "b"], rng.normal(size=(2, 100)).astype(np.float32))
     model.save(tmp_path / "v.txt")
     assert load(tmp_path / "v.txt").kind == "vectors"
-    with pytest.raises(MatrixError, match="'a': its density matrix is not symmetric"):
+    with pytest.raises(MatrixError, match="v.txt: 'a': its density matrix is not symmetric"):
         load(tmp_path / "v.txt", "matrices")
 
 
@@ -131,16 +131,14 @@ def test_half_precision_on_request(lexicon: Lexicon, tmp_path):
     with pytest.raises(UnknownChoiceError, match="float32 or float16"):
         lexicon.save(tmp_path / "other", dtype="int8")
     with pytest.raises(InputError, match="do not fit float16"):
-        Lexicon(["a"], [[1e9, 1.0]]).save(tmp_path / "big", dtype="float16")
+        VectorLexicon(["a"], [[1e9, 1.0]]).save(tmp_path / "big", dtype="float16")
 
 
 def test_named_arrays_travel_with_the_folder(lexicon: Lexicon, tmp_path):
-    model = Lexicon(
-        lexicon.vocabulary, lexicon.factors, arrays={"contexts": np.ones((12, 6), np.float32)}, columns="eigen"
-    )
+    model = Lexicon(lexicon.vocabulary, lexicon.factors, contexts=np.ones((12, 6), np.float32), columns="eigen")
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
-    assert again.arrays["contexts"].shape == (12, 6)
+    assert again.contexts.shape == (12, 6)
     assert again.columns == "eigen"
 
 

@@ -70,9 +70,9 @@ def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus,
     options = {**form, "dim": 5, "min_count": 1, "epochs": 2, "subsample": 1e-2, "optimiser": optimiser}
     first, *others = [train(small_corpus, threads=threads, **options) for threads in (1, 2, 3)]
     for other in others:
-        assert np.array_equal(first.factors, other.factors)
-        assert np.array_equal(first.arrays["contexts"], other.arrays["contexts"])
-    assert not np.array_equal(first.factors, train(small_corpus, seed=2, **options).factors)
+        assert np.array_equal(first.array, other.array)
+        assert np.array_equal(first.contexts, other.contexts)
+    assert not np.array_equal(first.array, train(small_corpus, seed=2, **options).array)
 
 
 def test_long_sentences_make_fewer_shares(small_corpus, monkeypatch):
@@ -114,7 +114,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(planted_corpus, tmp_path, m
     with pytest.raises(InputError, match="dim 8 and not 9"):
         train(planted_corpus, state=tmp_path / "run", **{**options, "dim": 9})
     resumed = train(planted_corpus, state=tmp_path / "run", **options)
-    assert np.array_equal(whole.factors, resumed.factors)
+    assert np.array_equal(whole.array, resumed.array)
     assert [row["held_out_loss"] for row in whole.metadata["curve"]] == [
         row["held_out_loss"] for row in resumed.metadata["curve"]
     ]
@@ -135,7 +135,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(planted_corpus, tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() != 0, "the run was over before it could be killed"
     resumed = train(planted_corpus, state=state, **options)
-    assert np.array_equal(resumed.factors, train(planted_corpus, **options).factors)
+    assert np.array_equal(resumed.array, train(planted_corpus, **options).array)
 
 
 def test_a_diverging_run_stops_with_advice(planted_corpus):
@@ -181,8 +181,8 @@ def test_a_list_that_repeats_itself_does_not_run_away(form):
     listed = [word for i in rng.integers(0, 100, 400) for word in ("mazraeh", "ye", names[i])]
     model = "ms-word2dm" if form == "window" else "word2vec"
     lexicon = train([*plain, listed], model, form=form, min_count=1, subsample=0, epochs=4, held_out=0.0)
-    contexts = np.linalg.norm(lexicon.arrays["contexts"], axis=1)
-    targets = lexicon.arrays["norms"] if model == "ms-word2dm" else np.linalg.norm(lexicon.factors, axis=1)
+    contexts = np.linalg.norm(lexicon.contexts, axis=1)
+    targets = lexicon.norms if model == "ms-word2dm" else np.linalg.norm(lexicon.array, axis=1)
     assert contexts.max() <= 1.0001 * LONGEST
     assert targets.max() <= 1.0001 * LONGEST * np.sqrt(lexicon.m)
     same = np.mean([lexicon.similarity(a, b) for a in names[:10] for b in names[:10] if a != b])

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import overload
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.door import Owner, writing
@@ -17,13 +19,16 @@ from polysema.files.lock import bring_back
 from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
 
 __all__ = ["FORMATS", "Format", "load", "write", "writing_lexicon"]
 
 DTYPES = ("float32", "float16")
 """Of the numbers on disk."""
+
+Model = AnyLexicon | Ensemble
+"""What can be on disk: a lexicon of either kind, or several as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,8 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     summary: str
-    read: Callable[[Path, str], Lexicon]
-    write: Callable[[Lexicon, Path, str, bool], None]
+    read: Callable[[Path, str], AnyLexicon]
+    write: Callable[[AnyLexicon, Path, str, bool], None]
     owner: Owner
 
 
@@ -94,8 +99,12 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def load(path: str | Path | None = None, kind: str = "auto") -> Lexicon:
-    """Read a lexicon, in whatever format it is.
+@overload
+def load(path: None = None, kind: str = "auto") -> Lexicon: ...
+@overload
+def load(path: str | Path | None, kind: str = "auto") -> Model: ...
+def load(path: str | Path | None = None, kind: str = "auto") -> Model:
+    """Read a lexicon, in whatever format it is. The default model is read once: every call gives the same object.
 
     Args:
         path: a folder, or a file (text formats may be compressed with gzip); by default the model that comes with
@@ -106,7 +115,8 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Lexicon:
     if kind not in ("auto", "matrices", "vectors"):
         raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
     if path is None or (str(path) == "default" and not Path(path).exists()):
-        path = default_path()
+        folder_of_default = default_path()
+        return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
     path = Path(path)
     bring_back(path)
     try:
@@ -119,7 +129,13 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Lexicon:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from error
 
 
-def write(lexicon: Lexicon, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = "") -> None:
+@lru_cache(maxsize=1)
+def _default(path: Path, changed: int) -> Lexicon:
+    """The default model, read again only where its folder is another or has changed."""
+    return with_matrices(load(path), "the default model")
+
+
+def write(lexicon: Model, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = "") -> None:
     """Write a lexicon in a named format, or in the one its name chooses."""
     name = _format(path, format, dtype, isinstance(lexicon, Ensemble))
     if isinstance(lexicon, Ensemble):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 
 
-def card(lexicon: Lexicon, name: str) -> str:
+def card(lexicon: AnyLexicon, name: str) -> str:
     """A lexicon's card in Markdown."""
     what = (
         f"density matrices (n = {lexicon.n}, m = {lexicon.m})"
-        if lexicon.kind == "matrices"
+        if isinstance(lexicon, Lexicon)
         else f"vectors (n = {lexicon.n})"
     )
     lines = [

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MatrixError, MissingExtraError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
 TEXT_TOLERANCE = 1e-4
 """How far matrices written as text may be from symmetric and positive: their decimals are few."""
 
 
-def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> Lexicon:
+def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> AnyLexicon:
     """A lexicon from (V, d) numbers: vectors, or flattened n×n matrices where d = n².
 
     Args:
@@ -33,7 +33,7 @@ def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", wh
         if bad.any():
             word = vocabulary.words[int(np.argmax(bad))]
             raise FormatError(f"{where}{word!r}: its vector is not finite (NaN or infinity)")
-        return Lexicon(vocabulary, rows)
+        return VectorLexicon(vocabulary, rows)
     if n * n != width:
         raise FormatError(
             f"{where}{width} numbers a word are no n×n matrix: {width} is not a square "
@@ -42,13 +42,13 @@ def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", wh
     try:
         return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
     except MatrixError as error:
-        raise FormatError(f"{where}{error}") from None
+        raise MatrixError(f"{where}{error}") from None
 
 
-def to_rows(lexicon: Lexicon, start: int, stop: int) -> NDArray[np.float32]:
+def to_rows(lexicon: AnyLexicon, start: int, stop: int) -> NDArray[np.float32]:
     """Words ``start`` … ``stop`` as rows: vectors as they are, matrices of unit trace row by row."""
     if lexicon.kind == "vectors":
-        return np.asarray(lexicon.factors[start:stop], dtype=np.float32)
+        return np.asarray(lexicon.array[start:stop], dtype=np.float32)
     if start == stop:
         return np.empty((0, lexicon.n**2), dtype=np.float32)
     return lexicon.stack(lexicon.vocabulary.words[start:stop]).dense().reshape(stop - start, -1).astype(np.float32)
@@ -75,7 +75,13 @@ def stored_as(numbers: NDArray[Any], dtype: str, words: Sequence[str]) -> NDArra
     return rounded
 
 
-def to_gensim(lexicon: Lexicon) -> Any:
+def from_gensim(vectors: Any, kind: str = "auto") -> AnyLexicon:
+    """A lexicon from gensim ``KeyedVectors``: vectors, or flattened matrices as :func:`to_gensim` makes them."""
+    counts = vectors.expandos["count"] if "count" in getattr(vectors, "expandos", {}) else None
+    return from_rows(Vocabulary(vectors.index_to_key, counts), vectors.vectors, kind)
+
+
+def to_gensim(lexicon: AnyLexicon) -> Any:
     """gensim ``KeyedVectors`` with the rows of a lexicon."""
     try:
         from gensim.models import KeyedVectors

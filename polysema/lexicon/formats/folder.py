@@ -25,9 +25,10 @@ from polysema.files.atomic import atomic_folder
 from polysema.files.config import read_config
 from polysema.files.door import holds
 from polysema.files.reading import check_regular, read_text
+from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
 
@@ -37,7 +38,7 @@ owner = holds(FORMAT, VERSION)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
 
 
-def read(path: Path, kind: str = "auto") -> Lexicon:
+def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Open a folder. What it holds is checked for sizes and kinds now, and number by number when it is used."""
     config = read_config(path, FORMAT, VERSION)
     words = read_text(path / "vocabulary.txt").split("\n")
@@ -48,11 +49,10 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
     name = "vectors" if config.get("kind") == "vectors" else "factors"
     if name not in arrays:
         raise FormatError(f"{path}: lexicon.safetensors holds no {name!r}: the folder is damaged")
-    factors = arrays.pop(name)
-    if {config.get("words"), len(factors), len(words if counts is None else counts)} != {len(words)}:
+    if {config.get("words"), len(arrays[name]), len(words if counts is None else counts)} != {len(words)}:
         raise FormatError(
             f"{path}: damaged: config.json announces {config.get('words')} words, vocabulary.txt has {len(words)}, "
-            f"lexicon.safetensors {len(factors)}"
+            f"lexicon.safetensors {len(arrays[name])}"
         )
     columns = config.get("columns", "senses")
     if columns not in ("senses", "eigen"):
@@ -61,12 +61,12 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
     if "contexts" in arrays and not _finite(arrays["contexts"]):
         raise FormatError(f"{path}: damaged: its context vectors hold numbers that are not finite (NaN or infinity)")
     try:
-        return Lexicon(Vocabulary(words, counts), factors, columns=columns, metadata=metadata, arrays=arrays)
+        return from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
 
 
-def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a folder, whole or not at all. Only a lexicon or an empty folder is ever overwritten."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
@@ -76,7 +76,7 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
     for word in lexicon.vocabulary.words:
         if not word or "\n" in word or "\r" in word:
             raise InputError(f"{word!r}: a word must not be empty or hold a line break")
-    numbers: NDArray[Any] = lexicon.factors
+    numbers: NDArray[Any] = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
         numbers = np.concatenate(
             [
@@ -86,17 +86,17 @@ def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool 
         )
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     numbers = stored_as(numbers, dtype, lexicon.vocabulary.words)
-    arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **lexicon.arrays}
+    arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **to_arrays(lexicon)}
     config = {
         "format": FORMAT,
         "version": VERSION,
         "kind": lexicon.kind,
         "words": len(lexicon),
         "n": lexicon.n,
-        "m": lexicon.m,
+        "m": lexicon.m if isinstance(lexicon, Lexicon) else 1,
         "dtype": dtype,
-        "columns": lexicon.columns,
-        "metadata": lexicon.metadata,
+        "columns": lexicon.columns if isinstance(lexicon, Lexicon) else "senses",
+        "metadata": to_metadata(lexicon),
     }
     with atomic_folder(path, overwrite, owner) as folder:
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

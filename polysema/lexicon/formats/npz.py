@@ -17,7 +17,7 @@ from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
 from polysema.files.reading import check_regular, unpacked_limit
 from polysema.lexicon.formats.flat import stored_as
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
 _UNREADABLE = (
@@ -38,7 +38,7 @@ _ARRAYS = ("words", "factors", "matrices", "vectors", "counts")
 _HEADER = 10_000  # bytes of an array's header, at most
 
 
-def read(path: Path, kind: str = "auto") -> Lexicon:
+def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
         arrays, others = _read_arrays(path)
@@ -67,7 +67,7 @@ def read(path: Path, kind: str = "auto") -> Lexicon:
             return Lexicon.from_matrices(vocabulary, numbers)
         if numbers.ndim != (3 if known[0] == "factors" else 2):
             raise InputError(f"{known[0]!r} of shape {numbers.shape}")
-        lexicon = Lexicon(vocabulary, numbers)
+        lexicon = Lexicon(vocabulary, numbers) if numbers.ndim == 3 else VectorLexicon(vocabulary, numbers)
         for start in range(0, len(lexicon), 8192):
             lexicon.stack(spelled[start : start + 8192])
         return lexicon
@@ -116,9 +116,9 @@ def owner(path: Path) -> None:
     raise FormatError(f"{path}: no npz lexicon")
 
 
-def write(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write an npz, factors at unit trace."""
-    numbers = lexicon.factors
+    numbers = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"

@@ -12,7 +12,7 @@ from polysema.files.atomic import atomic_file
 from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import AnyLexicon
 from polysema.vocabulary import Vocabulary
 
 
@@ -42,7 +42,7 @@ def owner(path: Path) -> None:
             raise FormatError(f"{path}: no word2vec file")
 
 
-def read_text(path: Path, kind: str = "auto") -> Lexicon:
+def read_text(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read word2vec text, plain or packed with gzip."""
     with opened(path) as stream:
         count, width = _sizes(path, stream.readline(4096))
@@ -52,14 +52,14 @@ def read_text(path: Path, kind: str = "auto") -> Lexicon:
     return from_rows(vocabulary, rows, kind, f"{path}: ")
 
 
-def write_text(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write_text(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec text; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         write_lines(lexicon, stream)
 
 
-def read_binary(path: Path, kind: str = "auto") -> Lexicon:
+def read_binary(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read word2vec binary."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         end = data.find(b"\n")
@@ -86,7 +86,7 @@ def read_binary(path: Path, kind: str = "auto") -> Lexicon:
     return from_rows(vocabulary, rows, kind, f"{path}: ")
 
 
-def write_binary(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write_binary(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec binary; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
@@ -97,7 +97,7 @@ def write_binary(lexicon: Lexicon, path: Path, dtype: str = "float32", overwrite
                 stream.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
 
 
-def _header(lexicon: Lexicon) -> bytes:
+def _header(lexicon: AnyLexicon) -> bytes:
     width = lexicon.n if lexicon.kind == "vectors" else lexicon.n**2
     return f"{len(lexicon)} {width}\n".encode()
 

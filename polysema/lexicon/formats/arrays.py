@@ -1,0 +1,90 @@
+"""The parts of a lexicon as named arrays, and back.
+
+================================================  =============================================
+``factors`` (V, n, m), or ``vectors`` (V, n)      the meanings
+``contexts``, ``norms``                           what training can go on from
+``layer_means`` ``layer_spreads``                 the encoder's part, with its name and its
+``projection`` ``projection_mean``                layers in the metadata
+``sense_starts`` ``sense_counts``                 clusters of each word's occurrences
+``sense_vectors``
+================================================  =============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from polysema.errors import InputError
+from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
+from polysema.lexicon.parts import EncoderPart, SenseClusters
+from polysema.vocabulary import Vocabulary
+
+Arrays = dict[str, NDArray[Any]]
+
+_ENCODER = ("layer_means", "layer_spreads", "projection", "projection_mean")
+_CLUSTERS = ("sense_starts", "sense_counts", "sense_vectors")
+
+
+def from_arrays(
+    vocabulary: Vocabulary, arrays: Mapping[str, NDArray[Any]], columns: Columns, metadata: dict[str, Any]
+) -> AnyLexicon:
+    """The lexicon whose meanings and parts these are; what does not fit together is an error."""
+    left = dict(arrays)
+    contexts = left.pop("contexts", None)
+    if "vectors" in left:
+        lexicon: AnyLexicon = VectorLexicon(vocabulary, left.pop("vectors"), metadata=metadata, contexts=contexts)
+    else:
+        lexicon = Lexicon(
+            vocabulary,
+            left.pop("factors"),
+            columns=columns,
+            metadata=metadata,
+            contexts=contexts,
+            norms=left.pop("norms", None),
+            encoder=_encoder({name: left.pop(name) for name in _ENCODER if name in left}, metadata),
+            clusters=_clusters({name: left.pop(name) for name in _CLUSTERS if name in left}),
+        )
+    if left:
+        raise InputError(f"an array of a name that no part has: {', '.join(map(repr, left))}")
+    return lexicon
+
+
+def to_arrays(lexicon: AnyLexicon) -> Arrays:
+    """The arrays of a lexicon's parts, without its meanings."""
+    found: dict[str, NDArray[Any] | None] = {"contexts": lexicon.contexts}
+    if isinstance(lexicon, Lexicon):
+        found["norms"] = lexicon.norms
+        if lexicon.encoder is not None:
+            found |= {name: getattr(lexicon.encoder, name) for name in _ENCODER}
+        if lexicon.clusters is not None:
+            parts = lexicon.clusters
+            found |= zip(_CLUSTERS, (parts.starts, parts.counts, parts.vectors), strict=True)
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
+    """The metadata of a lexicon, its encoder's name and layers included."""
+    if not isinstance(lexicon, Lexicon) or lexicon.encoder is None:
+        return lexicon.metadata
+    facts = {"name": lexicon.encoder.name, "layers": lexicon.encoder.layers}
+    return {**lexicon.metadata, "encoder": {**lexicon.metadata.get("encoder", {}), **facts}}
+
+
+def _encoder(arrays: Arrays, metadata: Mapping[str, Any]) -> EncoderPart | None:
+    if not arrays:
+        return None
+    facts = metadata.get("encoder")
+    facts = facts if isinstance(facts, dict) else {}
+    return EncoderPart(str(facts.get("name", "")), str(facts.get("layers", "last")), **arrays)
+
+
+def _clusters(arrays: Arrays) -> SenseClusters | None:
+    if not arrays:
+        return None
+    missing = [name for name in _CLUSTERS if name not in arrays]
+    if missing:
+        raise InputError(f"clusters without {' and '.join(map(repr, missing))}")
+    return SenseClusters(*(arrays[name] for name in _CLUSTERS))
