@@ -31,7 +31,7 @@ def context_sums(
                 out[i] += vectors[row]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def weighted_context_sums(
     tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, weights: Any, out: Any
 ) -> Any:

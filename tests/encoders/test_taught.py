@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 pytest.importorskip("transformers")
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 from polysema import load, train
 from polysema.contexts.sample import Sample
@@ -106,7 +110,7 @@ def test_whitened_an_average_word_spreads_by_one(tmp_path):
     vectors = rng.normal(size=(900, 6)) * np.array([5.0, 3, 2, 1, 0.5, 0.1]) + 7
     starts = np.array([0, 100, 400, 900])
     values, axes = within_words(vectors, starts, "cpu")
-    expected = np.mean([np.cov(vectors[a:b].T, bias=True) for a, b in zip(starts, starts[1:], strict=False)], axis=0)
+    expected = np.mean([np.cov(vectors[a:b].T, bias=True) for a, b in itertools.pairwise(starts)], axis=0)
     np.testing.assert_allclose((axes * values) @ axes.T, expected, rtol=1e-3, atol=1e-4)
     t = whitening(values, axes, 4)
     np.testing.assert_allclose(t.T @ expected @ t, np.eye(4), atol=1e-2)
@@ -119,7 +123,8 @@ def test_planted_senses_are_found_and_counted(tmp_path):
     assert found.counts.tolist() == [1, 2, 3, 1, 2, 1]
     np.testing.assert_allclose(found.weights[2], [1 / 3, 1 / 3, 1 / 3, 0, 0], atol=1e-6)
     own = found.labels[starts[2] : starts[3]].reshape(3, 60)
-    assert (own == own[:, :1]).all() and len(set(own[:, 0])) == 3
+    assert (own == own[:, :1]).all()
+    assert len(set(own[:, 0])) == 3
     directions = sorted(int(np.argmax(vector)) for vector in found.vectors[2, :3])
     assert directions == [0, 1, 2]
     np.testing.assert_allclose(np.linalg.norm(found.vectors[2, :3], axis=1), 1, rtol=1e-5)
@@ -153,11 +158,13 @@ def test_split_is_what_another_sense_must_bring(tmp_path):
 def test_a_small_cluster_goes_to_its_neighbour(monkeypatch):
     monkeypatch.setattr(induction, "SMALLEST", 0.25)
     rng = np.random.default_rng(5)
-    points = np.concatenate([[at, 0] + rng.normal(size=(size, 2)) for at, size in ((0, 80), (100, 60), (250, 40))])
+    points = np.concatenate([[at, 0, *rng.normal(size=(size, 2))] for at, size in ((0, 80), (100, 60), (250, 40))])
     x, ok = torch.from_numpy(points[None]).float(), torch.ones(1, len(points))
     labels = sense_labels(x, ok, 3, 3.0, torch.Generator().manual_seed(1))[0].numpy()
-    assert len(set(labels[:80])) == 1 and len(set(labels[80:])) == 1
-    assert labels[80] == 0 and labels[0] == 1  # together they are the largest
+    assert len(set(labels[:80])) == 1
+    assert len(set(labels[80:])) == 1
+    assert labels[80] == 0
+    assert labels[0] == 1
 
 
 def test_clusters_go_on_after_a_stop(tmp_path):
@@ -259,10 +266,12 @@ def test_the_lexicon_has_all_its_parts(lexicon, corpus):
     assert np.bincount(counts, minlength=6)[1:].tolist() == lexicon.metadata["words_by_senses"]
     assert counts.max() > 1
     assert lexicon.contexts.shape == (len(lexicon), 5)
-    assert lexicon.telling.centred and not lexicon.telling.subsampled
+    assert lexicon.telling.centred
+    assert not lexicon.telling.subsampled
     assert len(lexicon.telling.distance_weights) == 20
     assert np.isfinite(lexicon.information.values).all()
-    assert "the" in lexicon and "hapax" not in lexicon
+    assert "the" in lexicon
+    assert "hapax" not in lexicon
     assert set(lexicon.metadata["held_out"]) >= {"accuracy", "log_loss", "calibration_error"}
     assert lexicon.metadata["encoder"]["layers"] == "1,2"
 
@@ -273,13 +282,15 @@ def test_it_is_used_without_an_encoder(lexicon, tmp_path):
     found = again.disambiguate("bank", "the bank of the river")
     assert sum(sense.probability for sense in found.senses) == pytest.approx(1)
     assert again.telling.settings == lexicon.telling.settings
-    assert again.ambiguity(top=3, function_words=True)[0].information == pytest.approx(float(np.max(lexicon.information.values)))
+    assert again.ambiguity(top=3, function_words=True)[0].information == pytest.approx(
+        float(np.max(lexicon.information.values))
+    )
 
 
 def test_what_is_learnt_is_what_the_lexicon_tells(lexicon):
     """The formula that was trained and the one that the lexicon reads are one."""
     weights, vectors = lexicon.sense_vectors("bank")
-    found = lexicon.disambiguate("bank", ["money", "bank", "river"])
+    found = lexicon.disambiguate("bank", "money bank river")
     g, x = lexicon.telling.distance_weights, lexicon.contexts
     index = lexicon.vocabulary.index
     c = g[9] * x[index("money")] + g[10] * x[index("river")]
