@@ -158,7 +158,8 @@ def test_split_is_what_another_sense_must_bring(tmp_path):
 def test_a_small_cluster_goes_to_its_neighbour(monkeypatch):
     monkeypatch.setattr(induction, "SMALLEST", 0.25)
     rng = np.random.default_rng(5)
-    points = np.concatenate([[at, 0, *rng.normal(size=(size, 2))] for at, size in ((0, 80), (100, 60), (250, 40))])
+    planted = ((0, 80), (100, 60), (250, 40))
+    points = np.concatenate([rng.normal(size=(size, 2)) + np.array([at, 0]) for at, size in planted])
     x, ok = torch.from_numpy(points[None]).float(), torch.ones(1, len(points))
     labels = sense_labels(x, ok, 3, 3.0, torch.Generator().manual_seed(1))[0].numpy()
     assert len(set(labels[:80])) == 1
