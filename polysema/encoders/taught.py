@@ -132,7 +132,7 @@ def taught(
             "options": chosen.as_dict(),
             "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
             "encoder": {
-                "name": reader.name,
+                "name": Path(reader.name).name if Path(reader.name).is_dir() else reader.name,
                 "layers": ",".join(map(str, reader.layers)),
                 "depth": reader.depth,
                 "width": reader.width,
