@@ -21,7 +21,14 @@ from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
 from polysema.training import fasttext, glove, negative_sampling
-from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
+from polysema.training.contexts import (
+    BERT2DMTraining,
+    Context2DMTraining,
+    TaughtTraining,
+    train_bert2dm,
+    train_context2dm,
+    train_taught,
+)
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
 
@@ -115,6 +122,8 @@ MODELS: dict[str, Model] = {
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
+        Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
+              devices=DEVICES),
     )
 }  # fmt: skip
 

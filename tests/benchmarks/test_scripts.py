@@ -142,16 +142,17 @@ def test_contextual(script, english, corpus, encoder, wordnet, shared, tmp_path)
     assert json.loads(items.read_text())["items"]["phrases"]
 
 
-def test_default_model(script, text, shared, tmp_path):
+def test_default_model(script, text, encoder, shared, tmp_path):
     out = tmp_path / "default"
     printed = script(
-        "default_model", text, "--data", shared / "data", "--output", out, "--set", "dim=4", "--set", "epochs=1",
-        "--set", "min_count=1", "--threads", 1,
+        "default_model", text, "--encoder", encoder, "--data", shared / "data", "--output", out, "--set", "dim=4",
+        "--set", "epochs=1", "--set", "min_count=1", "--set", "layers=last",
     )  # fmt: skip
     assert "words" in printed
-    assert (
-        "Rebuild" in (out / "README.md").read_text(encoding="utf-8") or "rebuild" in (out / "config.json").read_text()
-    )
+    card = (out / "README.md").read_text(encoding="utf-8")
+    for heading in ("Good for", "Limits", "Licence", "Rebuild", "Held out", "Results"):
+        assert f"## {heading}" in card
+    assert not (tmp_path / "default.training").exists()
 
 
 def test_wordnet_senses(script, wordnet, tmp_path):
