@@ -266,8 +266,11 @@ def ambiguity(
     model = load(path)
     if isinstance(model, VectorLexicon):
         raise InputError("this lexicon holds vectors: entropy needs density matrices")
-    chosen = {"by": by, "top": top, "min_count": min_count, "function_words": function_words}
-    found: list[Ambiguity | Failed] = [*(model.ambiguity(words, by=by) if words else model.ambiguity(**chosen))]
+    found: list[Ambiguity | Failed] = []
+    if words:
+        found += model.ambiguity(words, by=by)
+    else:
+        found += model.ambiguity(by=by, top=top, min_count=min_count, function_words=function_words)
     failed = [item for item in found if isinstance(item, Failed)]
     if len(found) == len(failed) == 1:
         raise failed[0].error

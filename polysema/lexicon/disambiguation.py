@@ -12,14 +12,16 @@ the posterior is not surer than it should be,
 - *composition*: t_k is the trace that is left when the phrase is composed with sense k in the word's place. Under
   Phaser an operator ρ that acts on the word leaves ⟨v_k|ρ|v_k⟩ of its sense k.
 
-In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ.
+In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ. A lexicon may say how its context vectors are
+to be added up and compared, and that this matrix takes evidence less seriously than the posterior: see
+:class:`~polysema.lexicon.parts.Telling`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -329,6 +331,7 @@ class _Facts:
         edited: what a user made of the senses, at the time.
         senses: of words that were asked about: their senses, by whether an encoder tells them.
         names: the neighbours of those, by how many.
+        called: what to call those.
         entropies: the entropy of those words.
     """
 
@@ -337,6 +340,7 @@ class _Facts:
     edited: Edits
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
     names: dict[tuple[str, bool, int], list[list[Neighbour]]] = field(default_factory=dict)
+    called: dict[tuple[str, bool, int], list[tuple[str, str]]] = field(default_factory=dict)
     entropies: dict[str, float] = field(default_factory=dict)
 
 
@@ -350,7 +354,7 @@ class _Evidence:
         self.lexicon, self.top = lexicon, top
         self.composer: Composer = lexicon.composer(method)
         self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
-        self.formula = lexicon.telling or Telling(SHARPNESS, LITTLE, subsampled=True)
+        self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
         known = _FACTS.get(lexicon)
         if known is None or known.edited is not lexicon.edited or known.formula.settings != self.formula.settings:
             keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
@@ -384,7 +388,7 @@ class _Evidence:
         total = softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
         words_alone = softmax(prior + by_words)
         tree_alone = None if by_tree is None else softmax(prior + by_tree)
-        near = self.named(word)
+        near, called = self.named(word), self.called(word)
         senses = tuple(
             SenseInContext(
                 int(ids[k]),
@@ -393,11 +397,11 @@ class _Evidence:
                 float(words_alone[k]),
                 None if tree_alone is None else float(tree_alone[k]),
                 near[k],
-                *self.called(word, int(ids[k]), near[k]),
+                *called[k],
             )
             for k in np.argsort(-total, kind="stable")
         )
-        flat = softmax(np.log(np.maximum(total, 1e-300)) / self.formula.flatness)
+        flat = softmax(prior + (np.log(np.maximum(total, 1e-300)) - prior) / self.formula.flatness)
         meaning = DensityMatrix.mixture(flat, vectors, word)
         return Disambiguation(
             word=word,
@@ -494,12 +498,19 @@ class _Evidence:
         least = float(self.lexicon.inventory.least[self.lexicon.vocabulary.index(word)])
         return None if least <= -1 else nearest >= least
 
-    def called(self, word: str, sense: int, near: list[Neighbour]) -> tuple[str, str]:
-        """What a user called a sense, and what to call it."""
-        if self.by_reading:
-            return "", label(near, None)
-        name = self.lexicon.sense_name(word, sense)
-        return name, name or label(near, self.lexicon.sense_face(word, sense))
+    def called(self, word: str) -> list[tuple[str, str]]:
+        """What a user called each sense of a word, and what to call it."""
+        known, key = self.facts.called, (word, self.by_reading, self.top)
+        if key not in known:
+            if len(known) > MOST_NAMED:
+                known.clear()
+            found = []
+            for sense, near in zip(self.senses_of(word).ids.tolist(), self.named(word), strict=True):
+                name = "" if self.by_reading else self.lexicon.sense_name(word, sense)
+                face = None if self.by_reading else self.lexicon.sense_face(word, sense)
+                found.append((name, name or label(near, face)))
+            known[key] = found
+        return known[key]
 
     def by_composition(self, vectors: Array, found: Occurrence) -> Array:
         """Of composition: ln of the trace that is left when the sense stands in the word's place."""

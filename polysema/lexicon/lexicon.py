@@ -27,7 +27,7 @@ from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
 from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, Telling
-from polysema.lexicon.results import Ambiguity, Neighbour, Sense
+from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Sense
 from polysema.models import DEFAULT
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
@@ -36,9 +36,9 @@ from polysema.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from polysema.lexicon.disambiguation import Context, Disambiguation
 
-Query = str | Tree | Composed | DensityMatrix | Vector
-"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a density matrix or
-a vector."""
+Query = str | Tree | Composed | InContext | DensityMatrix | Vector
+"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
+(a disambiguation), a density matrix or a vector."""
 
 Columns = Literal["senses", "eigen"]
 M = TypeVar("M", DensityMatrix, Vector)
@@ -137,6 +137,8 @@ class LexiconOf(ABC, Generic[M]):
         elif isinstance(query, Composed):
             if not isinstance(query, Composition):
                 raise InputError(f"{query.phrase!r} was composed by an ensemble: it has no single meaning")
+            found = query.meaning
+        elif isinstance(query, InContext):
             found = query.meaning
         else:
             found = self.compose(query).meaning

@@ -82,7 +82,7 @@ class Telling:
         subsampled: whether a_j is the chance that the word survives subsampling, and K the sum of these. Otherwise
             a_j = 1, context vectors say by their length how much they count, and K = |c|.
         distance_weights: (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1.
-        flatness: how much flatter the posterior is in the word's matrix in context, p(k | c)^(1/flatness).
+        flatness: f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one.
     """
 
     sharpness: float

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.density import DensityMatrix
 from polysema.lexicon.faces import Face
+
+
+@runtime_checkable
+class InContext(Protocol):
+    """A word in a context, whose density matrix there can be compared: a disambiguation."""
+
+    @property
+    def meaning(self) -> DensityMatrix:
+        """The word's density matrix in this context."""
 
 
 class Neighbour(NamedTuple):

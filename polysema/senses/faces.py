@@ -104,7 +104,9 @@ class FaceMaker:
         if not len(types):
             return [[] for _ in range(k)]
         mass = posteriors[place[content]]
-        y = np.stack([np.bincount(index, mass[:, sense], len(types)) for sense in range(k)], axis=1)  # (types, k)
+        y = np.zeros((len(types), k))
+        for sense in range(k):
+            y[:, sense] = np.bincount(index, mass[:, sense], len(types))
         prior = _PRIOR * self.share[types][:, None]
         corpus = 1e3 * y.sum() * self.share[types][:, None]  # the corpus, as if a thousand times as much was seen
         rest = corpus if k == 1 else y.sum(axis=1, keepdims=True) - y

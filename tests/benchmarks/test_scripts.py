@@ -8,11 +8,12 @@ import lzma
 
 import pytest
 
+from polysema import describe, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
+        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
         "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "import_graph", "wordnet_senses"},
@@ -35,6 +36,14 @@ def test_measure_runs_in_processes_of_their_own(monkeypatch):
     assert timing.spread("pid").count("–") == 1
     assert table(["a", "b"], [["1", "2"]]).splitlines() == ["| a | b |", "|---|---|", "| 1 | 2 |"]
     assert "polysema" in machine()
+
+
+def test_ambiguity(script, corpus, tmp_path):
+    trained = train(corpus, dim=8, senses=3, epochs=1, min_count=5)
+    describe(trained, corpus).save(tmp_path / "model")
+    printed = script("ambiguity", tmp_path / "model", "--min-count", 5)
+    assert "| holevo |" in printed
+    assert "| entropy |" in printed
 
 
 def test_corpus(script, text):
