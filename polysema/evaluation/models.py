@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.composition.compose import Method, fold
-from polysema.composition.methods import CONTEXTUAL, method_named
+from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
 from polysema.composition.trees import Leaf, from_pattern
 from polysema.density import DensityMatrix, unit_trace
 from polysema.evaluation.datasets import PhrasePairs
@@ -155,6 +155,8 @@ class LexiconModel:
     def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
         chosen = method_named(method, self.lexicon.methods)
+        if isinstance(chosen, BySlots):
+            return self._by_slots(data, chosen)
         if not isinstance(chosen, Method):
             return self._in_context(data)
         stack = self._prepared(data)
@@ -169,6 +171,32 @@ class LexiconModel:
             if isinstance(composed.meaning, DensityMatrix):
                 entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
         return PhraseScores(similarity, entropy if self.kind == "matrices" else None)
+
+    def _by_slots(self, data: PhrasePairs, method: BySlots) -> PhraseScores:
+        """Compare phrases by their slots; ``slots+plausibility`` adds how well the second one's words go together."""
+        from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
+
+        slots = Slots.of(with_matrices(self.lexicon, method.name))
+        known = self.covers(data)
+        matrices: dict[tuple[str, ...], DensityMatrix] = {}
+        fits: dict[tuple[str, ...], float] = {}
+        for pair in (pair for pair, here in zip(zip(data.first, data.second, strict=True), known, strict=True) if here):
+            for phrase in pair:
+                if phrase not in matrices:
+                    words = [self.lexicon.vocabulary.words[self.row(w, r)] for w, r in zip(phrase, data.roles, strict=True)]
+                    tree = from_pattern(data.pattern, words)
+                    state = filled(tree)[id(tree)]
+                    matrices[phrase] = phrase_matrix(slots, state)
+                    fits[phrase] = phrase_plausibility(slots, state)
+        similarity, entropy = np.full(len(data), np.nan), np.full(len(data), np.nan)
+        usual = float(np.nanmean(list(fits.values()))) if fits else 0.0
+        for item in np.flatnonzero(known):
+            first, second = data.first[item], data.second[item]
+            similarity[item] = float(_similarity(matrices[first], matrices[second]))
+            if method.name.endswith("plausibility"):
+                similarity[item] += PLAUSIBILITY * (fits[second] if np.isfinite(fits[second]) else usual)
+            entropy[item] = float(measures.entropy(matrices[first]))
+        return PhraseScores(similarity, entropy)
 
     def _in_context(self, data: PhrasePairs) -> PhraseScores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
-from polysema.composition.methods import COMPOSERS, METHODS, VECTOR_METHODS, method_named
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Phrase, read_phrases
 from polysema.composition.trees import Tree, is_bracketed
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import Failed, InputError, MatrixError, PolysemaError, UnknownWordError
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
-from polysema.lexicon.parts import EncoderPart, SenseClusters
+from polysema.lexicon.parts import EncoderPart, SenseClusters, SlotFillers
 from polysema.lexicon.results import Ambiguity, Neighbour, Sense
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
@@ -349,6 +349,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         norms: the Frobenius norms of the factors as they were trained, (V,).
         encoder: the encoder that the lexicon was made with.
         clusters: clusters of each word's occurrences.
+        slots: what fills the slots of each word.
 
     >>> lexicon = Lexicon(["shiny", "clever", "bright"], [[[1, 0], [0, 0]], [[0, 0], [1, 0]], [[0.8, 0], [0, 0.6]]])
     >>> lexicon.similarity("bright", "shiny") > lexicon.similarity("bright", "clever")
@@ -372,6 +373,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         norms: NDArray[Any] | None = None,
         encoder: EncoderPart | None = None,
         clusters: SenseClusters | None = None,
+        slots: SlotFillers | None = None,
     ) -> None:
         super().__init__(words, factors, metadata, contexts)
         if self.array.ndim != 3:
@@ -386,7 +388,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
                 f"{clusters!r} in {clusters.vectors.shape[1:]} dimensions do not fit {len(self)} words in {self.n}"
             )
         self.columns = columns
-        self.norms, self.encoder, self.clusters = norms, encoder, clusters
+        if slots is not None and len(slots.keys):
+            rows = int(slots.keys[-1]) // len(slots.names), int(np.max(slots.fillers, initial=0))
+            if max(rows) >= len(self) or slots.starts[-1] != len(slots.fillers):
+                raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {len(self)} words")
+        self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
 
     @classmethod
     def from_matrices(
@@ -416,8 +422,13 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @property
     def methods(self) -> Mapping[str, Composer]:
-        """The methods for density matrices; with an encoder, ``contextual`` too."""
-        return METHODS if self.encoder is None else COMPOSERS
+        """The methods for density matrices; with an encoder ``contextual`` too, with slots ``slots``."""
+        found: dict[str, Composer] = dict(METHODS)
+        if self.encoder is not None:
+            found[CONTEXTUAL.name] = CONTEXTUAL
+        if self.slots is not None:
+            found |= {composer.name: composer for composer in SLOTS}
+        return found
 
     def _compare(self, a: DensityMatrix, b: DensityMatrix) -> Any:
         return measures.similarity(a, b)

@@ -7,6 +7,8 @@
 ``projection`` ``projection_mean``                layers in the metadata
 ``sense_starts`` ``sense_counts``                 clusters of each word's occurrences
 ``sense_vectors``
+``slot_keys`` ``slot_starts``                     fillers of each word's slots, whose names are in
+``slot_fillers`` ``slot_weights``                 the metadata
 ================================================  =============================================
 """
 
@@ -19,13 +21,14 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
-from polysema.lexicon.parts import EncoderPart, SenseClusters
+from polysema.lexicon.parts import EncoderPart, SenseClusters, SlotFillers
 from polysema.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
 
 _ENCODER = ("layer_means", "layer_spreads", "projection", "projection_mean")
 _CLUSTERS = ("sense_starts", "sense_counts", "sense_vectors")
+_SLOTS = ("slot_keys", "slot_starts", "slot_fillers", "slot_weights")
 
 
 def from_arrays(
@@ -46,6 +49,7 @@ def from_arrays(
             norms=left.pop("norms", None),
             encoder=_encoder({name: left.pop(name) for name in _ENCODER if name in left}, metadata),
             clusters=_clusters({name: left.pop(name) for name in _CLUSTERS if name in left}),
+            slots=_slots({name: left.pop(name) for name in _SLOTS if name in left}, metadata),
         )
     if left:
         raise InputError(f"an array of a name that no part has: {', '.join(map(repr, left))}")
@@ -62,11 +66,16 @@ def to_arrays(lexicon: AnyLexicon) -> Arrays:
         if lexicon.clusters is not None:
             parts = lexicon.clusters
             found |= zip(_CLUSTERS, (parts.starts, parts.counts, parts.vectors), strict=True)
+        if lexicon.slots is not None:
+            held = lexicon.slots
+            found |= zip(_SLOTS, (held.keys, held.starts, held.fillers, held.weights), strict=True)
     return {name: array for name, array in found.items() if array is not None}
 
 
 def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
-    """The metadata of a lexicon, its encoder's name and layers included."""
+    """The metadata of a lexicon, its encoder's name and layers and the names of its slots included."""
+    if isinstance(lexicon, Lexicon) and lexicon.slots is not None:
+        return {**lexicon.metadata, "slots": list(lexicon.slots.names)}
     if not isinstance(lexicon, Lexicon) or lexicon.encoder is None:
         return lexicon.metadata
     facts = {"name": lexicon.encoder.name, "layers": lexicon.encoder.layers}
@@ -88,3 +97,16 @@ def _clusters(arrays: Arrays) -> SenseClusters | None:
     if missing:
         raise InputError(f"clusters without {' and '.join(map(repr, missing))}")
     return SenseClusters(*(arrays[name] for name in _CLUSTERS))
+
+
+def _slots(arrays: Arrays, metadata: Mapping[str, Any]) -> SlotFillers | None:
+    if not arrays:
+        return None
+    missing = [name for name in _SLOTS if name not in arrays]
+    names = metadata.get("slots")
+    if missing or not isinstance(names, list) or not names:
+        raise InputError(f"slots without {' and '.join(map(repr, missing)) or 'their names'}")
+    keys, starts, fillers, weights = (arrays[name] for name in _SLOTS)
+    if len(starts) != len(keys) + 1 or len(fillers) != len(weights):
+        raise InputError(f"{len(keys)} slots with {len(starts)} starts, {len(fillers)} fillers, {len(weights)} weights")
+    return SlotFillers(tuple(map(str, names)), keys, starts, fillers, weights)
