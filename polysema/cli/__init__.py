@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, sentences, training
+from polysema.cli import corpora, drawing, evaluation, lexicons, parsing, sentences, training
 from polysema.cli.output import notes
 from polysema.errors import PolysemaError
 from polysema.version import __version__

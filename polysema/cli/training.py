@@ -13,6 +13,7 @@ import click
 
 from polysema.cli.corpora import read_words
 from polysema.cli.output import json_option, print_json
+from polysema.cli.parsing import train_parsed
 from polysema.cli.progress import progress_line
 from polysema.contexts.choices import STORES, WEIGHTS
 from polysema.contexts.progress import Progress as ContextProgress
@@ -21,6 +22,7 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import single
+from polysema.slots.parsed import is_parsed
 from polysema.training.models import DEVICES, MODELS, train
 from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, PRESETS, SELECTIONS, Options
 
@@ -141,6 +143,7 @@ def train_command(
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
       polysema train wiki.corpus -o contexts --model context2dm
+      polysema train wiki.parsed -o slots --model slots
       polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
@@ -148,6 +151,9 @@ def train_command(
     """
     settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
+    if is_parsed(corpus[0]):
+        train_parsed(corpus, output, force, dtype, as_json, settings)
+        return
     model = settings.pop("model", "ms-word2dm")
     if model not in MODELS:
         raise UnknownChoiceError("model", model, MODELS)

@@ -173,7 +173,11 @@ class LexiconModel:
         return PhraseScores(similarity, entropy if self.kind == "matrices" else None)
 
     def _by_slots(self, data: PhrasePairs, method: BySlots) -> PhraseScores:
-        """Compare phrases by their slots; ``slots+plausibility`` adds how well the second one's words go together."""
+        """Compare phrases by their slots; ``slots+plausibility`` adds how well the words of the substitute go together.
+
+        A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
+        files of GS2012 and KS2013 that is the column named ``verb``, in ML2008 and GS2011 ``landmark``).
+        """
         from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
 
         slots = Slots.of(with_matrices(self.lexicon, method.name))
@@ -188,13 +192,15 @@ class LexiconModel:
                     state = filled(tree)[id(tree)]
                     matrices[phrase] = phrase_matrix(slots, state)
                     fits[phrase] = phrase_plausibility(slots, state)
+        substitutes = data.second if len(set(data.second)) >= len(set(data.first)) else data.first
         similarity, entropy = np.full(len(data), np.nan), np.full(len(data), np.nan)
         usual = float(np.nanmean(list(fits.values()))) if fits else 0.0
         for item in np.flatnonzero(known):
             first, second = data.first[item], data.second[item]
             similarity[item] = float(_similarity(matrices[first], matrices[second]))
             if method.name.endswith("plausibility"):
-                similarity[item] += PLAUSIBILITY * (fits[second] if np.isfinite(fits[second]) else usual)
+                fit = fits[substitutes[item]]
+                similarity[item] += PLAUSIBILITY * (fit if np.isfinite(fit) else usual)
             entropy[item] = float(measures.entropy(matrices[first]))
         return PhraseScores(similarity, entropy)
 

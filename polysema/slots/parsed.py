@@ -73,8 +73,6 @@ class Parsed:
         """Write the folder, whole or not at all."""
         from safetensors.numpy import save_file
 
-        if not len(self):
-            raise InputError("no relation was found in the text: there is nothing to save")
         config = {"format": FORMAT, "version": VERSION, "slots": list(self.slots), "facts": dict(self.facts)}
         with atomic_folder(Path(path), overwrite, holds(FORMAT, VERSION)) as folder:
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,96 @@
+"""Commands from text to slots: parse it, add parsed texts up, learn a lexicon from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polysema.cli.corpora import corpus
+from polysema.cli.output import json_option, print_json
+from polysema.cli.progress import progress_line
+from polysema.errors import InputError
+
+OUTPUT = click.Path(path_type=Path)
+
+
+@corpus.command()
+@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="NAME.parsed", help="The folder to write.")
+@click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one per core.")
+@click.option("--encoding", default="auto", show_default=True, help="Of the text: utf-8, latin-1, …")
+@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
+@json_option
+def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: str, force: bool, as_json: bool) -> None:
+    """Parse running text and count which word fills which slot of which head (needs the extra parse).
+
+    \b
+      polysema corpus parse wiki.txt.xz -o wiki.parsed
+      polysema corpus merge wiki.parsed books.parsed -o all.parsed
+      polysema train all.parsed --model slots -o slots
+
+    Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
+    """
+    import os
+
+    from polysema.slots.parse import Progress, parse_text
+
+    started = time.perf_counter()
+    with progress_line("tokens", "speed") as update:
+
+        def show(at: Progress) -> None:
+            speed = at.tokens / (time.perf_counter() - started) / 1e3
+            update("parsing", at.blocks, None, tokens=f"{at.tokens:,} tokens", speed=f"{speed:.1f} k tokens/s")
+
+        found = parse_text(
+            list(text), output, workers=workers or os.cpu_count() or 1, overwrite=force, encoding=encoding, progress=show
+        )
+    _tell(found, output, started, as_json)
+
+
+@corpus.command()
+@click.argument("parsed", nargs=-1, required=True, metavar="NAME.parsed …")
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="NAME.parsed", help="The folder to write.")
+@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
+@json_option
+def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:
+    """Add parsed texts up."""
+    from polysema.slots.parsed import Parsed, merged
+
+    started = time.perf_counter()
+    found = merged(Parsed.load(path) for path in parsed)
+    found.save(output, overwrite=force)
+    _tell(found, output, started, as_json)
+
+
+def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
+    facts = {"relations": len(found), "seen": int(found.count.sum()), "words": len(found.words), **found.facts}
+    if as_json:
+        print_json({"parsed": str(output), **facts})
+    click.echo(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s", err=True)
+
+
+def train_parsed(
+    parsed: tuple[str, ...], output: Path, force: bool, dtype: str, as_json: bool, settings: Mapping[str, Any]
+) -> None:
+    """What ``polysema train`` does with parsed text."""
+    from polysema.slots.parsed import Parsed, merged
+    from polysema.slots.train import SlotOptions, train_slots
+
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    if chosen.pop("model", SlotOptions.model) != SlotOptions.model:
+        raise InputError(f"{parsed[0]} is parsed text: it is learnt from with --model slots")
+    unknown = chosen.keys() - {"dim", "min_count", "max_size", "fillers", "seed"}
+    if unknown:
+        raise InputError(f"slots has no option {', '.join(sorted(unknown))}: it has dim, min_count, max_size and seed")
+    started = time.perf_counter()
+    lexicon = train_slots(merged(Parsed.load(path) for path in parsed), SlotOptions(**chosen))
+    lexicon.save(output, dtype=dtype, overwrite=force)
+    if as_json:
+        print_json({"lexicon": str(output), "words": len(lexicon), **lexicon.metadata})
+        return
+    click.echo(f"{output}: {lexicon!r}, in {time.perf_counter() - started:.1f} s")
+    click.echo(f'\nnext:  polysema compose "The local family runs a small hotel." -m slots -l {output}')
