@@ -50,6 +50,7 @@ for command in [
     *sentences.COMMANDS,
     *drawing.COMMANDS,
     *corpora.COMMANDS,
+    *parsing.COMMANDS,
     *training.COMMANDS,
     *evaluation.COMMANDS,
 ]:

@@ -46,7 +46,12 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
             update("parsing", at.blocks, None, tokens=f"{at.tokens:,} tokens", speed=f"{speed:.1f} k tokens/s")
 
         found = parse_text(
-            list(text), output, workers=workers or os.cpu_count() or 1, overwrite=force, encoding=encoding, progress=show
+            list(text),
+            output,
+            workers=workers or os.cpu_count() or 1,
+            overwrite=force,
+            encoding=encoding,
+            progress=show,
         )
     _tell(found, output, started, as_json)
 
@@ -94,3 +99,7 @@ def train_parsed(
         return
     click.echo(f"{output}: {lexicon!r}, in {time.perf_counter() - started:.1f} s")
     click.echo(f'\nnext:  polysema compose "The local family runs a small hotel." -m slots -l {output}')
+
+
+COMMANDS: list[click.Command] = []
+"""``parse`` and ``merge`` are commands of the group ``corpus``."""

@@ -187,7 +187,9 @@ class LexiconModel:
         for pair in (pair for pair, here in zip(zip(data.first, data.second, strict=True), known, strict=True) if here):
             for phrase in pair:
                 if phrase not in matrices:
-                    words = [self.lexicon.vocabulary.words[self.row(w, r)] for w, r in zip(phrase, data.roles, strict=True)]
+                    words = [
+                        self.lexicon.vocabulary.words[self.row(w, r)] for w, r in zip(phrase, data.roles, strict=True)
+                    ]
                     tree = from_pattern(data.pattern, words)
                     state = filled(tree)[id(tree)]
                     matrices[phrase] = phrase_matrix(slots, state)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition
 from polysema.composition.phrases import Read
-from polysema.composition.trees import Leaf, Node, Tree, postorder, with_paths
+from polysema.composition.trees import Leaf, Tree, postorder, with_paths
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon

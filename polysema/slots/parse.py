@@ -68,7 +68,9 @@ def parse_text(
     with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)):
         working = WorkingFolder(output.with_name(output.name + ".parsing"))
         done = _pieces_done(working, files, encoding)
-        blocks = ((block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding))
+        blocks = (
+            (block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding)
+        )
         for _ in islice(blocks, len(done) * PIECE):
             pass
         _parse_pieces(blocks, working, done, workers, progress)
@@ -92,7 +94,7 @@ def _parse_pieces(
         while piece := list(islice(blocks, PIECE)):
             total: Counter[Relation] = Counter()
             in_piece = 0
-            for (_, read), (found, seen) in zip(  # noqa: B007
+            for (_, read), (found, seen) in zip(
                 piece, pool.imap(count_relations, [text for text, _ in piece]), strict=True
             ):
                 total.update(found)
@@ -120,7 +122,7 @@ def _pieces_done(working: WorkingFolder, files: Sequence[Path], encoding: str) -
             raise InputError(f"{working.path} holds another run (another text): finish that one, or delete it")
     else:
         working.file("identity").write_text(identity, encoding="utf-8")
-    done = []
+    done: list[Path] = []
     while (working.path / f"piece-{len(done):06}" / "config.json").is_file():
         done.append(working.path / f"piece-{len(done):06}")
     return done

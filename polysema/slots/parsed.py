@@ -77,7 +77,9 @@ class Parsed:
         with atomic_folder(Path(path), overwrite, holds(FORMAT, VERSION)) as folder:
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
             (folder / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8")
-            save_file({name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}, folder / "counts.safetensors")
+            save_file(
+                {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}, folder / "counts.safetensors"
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> Parsed:
@@ -90,9 +92,11 @@ class Parsed:
         try:
             words = (path / "words.txt").read_text(encoding="utf-8").splitlines()
             arrays = load_file(path / "counts.safetensors")
-            found = cls(tuple(words), tuple(config["slots"]), *(arrays[name] for name in _ARRAYS), config.get("facts", {}))  # type: ignore[arg-type]
+            head, slot, filler, count = (arrays[name] for name in _ARRAYS)
+            slots = tuple(config["slots"])
         except (OSError, UnicodeDecodeError, SafetensorError, KeyError, TypeError) as error:
             raise FormatError(f"{path}: damaged parsed text: {error}") from None
+        found = cls(tuple(words), slots, head, slot, filler, count, config.get("facts", {}))
         sizes = {array.shape for array in (found.head, found.slot, found.filler, found.count)}
         inside = all(
             not len(array) or (array.min() >= 0 and array.max() < size)

@@ -88,14 +88,14 @@ def _of_verb(
                 role += _coordinated(child, words, below)
         elif word.label in ("agent", "prep"):
             for object_ in below[child]:
-                if words[object_].label == "pobj":
+                if words[object_].tag in RELATIVE:
+                    relative = relative or "preposition"
+                elif words[object_].label == "pobj":
                     found = _coordinated(object_, words, below)
                     if word.label == "agent":
                         subject += found
                     else:
                         others += [(word.lemma, item) for item in found]
-                elif words[object_].tag in RELATIVE:
-                    relative = relative or "preposition"
     above = words[verb.head]
     if verb.label == "relcl" and above.tag in NOUNS:
         if relative == "subj":

@@ -63,7 +63,7 @@ def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterab
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     for space, count in zip(SPACES, counts, strict=True):
         order = np.argsort(-count, kind="stable")
-        frequent = order[:options.max_size][count[order[: options.max_size]] >= options.min_count]
+        frequent = order[: options.max_size][count[order[: options.max_size]] >= options.min_count]
         chosen = np.union1d(frequent, np.flatnonzero(listed & (count > 0)))
         if space != "adjective" and len(chosen) < 2:
             raise InputError(

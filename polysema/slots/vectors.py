@@ -86,7 +86,9 @@ def _features(parsed: Parsed, space: str) -> tuple[Ints, Ints, NDArray[np.float6
     as_filler = np.array([filler_space(slot) == space for slot in parsed.slots])[parsed.slot]
     head, slot, filler = (array.astype(np.int64) for array in (parsed.head, parsed.slot, parsed.filler))
     word = np.concatenate([head[as_head], filler[as_filler]])
-    feature = np.concatenate([slot[as_head] * size + filler[as_head], (slots + slot[as_filler]) * size + head[as_filler]])
+    feature = np.concatenate(
+        [slot[as_head] * size + filler[as_head], (slots + slot[as_filler]) * size + head[as_filler]]
+    )
     return word, feature, np.concatenate([parsed.count[as_head], parsed.count[as_filler]]).astype(np.float64)
 
 
