@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
 from polysema.cli.corpora import corpus
-from polysema.cli.output import json_option, print_json
+from polysema.cli.lexicons import lexicon_option
+from polysema.cli.output import json_option, print_json, print_table
 from polysema.cli.progress import progress_line
-from polysema.errors import InputError
+from polysema.composition.phrases import read_phrases
+from polysema.errors import InputError, PolysemaError
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import with_matrices
 
 OUTPUT = click.Path(path_type=Path)
 
@@ -34,8 +40,6 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
 
     Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
     """
-    import os
-
     from polysema.slots.parse import Progress, parse_text
 
     started = time.perf_counter()
@@ -101,5 +105,31 @@ def train_parsed(
     click.echo(f'\nnext:  polysema compose "The local family runs a small hotel." -m slots -l {output}')
 
 
-COMMANDS: list[click.Command] = []
+@click.command("plausibility")
+@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE …")
+@lexicon_option
+@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
+@json_option
+def plausibility_command(phrases: tuple[str, ...], path: str | None, pattern: str | None, as_json: bool) -> None:
+    """How well the words of a phrase go together, by a lexicon of slots: the mean ln Z of its verb's slots.
+
+    \b
+      polysema plausibility "(family (run hotel))" "(family (run theorem))" -l slots
+    """
+    from polysema.slots.model import Slots, filled, phrase_plausibility
+
+    lexicon = with_matrices(load(path), "plausibility")
+    slots = Slots.of(lexicon)
+    found: list[tuple[str, float]] = []
+    for phrase, read in zip(phrases, read_phrases(phrases, pattern, lexicon), strict=True):
+        if isinstance(read, PolysemaError):
+            raise read
+        found.append((phrase, phrase_plausibility(slots, filled(read.tree)[id(read.tree)])))
+    if as_json:
+        print_json([{"phrase": phrase, "plausibility": value if isfinite(value) else None} for phrase, value in found])
+        return
+    print_table([(phrase, f"{value:.2f}" if isfinite(value) else "–") for phrase, value in found], ["phrase", "ln Z"])
+
+
+COMMANDS: list[click.Command] = [plausibility_command]
 """``parse`` and ``merge`` are commands of the group ``corpus``."""
