@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
-from polysema.contexts.progress import Progress
 from polysema.encoders.bert2dm import bert2dm
-from polysema.evaluation.evaluate import Evaluation, evaluate
+from polysema.evaluation.evaluate import evaluate
+from polysema.evaluation.results import Evaluation
+from polysema.files.progress import Progress
 
 VARIANTS = {
     "svd": {"reduction": "svd"},
@@ -115,7 +116,7 @@ def main() -> None:
         seconds = time.perf_counter() - started
         lexicon.save(arguments.output / name.replace("+", "-"), overwrite=True)
         figures[name] = {"seconds": seconds, "stages": watch.seconds, "peak_gb": peaks()}
-        figures[name] |= lexicon.metadata["training"]["corpus"]
+        figures[name] |= lexicon.metadata["corpus"]
         stages = ", ".join(f"{stage} {spent:.1f}" for stage, spent in watch.seconds.items())
         watch.say(f"{name}: {lexicon} in {seconds:.1f} s ({stages}); {memory()}")
         if arguments.data:
@@ -129,11 +130,11 @@ def main() -> None:
 
 
 def lines(result: Evaluation) -> Iterable[str]:
-    """What came out, a line for the words and one for each set of phrases."""
-    yield " ".join(f"{key} {found.spearman:.3f}" for key, found in result.word_similarity.items())
-    for key, phrases in result.disambiguation.items():
-        scores = (f"{method} {score.spearman:.3f}" for method, score in phrases.methods.items())
-        yield f"{key} ({phrases.covered} of {phrases.total}) {' '.join(scores)}"
+    """What came out, a line for each set."""
+    for key, items in result.sets.items():
+        rows = list(result.of(name=key).values())
+        scores = (f"{row.method} {row.spearman:.3f}" for row in rows)
+        yield f"{key} ({int(rows[0].best.covered.sum())} of {len(items)}) {' '.join(scores)}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ Each item is a sentence and the same sentence with another verb, alike or not. W
 other is their subject, verb and object as this package puts phrases into sentences, in every tense. ``AUC`` is the
 chance that a pair that is alike, of any verb, has a greater similarity than one that is not: what a correlation over a
 whole set is about. ``ranked`` is that chance within one sentence. Δ is the difference in AUC (the mean of both sets)
-from the configuration of the first row, ± its standard deviation over 200 bootstraps of sentences.
+from the configuration of the first row, ± its standard deviation over bootstraps of sentences.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from measure import machine
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from polysema.composition.sentences import TENSES
 from polysema.contexts.sample import Sample
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import TENSES
 
 Array = NDArray[np.float32]
 
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--without", type=Path)
     parser.add_argument("--sentences", type=int, default=600, help="example sentences in the first set")
     parser.add_argument("--statistics", type=int, default=60_000, help="words of text for the statistics of layers")
+    parser.add_argument("--bootstraps", type=int, default=200)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     if not arguments.items.exists():
@@ -60,7 +61,7 @@ def main() -> None:
     print(encoder, "|", machine("torch", "transformers"), flush=True)
     statistics = Statistics(encoder, Corpus(arguments.corpus), arguments.statistics)
     print(f"{statistics.count:,} words for the statistics of layers", flush=True)
-    Comparison(encoder, statistics, items).run()
+    Comparison(encoder, statistics, items, arguments.bootstraps).run()
 
 
 def make_items(path: Path, wordnet: Path, data: Path, sentences: int) -> None:
@@ -70,9 +71,9 @@ def make_items(path: Path, wordnet: Path, data: Path, sentences: int) -> None:
     """
     from wordnet_sentences import as_texts, in_its_place, phrases, read_examples
 
-    from polysema.evaluation.datasets import PhrasePairs, load_sets
+    from polysema.evaluation.datasets import load_sets
 
-    sets = [found for found in load_sets(None, data)[0].values() if isinstance(found, PhrasePairs)]
+    sets = [found for found in load_sets(None, data)[0].values() if not found.is_words]
     verbs = {phrase[each.roles.index("verb")] for each in sets for phrase in (*each.first, *each.second)}
     examples = read_examples(wordnet, verbs)
     rng = np.random.default_rng(1)
@@ -146,9 +147,12 @@ class Statistics:
 class Comparison:
     """The texts as the encoder reads them, and the configurations to compare."""
 
-    def __init__(self, encoder: Encoder, statistics: Statistics, items: dict[str, Any]) -> None:
-        self.statistics, self.depth = statistics, encoder.depth
-        self.sets = {name: _Set(np.array([[i[0], *i[3:]] for i in listed])) for name, listed in items["items"].items()}
+    def __init__(self, encoder: Encoder, statistics: Statistics, items: dict[str, Any], bootstraps: int) -> None:
+        self.statistics, self.depth, self.bootstraps = statistics, encoder.depth, bootstraps
+        self.sets = {
+            name: _Set(np.array([[i[0], *i[3:]] for i in listed]), bootstraps)
+            for name, listed in items["items"].items()
+        }
         distinct = list({(text, tuple(span)): 0 for tenses in items["texts"] for text, span in tenses})
         place = {pair: index for index, pair in enumerate(distinct)}
         # (texts, tenses): where each text in each tense stands among the distinct ones
@@ -233,7 +237,7 @@ class Comparison:
                     each.auc(mine, each.resample(b)) - each.auc(theirs, each.resample(b))
                     for each, mine, theirs in zip(sets, found, first, strict=True)
                 ])
-                for b in range(200)
+                for b in range(self.bootstraps)
             ]  # fmt: skip
             line += f" | {np.mean(differences):+.4f} ± {np.std(differences):.4f}"
         print(line, flush=True)
@@ -243,13 +247,13 @@ class Comparison:
 class _Set:
     """The items of one set: (k, 4) of group, first text, second text, alike."""
 
-    def __init__(self, items: NDArray[np.int64]) -> None:
+    def __init__(self, items: NDArray[np.int64], bootstraps: int) -> None:
         self.group, self.first, self.second, self.alike = items.T
         groups = [np.flatnonzero(self.group == g) for g in np.unique(self.group)]
         self.groups = [(rows[self.alike[rows] == 1], rows[self.alike[rows] == 0]) for rows in groups]
         rng = np.random.default_rng(0)
         self.samples = [
-            np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))]) for _ in range(200)
+            np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))]) for _ in range(bootstraps)
         ]
 
     def resample(self, b: int) -> NDArray[np.int64]:

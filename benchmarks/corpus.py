@@ -21,11 +21,11 @@ from measure import in_turns, machine, table
 from polysema.corpus.readers import read_blocks
 
 OURS = """
-import resource, shutil, tempfile, time
+import pathlib, resource, tempfile, time
 from polysema.corpus.build import build_corpus
 with tempfile.TemporaryDirectory() as folder:
     build_corpus([["warm", "up", "the", "compiled", "kernels"]] * 3, folder + "/warm-lists")
-    open(folder + "/warm", "w").write("Warm up. The kernels.")
+    pathlib.Path(folder, "warm").write_text("Warm up. The kernels.")
     build_corpus(folder + "/warm", folder + "/warm-text")
     start = time.perf_counter()
     corpus = build_corpus(arguments["paths"], folder + "/corpus", workers=WORKERS)

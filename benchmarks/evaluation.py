@@ -5,36 +5,40 @@ python benchmarks/evaluation.py DATA
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import numpy as np
 
 from polysema import Lexicon, VectorLexicon, evaluate
-from polysema.evaluation.datasets import WordPairs
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.noise import noise_floor
 
 
-def main(data: str) -> None:
+def main() -> None:
     """Print the seconds of processor time of each step."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", help="the folder with the nine evaluation sets")
+    parser.add_argument("--bootstraps", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=5, help="random lexicons of the noise floor")
+    arguments = parser.parse_args()
+    data, draws = arguments.data, arguments.draws
     started = time.process_time()
     sets = load_all(data)
     print(f"find, verify and read nine sets        {time.process_time() - started:6.2f} s")
-    groups = [s.pairs if isinstance(s, WordPairs) else s.first + s.second for s in sets.values()]
-    words = sorted({word for group in groups for pair in group for word in pair})
+    words = sorted({word for items in sets.values() for word in items.words})
     for kind, shape in (("17×5 matrices, ten methods", (17, 5)), ("vectors of 300, four methods", (300,))):
         made = Lexicon if len(shape) == 2 else VectorLexicon
         model = made(words, np.random.default_rng(0).normal(size=(len(words), *shape)).astype(np.float32))
-        for bootstraps in (0, 1000):
+        for bootstraps in (0, arguments.bootstraps):
             started = time.process_time()
             evaluate(model, sets, bootstraps=bootstraps)
             with_ = f", {bootstraps} bootstraps" if bootstraps else ""
             print(f"{kind + with_:<46} {time.process_time() - started:6.2f} s")
     started = time.process_time()
-    noise_floor(sets, draws=5)
-    print(f"noise floor, each of 5 draws                   {(time.process_time() - started) / 5:6.2f} s")
+    noise_floor(sets, draws=draws)
+    print(f"noise floor, each of {draws} draws                   {(time.process_time() - started) / draws:6.2f} s")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -8,7 +8,7 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -38,32 +38,38 @@ def in_turns(tasks: Mapping[str, tuple[str, int]], repeats: int, arguments: Mapp
             arguments in ``arguments``.
     """
     timings: dict[str, Timing] = {name: Timing([]) for name in tasks}
-    cores = sorted(os.sched_getaffinity(0))
     for _ in range(repeats):
         for name, (source, count) in tasks.items():
-            if count > len(cores):
+            if count > len(cores()):
                 continue
-            code = f"import json\narguments = json.loads({json.dumps(json.dumps(dict(arguments)))})\n{source}"
-            done = subprocess.run(
-                [sys.executable, "-c", code],
-                capture_output=True,
-                text=True,
-                preexec_fn=_pinned(cores[:count]),
-                env={**os.environ, "OMP_NUM_THREADS": str(count), "OPENBLAS_NUM_THREADS": str(count)},
-            )
-            if done.returncode:
-                raise SystemExit(f"{name} failed:\n{done.stderr}")
-            timings[name].runs.append(json.loads(done.stdout.strip().splitlines()[-1]))
+            printed = run_alone(name, source, count, json.dumps(dict(arguments)))
+            timings[name].runs.append(json.loads(printed.strip().splitlines()[-1]))
             print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return timings
 
 
-def _pinned(cores: list[int]) -> Callable[[], None]:
-    def pin() -> None:
-        os.sched_setaffinity(0, cores)
+def run_alone(name: str, source: str, count: int, arguments: str) -> str:
+    """Run a source in a process of its own, on so many cores; what it printed."""
+    chosen = cores()[:count]
+    pinned = (lambda: os.sched_setaffinity(0, chosen)) if hasattr(os, "sched_setaffinity") else None
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json\narguments = json.loads({arguments!r})\n{source}"],
+        capture_output=True,
+        text=True,
+        preexec_fn=pinned,
+        env={**os.environ, "OMP_NUM_THREADS": str(count), "OPENBLAS_NUM_THREADS": str(count)},
+    )
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr}")
+    return done.stdout
 
-    return pin
+
+def cores() -> list[int]:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
@@ -75,4 +81,4 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
 def machine(*packages: str) -> str:
     """What this was measured on."""
     names = ", ".join(f"{name} {version(name)}" for name in ("polysema", *packages))
-    return f"{len(os.sched_getaffinity(0))} cores, {platform.machine()}, Python {platform.python_version()}, {names}"
+    return f"{len(cores())} cores, {platform.machine()}, Python {platform.python_version()}, {names}"

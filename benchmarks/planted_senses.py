@@ -1,10 +1,12 @@
 """How well senses are told apart where the right answer is known: planted senses.
 
-    python benchmarks/planted_senses.py CORPUS TEXT [--pairs 60] [--sentences 20] [--sharpness 4 8 12 16]
+    python benchmarks/planted_senses.py CORPUS TEXT [--pairs 120] [--sentences 20] [--sharpness 4 6 8 12]
 
 Two words of the corpus are made one (*banana* and *door* become *banana*), for many pairs; a model is trained on that;
 and in sentences of TEXT each planted word must be told apart again. Senses have no names: half of the sentences
-decide which of the two words each sense stands for, the other half is scored, then the other way round. Chance is 0.5.
+decide which of the two words each sense stands for, the other half is scored, then the other way round. The probability
+of a word is the sum over its senses. Sentences weigh as their words' shares of the corpus. Settings are chosen with one
+seed and reported with another, which plants other words.
 
 CORPUS is a folder of ``polysema corpus build``, TEXT the plain text it was made of.
 """
@@ -21,7 +23,8 @@ import numpy as np
 from measure import machine, table
 
 import polysema
-from polysema import Corpus, Lexicon, disambiguation
+from polysema import Corpus, Lexicon
+from polysema.lexicon import disambiguation
 from polysema.lexicon.disambiguation import Disambiguation
 
 Occurrence = tuple[str, bool, str]  # the planted word, whether it stands for itself, the sentence
@@ -32,9 +35,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("text", type=Path)
-    parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--pairs", type=int, default=120)
     parser.add_argument("--sentences", type=int, default=20, help="of each word")
     parser.add_argument("--sharpness", type=float, nargs="+", default=[disambiguation.SHARPNESS])
+    parser.add_argument("--little", type=float, default=disambiguation.LITTLE, help="κ")
+    parser.add_argument("--tree-weight", type=float, default=disambiguation.TREE_WEIGHT, help="τ")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -44,11 +49,17 @@ def main() -> None:
         lexicon = polysema.train(planted, epochs=arguments.epochs, seed=arguments.seed)
     occurrences = find_sentences(arguments.text, pairs, arguments.sentences)
     print(f"{len(pairs)} planted words, {len(occurrences)} sentences, {lexicon!r}; {machine('spacy')}\n")
+    counts = Corpus(arguments.corpus).counts
+    index = Corpus(arguments.corpus).vocabulary.index
+    shares = {a: float(counts[index(a)] / (counts[index(a)] + counts[index(b)])) for a, b in pairs}
+    disambiguation.LITTLE, disambiguation.TREE_WEIGHT = arguments.little, arguments.tree_weight
     rows = []
     for sharpness in arguments.sharpness:
         disambiguation.SHARPNESS = sharpness
-        rows += scores(lexicon, occurrences, sharpness)
-    print(table(["β", "by", "right (balanced)", "log loss", "entropy of the senses"], rows))
+        told = answers(lexicon, occurrences)
+        for name, of_words in told.items():
+            rows.append([f"{sharpness:g}", name, *(f"{x:.3f}" for x in score(of_words, shares))])
+    print(table(["β", "by", "right", "right (balanced)", "log loss", "calibration error"], rows))
 
 
 def choose_pairs(corpus: Corpus, count: int, seed: int) -> list[tuple[str, str]]:
@@ -95,36 +106,48 @@ def find_sentences(text: Path, pairs: list[tuple[str, str]], count: int) -> list
     return [occurrence for listed in found.values() for occurrence in listed]
 
 
-def scores(lexicon: Lexicon, occurrences: list[Occurrence], sharpness: float) -> list[list[str]]:
-    """How often the right word is found, by each kind of evidence."""
+Answers = dict[str, list[tuple[bool, list[float]]]]  # of each planted word: whether it is itself, p of its senses
+
+
+def answers(lexicon: Lexicon, occurrences: list[Occurrence]) -> dict[str, Answers]:
+    """The senses' probabilities in every sentence, by each kind of evidence."""
     told = lexicon.disambiguate_all([(word, sentence) for word, _, sentence in occurrences], top=1)
-    evidence: dict[str, dict[str, list[tuple[bool, list[float]]]]] = {}
+    found: dict[str, Answers] = {"words": {}, "tree": {}, "both": {}}
     for (word, itself, _), item in zip(occurrences, told, strict=True):
         if not isinstance(item, Disambiguation) or item.senses[0].by_composition is None:
             continue
-        senses = sorted(item.senses, key=lambda sense: -sense.weight)
-        for name, field in (("words", "by_context"), ("tree", "by_composition"), ("both", "probability")):
-            mine = evidence.setdefault(name, {}).setdefault(word, [])
-            mine.append((itself, [float(getattr(sense, field)) for sense in senses]))
-    return [[f"{sharpness:g}", name, *(f"{x:.3f}" for x in _score(words))] for name, words in evidence.items()]
+        senses = sorted(item.senses, key=lambda sense: sense.id)
+        for name, part in (("words", "by_context"), ("tree", "by_composition"), ("both", "probability")):
+            found[name].setdefault(word, []).append((itself, [float(getattr(sense, part)) for sense in senses]))
+    return found
 
 
-def _score(words: dict[str, list[tuple[bool, list[float]]]]) -> tuple[float, float, float]:
-    right, loss, entropies = [], [], []
-    for listed in words.values():
-        y = np.array([itself for itself, _ in listed])
-        p = np.array([senses for _, senses in listed])
-        entropies.append(float(-(p * np.log(np.maximum(p, 1e-12))).sum(axis=1).mean()))
+def score(words: Answers, shares: dict[str, float]) -> tuple[float, float, float, float]:
+    """How often the more probable of the two words is right, as they occur and balanced; log loss; calibration error.
+
+    The expected calibration error is Σ_b w_b |confidence_b − accuracy_b| over twenty bins of the confidence.
+    """
+    right, balanced, loss, judged = [], [], [], [np.empty((0, 3))]
+    for word, listed in words.items():
+        y, p = np.array([itself for itself, _ in listed]), np.array([senses for _, senses in listed])
         half = np.arange(len(y)) % 2 == 0
         for known, asked in ((half, ~half), (~half, half)):
             if min(y[known].sum(), (~y[known]).sum(), y[asked].sum(), (~y[asked]).sum()) == 0:
                 continue
-            weight = np.where(y[known], 1 / y[known].sum(), 1 / (~y[known]).sum())[:, None] * p[known]
-            stands_for_itself = (weight[y[known]].sum(axis=0) + 0.05) / (weight.sum(axis=0) + 0.1)
-            q = p[asked] @ stands_for_itself
-            right.append(((q > 0.5)[y[asked]].mean() + (q <= 0.5)[~y[asked]].mean()) / 2)
-            loss.append(-np.log(np.where(y[asked], q, 1 - q)).mean())
-    return float(np.mean(right)), float(np.mean(loss)), float(np.mean(entropies))
+            itself = p[known][y[known]].mean(axis=0) > p[known][~y[known]].mean(axis=0)  # what each sense stands for
+            q = np.clip(p[asked][:, itself].sum(axis=1), 1e-6, 1 - 1e-6)
+            truth = y[asked]
+            weight = np.where(truth, shares[word] / truth.sum(), (1 - shares[word]) / (~truth).sum())
+            correct = (q > 0.5) == truth
+            right.append(weight @ correct)
+            balanced.append((correct[truth].mean() + correct[~truth].mean()) / 2)
+            loss.append(-weight @ np.log(np.where(truth, q, 1 - q)))
+            judged.append(np.stack([np.maximum(q, 1 - q), correct, weight], axis=1))
+    confidence, correct, weight = np.concatenate(judged).T
+    bins = np.minimum((confidence * 20).astype(int), 19)
+    gaps = [abs(weight[bins == b] @ (confidence - correct)[bins == b]) for b in np.unique(bins)]
+    means = [float(np.mean(values)) if values else float("nan") for values in (right, balanced, loss)]
+    return means[0], means[1], means[2], float(sum(gaps) / weight.sum()) if len(weight) else float("nan")
 
 
 if __name__ == "__main__":

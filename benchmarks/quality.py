@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from typing import Any
 
+import numpy as np
 from measure import table
 
 import polysema as ps
@@ -77,7 +77,7 @@ def main() -> None:
         for seed in range(1, arguments.seeds + 1):
             started = time.perf_counter()
             lexicon = ps.train(corpus, model, seed=seed, device=arguments.device, **options)
-            figures = evaluate(lexicon, data).to_json()
+            figures: dict[str, Any] = {"figures": evaluate(lexicon, data, name="model").figures()["model"]}
             figures["loss"] = lexicon.metadata["curve"][-1]["held_out_loss"]
             figures["seconds"] = time.perf_counter() - started
             runs.append(figures)
@@ -93,13 +93,12 @@ def main() -> None:
 def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
     """A line of the table."""
     losses = [run["loss"] for run in runs if run["loss"] is not None]
-    words = [[run["word_similarity"][key]["spearman"] for run in runs] for key in WORDS]
+    words = [[run["figures"][key]["word"] for run in runs] for key in WORDS]
     phrases = []
     for key in PHRASES:
-        methods = runs[0]["disambiguation"][key]
-        method = "phaser" if "phaser" in methods else "add"
-        phrases.append([run["disambiguation"][key][method]["spearman"] for run in runs])
-    mean = [statistics.mean(values) for values in zip(*words, strict=True)]
+        method = "phaser" if "phaser" in runs[0]["figures"][key] else "add"
+        phrases.append([run["figures"][key][method] for run in runs])
+    mean = np.mean(words, axis=0).tolist()
     return [name, spread(losses, 3), *map(spread, [*words, mean, *phrases])]
 
 
@@ -109,7 +108,7 @@ def spread(values: list[float], digits: int = 2) -> str:
         return ""
     if len(values) == 1:
         return f"{values[0]:.{digits + 1}f}"
-    return f"{statistics.mean(values):.{digits + 1}f} ± {statistics.stdev(values):.{digits}f}"
+    return f"{np.mean(values):.{digits + 1}f} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def main() -> None:
     parser.add_argument("--encoder", help="the encoder's folder, where the lexicon's name for it leads nowhere")
     parser.add_argument("--homographs", type=int, default=50, help="sentences of each sense; 0 for none")
     parser.add_argument("--planted", type=int, default=30, help="planted words; 0 for none")
+    parser.add_argument("--learn", type=int, default=40, help="sentences of each planted sense in the lexicon")
+    parser.add_argument("--ask", type=int, default=20, help="sentences of each planted sense that are asked about")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.encoder:
@@ -90,16 +92,16 @@ def main() -> None:
     lexicon, corpus = load(arguments.lexicon), Corpus(arguments.corpus)
     print(f"{lexicon!r} | {machine('torch', 'transformers')}\n", flush=True)
     if arguments.homographs:
-        asked = homographs(lexicon, corpus, arguments.homographs, arguments.seed)
+        asked = homographs(lexicon, corpus, arguments.homographs, arguments.seed, min(20, arguments.homographs))
         report(f"{len(asked)} homographs, {sum(map(len, asked.values()))} sentences", lexicon, asked)
     if arguments.planted:
-        planted, asked = plant(lexicon, corpus, arguments.planted, arguments.seed)
+        planted, asked = plant(lexicon, corpus, arguments.planted, arguments.learn, arguments.ask, arguments.seed)
         report(f"{len(asked)} planted words, {sum(map(len, asked.values()))} sentences", planted, asked)
 
 
-def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int = 20) -> Asked:
+def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: int) -> Asked:
     """Sentences of the homographs that hold words of one list only, without these; words with too few are left out."""
-    config = lexicon.metadata["training"]["config"]
+    config = lexicon.metadata["options"]
     read = np.zeros(len(corpus), bool)
     if config["words"]:
         read[Sample(corpus, words=config["words"], seed=config["seed"]).sentences] = True
@@ -123,7 +125,7 @@ def homographs(lexicon: Lexicon, corpus: Corpus, most: int, seed: int, least: in
     return asked
 
 
-def plant(lexicon: Lexicon, corpus: Corpus, count: int, seed: int) -> tuple[Lexicon, Asked]:
+def plant(lexicon: Lexicon, corpus: Corpus, count: int, learn: int, ask: int, seed: int) -> tuple[Lexicon, Asked]:
     """A lexicon of sentences where two words are written as a third, and other sentences of that kind."""
     share, rng = np.asarray(corpus.counts) / len(corpus.tokens), np.random.default_rng(seed)
     known: dict[int, list[str]] = defaultdict(list)
@@ -138,10 +140,10 @@ def plant(lexicon: Lexicon, corpus: Corpus, count: int, seed: int) -> tuple[Lexi
         for first, second, third in zip(words[::3], words[1::3], words[2::3], strict=True):
             asked[third] = []
             for sense, word in enumerate((first, second)):
-                found = list(_rewritten(corpus, word, third, {first, second, third}, 60, seed))
-                text += found[:40]
-                asked[third] += [(" ".join(sentence), sense) for sentence in found[40:]]
-    config = lexicon.metadata["training"]["config"]
+                found = list(_rewritten(corpus, word, third, {first, second, third}, learn + ask, seed))
+                text += found[:learn]
+                asked[third] += [(" ".join(sentence), sense) for sentence in found[learn:]]
+    config = lexicon.metadata["options"]
     options = {name: config[name] for name in ("dim", "reduction", "cluster", "seed") if name in config}
     with tempfile.TemporaryDirectory() as folder:
         planted = bert2dm(build_corpus(text, folder + "/corpus"), contextual(lexicon).encoder, **options)

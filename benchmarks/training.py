@@ -3,7 +3,8 @@
 Raw corpus words a second on one and two threads, in one run and on the same text, vocabulary and subsampling: polysema
 17×5 against gensim's skip-gram with as many numbers a word (85), read from a file as gensim does it fastest; Word2DM
 17×17 against the released research scripts' 36 k words/s (measured once elsewhere, with their bug fixed). --growth:
-words a second against n, m and the vocabulary. Compilation and reading the vocabulary are not timed, for neither.
+words a second against n, m and the vocabulary, the latter on synthetic text of --zipf words. Compilation and reading
+the vocabulary are not timed, for neither.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from polysema.corpus.build import build_corpus
 RELEASED = 36e3
 
 OURS = """
-import resource, time
+import time
 from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuEngine
-from polysema.training.options import Options
+from polysema.training.models import MODELS
 from polysema.training.run import Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 
 corpus = Corpus(arguments["corpus"])
 def run(epochs):
-    options = Options(min_count=5, subsample=1e-5, epochs=epochs, held_out=0.0, **{options}).settled(
-        len(corpus.tokens), len(corpus))
+    chosen = {"model": "ms-word2dm", "min_count": 5, "subsample": 1e-5, "epochs": epochs, "held_out": 0.0, **{options}}
+    options = MODELS[chosen.pop("model")].chosen(chosen).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, options), options)
     state = new_state(options, len(text.vocabulary))
     train = Run(text, state, CpuEngine(text, state, {threads}))
@@ -40,7 +41,8 @@ def run(epochs):
 run(1)
 speed, state = run({epochs})
 model = (state.target.nbytes + state.context.nbytes) / 2**20
-peak = int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 1024
+with open("/proc/self/status") as status:  # ru_maxrss would hold the peak of the process that started this one, too
+    peak = int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 1024
 print(json.dumps({"speed": speed, "beyond": peak - model}))
 """
 
@@ -100,7 +102,7 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
     return table(["", "threads", "M words/s", "to gensim", "from the second thread", "MB beyond the model"], rows)
 
 
-def growth(corpus: str, plot: Path | None) -> str:
+def growth(corpus: str, plot: Path | None, tokens: int) -> str:
     """Words a second against n, m and the vocabulary."""
     settings = {f"n = {n}": f"{{'dim': {n}}}" for n in (17, 50, 100, 300)}
     settings |= {f"m = {m}": f"{{'senses': {m}}}" for m in (1, 5, 10)}
@@ -108,7 +110,7 @@ def growth(corpus: str, plot: Path | None) -> str:
     speeds = {name: timing.median("speed") / 1e6 for name, timing in timings.items()}
     for size in (10_000, 100_000, 1_000_000):
         with tempfile.TemporaryDirectory() as folder:
-            zipf(size, f"{folder}/corpus")
+            zipf(min(size, tokens), f"{folder}/corpus", tokens)
             source = ours("{}", 1, 1)[0].replace("min_count=5", "min_count=1")
             timing = in_turns({"": (source, 1)}, 2, {"corpus": f"{folder}/corpus"})[""]
             speeds[f"V = {size:,}"] = timing.median("speed") / 1e6
@@ -117,7 +119,7 @@ def growth(corpus: str, plot: Path | None) -> str:
     return table(["17×5 but for", "M words/s"], [[name, f"{speed:.2f}"] for name, speed in speeds.items()])
 
 
-def zipf(size: int, output: str, tokens: int = 5_000_000) -> None:
+def zipf(size: int, output: str, tokens: int) -> None:
     """A corpus of words drawn by Zipf's law, sentences of 20."""
     import numpy as np
 
@@ -154,6 +156,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=5_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--zipf", type=int, default=5_000_000, help="words of synthetic text, for growth")
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +169,7 @@ def main() -> None:
         print(f"{words:,} words of {arguments.text.name}; {machine('numba', 'gensim')}\n")
         print(against_gensim(f"{folder}/corpus", str(text), arguments.repeats))
         if arguments.growth:
-            print("\n" + growth(f"{folder}/corpus", arguments.plot))
+            print("\n" + growth(f"{folder}/corpus", arguments.plot, arguments.zipf))
 
 
 def _lines(path: Path, words: int):  # type: ignore[no-untyped-def]

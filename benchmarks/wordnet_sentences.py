@@ -22,8 +22,8 @@ from pathlib import Path
 import lemminflect
 import numpy as np
 
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern
-from polysema.encoders.sentences import TENSES, as_sentence
 from polysema.parsing.sentences import parser
 
 Span = tuple[int, int]

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.occurrences import Occurrence as Occurrence
+    from polysema.composition.occurrences import find_occurrences as find_occurrences
+    from polysema.composition.phrases import Brackets as Brackets
+    from polysema.composition.phrases import Text as Text
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import from_pattern as from_pattern
@@ -46,11 +50,16 @@ if TYPE_CHECKING:
     from polysema.errors import UnknownChoiceError as UnknownChoiceError
     from polysema.errors import UnknownWordError as UnknownWordError
     from polysema.evaluation.ambiguity import ambiguity_correlation as ambiguity_correlation
-    from polysema.evaluation.evaluate import Evaluation as Evaluation
+    from polysema.evaluation.datasets import EvaluationSet as EvaluationSet
+    from polysema.evaluation.datasets import read_set as read_set
     from polysema.evaluation.evaluate import evaluate as evaluate
+    from polysema.evaluation.evaluate import evaluate_models as evaluate_models
+    from polysema.evaluation.results import Evaluation as Evaluation
     from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.lexicon.default import disambiguate as disambiguate
     from polysema.lexicon.default import disambiguate_all as disambiguate_all
+    from polysema.lexicon.default import disambiguate_every as disambiguate_every
+    from polysema.lexicon.default import read as read
     from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
     from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
     from polysema.lexicon.ensemble import Ensemble as Ensemble
@@ -131,6 +140,10 @@ _WHERE = {
     "Node": "polysema.composition.trees",
     "parse_brackets": "polysema.composition.trees",
     "from_pattern": "polysema.composition.trees",
+    "Text": "polysema.composition.phrases",
+    "Brackets": "polysema.composition.phrases",
+    "Occurrence": "polysema.composition.occurrences",
+    "find_occurrences": "polysema.composition.occurrences",
     "fold": "polysema.composition.compose",
     "Composition": "polysema.composition.compose",
     "EnsembleComposition": "polysema.lexicon.ensemble",
@@ -141,11 +154,16 @@ _WHERE = {
     # senses in context
     "disambiguate": "polysema.lexicon.default",
     "disambiguate_all": "polysema.lexicon.default",
+    "disambiguate_every": "polysema.lexicon.default",
+    "read": "polysema.lexicon.default",
     "Disambiguation": "polysema.lexicon.disambiguation",
     "SenseInContext": "polysema.lexicon.disambiguation",
     # evaluation
     "evaluate": "polysema.evaluation.evaluate",
-    "Evaluation": "polysema.evaluation.evaluate",
+    "evaluate_models": "polysema.evaluation.evaluate",
+    "Evaluation": "polysema.evaluation.results",
+    "EvaluationSet": "polysema.evaluation.datasets",
+    "read_set": "polysema.evaluation.datasets",
     "ambiguity_correlation": "polysema.evaluation.ambiguity",
     "paired_test": "polysema.evaluation.statistics",
     # pictures
@@ -176,6 +194,8 @@ provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("dot_chart", "polysema.drawing.charts:dot_chart")
+provide("line_chart", "polysema.drawing.charts:line_chart")
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,7 @@ class DensityMatrix:
 
     @classmethod
     def of_unit_factors(cls, parts: Sequence[NDArray[np.float64]], name: str = "") -> DensityMatrix:
-        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not looked at again."""
+        """ρ₁ ⊗ ρ₂ ⊗ … from factors that are known to be finite and of unit norm: they are not checked again."""
         rho = cls.__new__(cls)
         rho.parts, rho.name = tuple(parts), name
         return rho

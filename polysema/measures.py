@@ -1,7 +1,7 @@
-"""What can be asked of one density matrix or two: one function, one formula each.
+"""Measures of one density matrix or two: one function, one formula each.
 
 Every function takes :class:`~polysema.density.DensityMatrix` and returns a float, or an array when it is given
-stacks (stacks broadcast as NumPy arrays do). With ρ = B Bᵀ and σ = C Cᵀ, nothing here is dearer than n·m².
+stacks (stacks broadcast as NumPy arrays do). With ρ = B Bᵀ and σ = C Cᵀ, nothing here costs more than n·m².
 
 Of a product ρ₁ ⊗ ρ₂, the measures that multiply or add over ⊗ are taken part by part.
 """
@@ -19,7 +19,7 @@ from polysema.errors import MatrixError, UnknownChoiceError
 Number = Any
 """A float, or an array of them for stacks."""
 
-_RANK = 1e-7  # singular values of a factor below this share of the largest are taken for zero
+_RANK = 1e-7  # singular values of a factor below this share of the largest count as zero
 _LEAK = 1e-10  # how much of one state's trace may lie outside the other's support and still be rounding
 
 

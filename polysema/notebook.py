@@ -13,11 +13,11 @@ from polysema.measures import effective_senses, entropy, purity
 if TYPE_CHECKING:
     from polysema.composition.compose import Composed
     from polysema.density import DensityMatrix
-    from polysema.evaluation.evaluate import Evaluation
-    from polysema.evaluation.report.tables import Report
+    from polysema.evaluation.results import Evaluation
     from polysema.lexicon.disambiguation import Disambiguation
     from polysema.lexicon.ensemble import Ensemble
     from polysema.lexicon.lexicon import AnyLexicon
+    from polysema.reproduction.report.tables import Report
 
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
 _PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colours of the pictures
@@ -80,36 +80,34 @@ def disambiguation_html(item: Disambiguation) -> str:
 def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:
     """A lexicon, or several as one: what it holds and how it was made."""
     rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
-    training = lexicon.metadata.get("training", {})
-    if isinstance(training, dict):
-        rows += [(escape(str(key)), escape(str(value))) for key, value in training.items() if value is not None]
+    made = {"model": lexicon.metadata.get("model"), **lexicon.metadata.get("options", {})}
+    rows += [(escape(str(key)), escape(str(value))) for key, value in made.items() if value is not None]
     frequent = " ".join(lexicon.vocabulary.words[:12])
     return f"<b>{escape(repr(lexicon))}</b>{_table(rows)}{escape(frequent)} …"
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """A model's results: Spearman's ρ on every set, by every method."""
-    methods = list(dict.fromkeys(name for found in evaluation.disambiguation.values() for name in found.methods))
-    rows = [
-        (escape(name), f"{found.spearman:.3f}", f"{found.covered} of {found.total}")
-        for name, found in evaluation.word_similarity.items()
-    ]
-    phrases = [
-        (
-            escape(name),
-            *(f"{found.methods[m].spearman:.3f}" if m in found.methods else "–" for m in methods),
-            f"{found.covered} of {found.total}",
-        )
-        for name, found in evaluation.disambiguation.items()
-    ]
-    words = _table(rows, ("word similarity", "ρ", "covered")) if rows else ""
-    told = _table(phrases, ("disambiguation", *map(escape, methods), "covered")) if phrases else ""
-    return f"<b>{escape(evaluation.name)}</b>{words}{told}"
+    """The table: Spearman's ρ of every model on every set, by every method; of several seeds mean ± deviation."""
+    parts = []
+    for system in evaluation.models:
+        sets: dict[str, dict[str, str]] = {}
+        covered: dict[str, str] = {}
+        for (_, name, method), row in evaluation.of(system.name).items():
+            spread = "" if row.sd is None else f" ± {row.sd:.3f}"
+            sets.setdefault(name, {})[method] = f"{row.spearman:.3f}{spread}"
+            covered[name] = f"{int(row.best.covered.sum())} of {len(row.items)}"
+        methods = list(dict.fromkeys(method for found in sets.values() for method in found))
+        rows = [
+            (escape(name), *(found.get(method, "–") for method in methods), covered[name])
+            for name, found in sets.items()
+        ]
+        parts.append(f"<b>{escape(system.name)}</b>{_table(rows, ('set', *map(escape, methods), 'covered'))}")
+    return "".join(parts)
 
 
 def report_html(report: Report) -> str:
     """A whole report in a frame of its own, so that its styles stay there."""
-    from polysema.evaluation.report.html import to_html
+    from polysema.reproduction.report.html import to_html
 
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"

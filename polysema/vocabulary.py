@@ -33,7 +33,7 @@ class Vocabulary:
 
     @cached_property
     def indices(self) -> dict[str, int]:
-        """The index of every word. A word that stands twice is an error."""
+        """The index of every word. A word that occurs twice is an error."""
         indices = {word: index for index, word in enumerate(self.words)}
         if len(indices) < len(self.words):
             seen: set[str] = set()
@@ -42,7 +42,7 @@ class Vocabulary:
         return indices
 
     def checked(self) -> Vocabulary:
-        """Itself, once it is sure that no word stands twice."""
+        """The vocabulary itself, after checking that no word occurs twice."""
         if len(self.indices) != len(self.words):
             raise InputError("a word stands more than once in the vocabulary")
         return self
@@ -81,7 +81,7 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens)"
 
     def keep_probabilities(self, threshold: float) -> NDArray[np.float64]:
-        """The chance that an occurrence of each word survives subsampling.
+        """The probability that an occurrence of each word survives subsampling.
 
         With f the word's share of all tokens and t the threshold, (√(f/t) + 1) · t/f, at most 1 (word2vec). A threshold
         of 0 keeps everything.

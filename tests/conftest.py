@@ -24,9 +24,7 @@ def lexicon() -> Lexicon:
     """Twelve words with random 6×3 matrices."""
     rng = np.random.default_rng(7)
     factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
-    return Lexicon(
-        Vocabulary(WORDS, range(120, 0, -10)), factors, metadata={"training": {"model": "random", "seed": 7}}
-    )
+    return Lexicon(Vocabulary(WORDS, range(120, 0, -10)), factors, metadata={"model": "random", "options": {"seed": 7}})
 
 
 @pytest.fixture(scope="session")

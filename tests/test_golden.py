@@ -34,8 +34,8 @@ def test_matrices(name):
     np.testing.assert_array_equal(model.factors, FACTORS)
     assert model.vocabulary.counts.tolist() == [40, 30, 20, 10]
     if name != "lexicon.npz":
-        assert model.metadata == {"training": {"model": "ms-word2dm", "seed": 7}}
-        np.testing.assert_array_equal(model.arrays["contexts"], np.arange(8).reshape(4, 2))
+        assert model.metadata == {"model": "ms-word2dm", "options": {"seed": 7}}
+        np.testing.assert_array_equal(model.contexts, np.arange(8).reshape(4, 2))
         assert model.columns == "senses"
 
 
@@ -51,7 +51,7 @@ def test_matrices_as_plain_numbers(name):
 def test_vectors(name):
     model = load(GOLDEN / name)
     assert (model.kind, list(model)) == ("vectors", WORDS)
-    np.testing.assert_array_equal(model.factors, VECTORS)
+    np.testing.assert_array_equal(model.vectors, VECTORS)
 
 
 def test_an_ensemble():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polysema import DensityMatrix, Lexicon, disambiguate, evaluate
-from polysema.evaluation.datasets import PhrasePairs, WordPairs
-from polysema.evaluation.report.tables import Report
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.reproduction.report.tables import Report
 from tests.planted import planted_lexicon
 
 
@@ -61,8 +61,8 @@ def test_a_word_in_context_shows_itself():
 
 def test_an_evaluation_and_a_report_show_themselves(lexicon: Lexicon):
     words = [("bank", "river"), ("bank", "money"), ("old", "cars"), ("bob", "likes")]
-    pairs = WordPairs("own", tuple(words), np.array([1.0, 3.0, 2.0, 0.5]))
-    phrases = PhrasePairs(
+    pairs = EvaluationSet.of_words("own", words, np.array([1.0, 3.0, 2.0, 0.5]))
+    phrases = EvaluationSet(
         "told", "subj verb", (("bob", "run"),) * 3, (("bob", "likes"),) * 3, np.array([1.0, 2.0, 3.0])
     )
     text = shown(evaluate(lexicon, {"own": pairs, "told": phrases}, name="<mine>"))

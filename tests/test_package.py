@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import polysema
+from tools import import_graph
+
+PACKAGE = Path(polysema.__file__).parent
 
 
 def test_every_public_name_is_there():
@@ -26,3 +33,54 @@ def test_import_is_quick_and_light():
 def test_the_command_line_starts_without_the_compiler():
     code = "import polysema.cli, sys; assert not {'numba', 'torch', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_imports_point_down_the_list_of_rooms():
+    """The order is the list in docs/design.md; imports in functions and for type checking count."""
+    found, order = import_graph.imports(PACKAGE), import_graph.layers()
+    assert len(found) > 300
+    rooms = {import_graph.room(edge.importer) for edge in found}
+    assert rooms <= {name for names in order for name in names}
+    up = import_graph.upward(found, order)
+    assert not up, "\n".join(f"{edge.importer}:{edge.line} imports {edge.imported}" for edge in up)
+
+
+def test_the_graph_sees_every_kind_of_import(tmp_path):
+    package = tmp_path / "polysema"
+    (package / "low").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "high.py").write_text("VALUE = 1")
+    (package / "low" / "__init__.py").write_text("")
+    (package / "low" / "sibling.py").write_text("")
+    (package / "low" / "user.py").write_text(
+        "from typing import TYPE_CHECKING\nfrom . import sibling\nif TYPE_CHECKING:\n    import polysema.high\n"
+        "def late():\n    from polysema.high import VALUE\n    from ..high import VALUE as same\n"
+        "    import_module('polysema.high')\n"
+    )
+    found = import_graph.imports(package)
+    assert [(edge.line, edge.imported) for edge in sorted(found, key=lambda edge: edge.line)] == [
+        (2, "polysema.low.sibling"), (4, "polysema.high"), (6, "polysema.high"), (7, "polysema.high"), (8, "polysema.high"),
+    ]  # fmt: skip
+    assert {edge.line for edge in import_graph.upward(found, [["low"], ["high", "__init__"]])} == {4, 6, 7, 8}
+    assert import_graph.largest_cycle({("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("__init__", "a")}) == 3
+    assert import_graph.largest_cycle({("a", "b"), ("b", "c")}) == 1
+
+
+def test_messages_name_extras_that_exist():
+    """``MissingExtraError(what, extra)`` and "polysema[extra]" in any text of the package."""
+    with (PACKAGE.parent / "pyproject.toml").open("rb") as file:
+        extras = set(tomllib.load(file)["project"]["optional-dependencies"])
+    named = {}
+    for path in PACKAGE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "MissingExtraError":
+                extra = node.args[1]
+                assert isinstance(extra, ast.Constant), (
+                    f"{path}:{node.lineno}: name the extra, so that it can be checked"
+                )
+                named[extra.value] = f"{path}:{node.lineno}"
+        for listed in re.findall(r"polysema\[([a-z,]+)\]", source):
+            named |= dict.fromkeys(listed.split(","), str(path))
+    assert len(named) > 5
+    assert not {extra: where for extra, where in named.items() if extra not in extras}

@@ -21,7 +21,7 @@ import numpy as np
 import polysema
 from polysema import Lexicon, Vocabulary
 from polysema.cli.progress import progress_line
-from polysema.evaluation.datasets import PhrasePairs, WordPairs
+from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import load_all
 from polysema.models import DEFAULT
 
@@ -58,13 +58,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
     sets = load_all(arguments.data)
-    needed = evaluation_words(sets)
+    needed = words_of(sets.values())
     options = {**SETTINGS, **dict(map(option, arguments.set))}
     state = arguments.output.with_name("default.training")
     with progress_line("speed") as update:
 
         def show(at: Any) -> None:
-            update(f"epoch {at.epoch} of {at.epochs}", at.words, at.total, speed=f"{at.words_per_second / 1e6:.1f} M/s")
+            update(f"epoch {at.epoch} of {at.epochs}", at.done, at.total, speed=f"{at.speed / 1e6:.1f} M/s")
 
         corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
         trained = polysema.train(corpus, keep=needed, state=state, threads=arguments.threads, progress=show, **options)
@@ -93,15 +93,6 @@ def option(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def evaluation_words(sets: dict[str, WordPairs | PhrasePairs]) -> list[str]:
-    """Every word of the evaluation sets, in lower case."""
-    words: set[str] = set()
-    for data in sets.values():
-        for item in data.pairs if isinstance(data, WordPairs) else [*data.first, *data.second]:
-            words.update(word.lower() for word in item)
-    return sorted(words)
-
-
 def cut(lexicon: Lexicon, needed: list[str]) -> Lexicon:
     """As many of the most frequent words as fit, and all that are needed; in half precision."""
     words = lexicon.vocabulary.words
@@ -119,23 +110,20 @@ def cut(lexicon: Lexicon, needed: list[str]) -> Lexicon:
     return Lexicon(vocabulary, factors, columns=lexicon.columns, metadata=metadata, contexts=contexts)
 
 
-def results(model: Lexicon, sets: dict[str, WordPairs | PhrasePairs]) -> list[dict[str, Any]]:
+def results(model: Lexicon, sets: dict[str, EvaluationSet]) -> list[dict[str, Any]]:
     """Spearman's ρ on each set with its 95 % interval; the phrases' by Phaser, and by the verb alone to compare."""
     evaluation = polysema.evaluate(model, sets, methods=["verb", "phaser"], bootstraps=1000, name="default")
-    rows = [_row(name, "", found, found) for name, found in evaluation.word_similarity.items()]
-    for name, told in evaluation.disambiguation.items():
-        rows += [_row(name, method, score, told) for method, score in told.methods.items()]
-    return rows
+    return [_row(row) for row in evaluation.rows]
 
 
-def _row(name: str, method: str, score: Any, found: Any) -> dict[str, Any]:
-    low, high = score.interval or (float("nan"),) * 2
+def _row(row: Any) -> dict[str, Any]:
+    low, high = row.interval or (float("nan"),) * 2
     return {
-        "set": name,
-        "method": method or "–",
-        "spearman": round(float(score.spearman), 3),
+        "set": row.items.name,
+        "method": "–" if row.items.is_words else row.method,
+        "spearman": round(row.spearman, 3),
         "interval": f"{low:.3f} to {high:.3f}",
-        "covered": f"{found.covered} of {found.total}",
+        "covered": f"{int(row.best.covered.sum())} of {len(row.items)}",
     }
 
 

@@ -8,13 +8,18 @@ only: multi-word entries are left out, since no lexicon of words holds them.
 
 from __future__ import annotations
 
+import argparse
 import gzip
-import sys
 from pathlib import Path
 
 
-def main(source: Path, out: Path) -> None:
+def main() -> None:
     """Write ``senses.tsv.gz``: a word and its number of synsets as noun, verb, adjective, adverb."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, metavar="DICT")
+    parser.add_argument("out", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    source, out = arguments.source, arguments.out
     counts: dict[str, list[int]] = {}
     licence: list[str] = []
     for column, part in enumerate(("noun", "verb", "adj", "adv")):
@@ -29,8 +34,8 @@ def main(source: Path, out: Path) -> None:
     rows = "".join(f"{word}\t{n}\t{v}\t{a}\t{r}\n" for word, (n, v, a, r) in sorted(counts.items()))
     (out / "senses.tsv.gz").write_bytes(gzip.compress(rows.encode(), 9, mtime=0))
     (out / "LICENSE").write_text("\n".join(licence).strip() + "\n", encoding="utf-8")
-    sys.stdout.write(f"{len(counts)} words\n")
+    print(f"{len(counts)} words")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.cli.progress import progress_line
+from polysema.cli.progress import progress_line, progress_report
 from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
-from polysema.evaluation.variants import PRESETS, VARIANTS, preset_named
 from polysema.files.door import check_output
+from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
 
 _ROWS = [variant.row for variant in VARIANTS]
 
@@ -53,7 +53,7 @@ def list_sets(data: Path | None, as_json: bool) -> None:
                 "name": record.name,
                 "task": record.task,
                 "items": record.items,
-                "pattern": record.pattern or None,
+                "pattern": record.pattern,
                 "files": [file.name for file in record.files],
                 "path": str(path) if path else None,
                 "home": record.home,
@@ -127,13 +127,18 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 )
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
 @click.option("--seed", default=0, show_default=True, help="Of the resamples.")
-@click.option("--pairs", multiple=True, metavar="FILE", help="A set of your own: a TSV of two words and a score.")
+@click.option(
+    "--pairs",
+    multiple=True,
+    metavar="FILE",
+    help="A set of your own: CSV or TSV with the columns first, second and score; annotator and cluster if there are.",
+)
 @click.option(
     "--phrases",
     multiple=True,
     nargs=2,
     metavar="PATTERN FILE",
-    help='A set of your own: a TSV of two phrases and a score, with a pattern such as "subj verb obj".',
+    help='The same with phrases of a pattern such as "subj verb obj".',
 )
 @click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
 @click.option(
@@ -171,8 +176,9 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     set that is not in the data directory is downloaded if there is a network.
     """
     from polysema.evaluation.comparison import differences
-    from polysema.evaluation.entries import evaluate_models
+    from polysema.evaluation.evaluate import evaluate_models
     from polysema.lexicon.formats import load
+    from polysema.reproduction.published import EXAMPLE
 
     if options["report"]:
         check_output(options["report"], overwrite=options["force"])
@@ -185,37 +191,28 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
+    example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
     with progress_line() as update:
-        entries: list[Any] = evaluate_models(
+        found = evaluate_models(
             models,
-            sets,
+            {**sets, **example},
             methods=options["methods"] or None,
             unknown_words=options["unknown_words"],
             bootstraps=bootstraps,
             seed=options["seed"],
             senses=None if partly else options["senses"],
+            missing=missing,
             progress=lambda name, done, total: update("evaluate", done, total),
         )
+    if options["compare"] and len(found.models) > 1:
+        found = replace(found, comparisons=tuple(differences(found, seed=options["seed"])))
     if options["report"]:
-        _write(entries, models, sets, missing, bootstraps, options)
-    tests = differences(entries, sets, seed=options["seed"]) if options["compare"] and len(entries) > 1 else []
+        _write(found, models, bootstraps, options)
+    found = replace(found, rows=tuple(row for row in found.rows if row.items.name not in example))
     if as_json:
-        compared = {"comparisons": [asdict(item) for item in tests]} if options["compare"] else {}
-        print_json(_as_json(entries, missing) | compared)
+        print_json(found.to_json())
         return
-    for entry in entries:
-        for result in [*entry.seeds, *([entry.ensemble] if entry.ensemble else [])]:
-            _print(result, f"{entry.name}, ensemble of {len(entry.seeds)}" if result is entry.ensemble else result.name)
-        for item in entry.ambiguity:
-            click.echo(
-                f"{entry.name}: entropy against {item.words:,} WordNet sense counts: Pearson {number(item.pearson)}, "
-                f"Spearman {number(item.spearman)}; given frequency {number(item.pearson_given_frequency)}, "
-                f"{number(item.spearman_given_frequency)}"
-            )
-    if tests:
-        heading(f"better than {tests[0].other}? paired permutation tests, one-sided; corrected for {len(tests)} tests")
-        rows = [(t.model, t.set, t.method, t.test.difference, t.test.items, t.test.p, t.test.adjusted) for t in tests]
-        print_table(rows, ["model", "set", "method", "difference", "items", "p", "corrected"])
+    _print(found)
     for name, reason in missing.items():
         click.echo(f"{name} is missing: {reason}", err=True)
 
@@ -233,12 +230,30 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--only", multiple=True, metavar="ROW", help=f"Only this row, again for more: {', '.join(_ROWS)}.")
 @click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
 @click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
-@click.option("--model", "extra", multiple=True, metavar="NAME=FILE", help="A lexicon to evaluate too, again for more.")
+@click.option(
+    "--model",
+    "given",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A lexicon to evaluate too, again for more. One named as a row (GloVe=FILE) takes its place.",
+)
+@click.option(
+    "--infersent",
+    multiple=True,
+    nargs=2,
+    metavar="WEIGHTS VECTORS",
+    help="InferSent too: its public weights, and the word vectors they go with.",
+)
+@click.option(
+    "--all-occurrences",
+    is_flag=True,
+    help="Cluster all occurrences of a word, as the paper does, not a sample (Context2DM, BERT2DM + cluster): slow.",
+)
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
 @click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
 @data_option
-def reproduce(corpus: tuple[str, ...], output: Path, preset: str, extra: tuple[str, ...], **options: Any) -> None:
+def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
     """Train what the paper trained, evaluate everything, write the report.
 
     \b
@@ -246,32 +261,33 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, extra: tuple[s
       polysema reproduce ukwac/ wackypedia/ -o out --preset paper --encoder bert-base-uncased
       polysema reproduce wiki.corpus -o out --model GloVe=glove.6B.300d.txt
 
-    CORPUS is text or an encoded corpus, as for `polysema train`. What cannot be trained here is left out, with the
-    reason in the report. A run that was stopped goes on: give the same command again.
+    CORPUS is text or an encoded corpus, as for `polysema train`. What cannot be trained here keeps its row in the
+    report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds or an
+    encoder, it trains what is missing.
     """
-    from polysema.evaluation.entries import Skipped
-    from polysema.evaluation.reproduce import Plan
-    from polysema.evaluation.reproduce import reproduce as run
+    from polysema.reproduction.report.lines import Skipped
+    from polysema.reproduction.reproduce import Plan
+    from polysema.reproduction.reproduce import reproduce as run
 
     chosen = preset_named(preset)
     for row in options["only"]:
         if row not in _ROWS:
             raise UnknownChoiceError("row", row, _ROWS)
     sets, missing = _sets(options["data"], (), (), (), options["offline"])
-    models = [_named(argument) for argument in extra]
+    models = [_named(argument) for argument in given]
     left_out = []
     try:
         if not options["encoder"]:
             raise InputError("no encoder was named: give one with --encoder")
-        models.append(("BERT", _encoder(options["encoder"], None)[1]))
+        name, encoder = _encoder(options["encoder"], None)
+        models.append(("BERT" if name == "bert-base-uncased" else name, encoder))
     except PolysemaError as error:
         left_out.append(Skipped("BERT", " ".join(str(error).split())))
-    with progress_line("speed") as update:
-
-        def show(at: Any) -> None:
-            speed = getattr(at, "words_per_second", None)
-            update("training", at.words, at.total, speed=f"{speed / 1e6:.2f} M words/s" if speed else "")
-
+    models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
+    reason = "give its weights with --infersent WEIGHTS VECTORS"
+    here = {name for name, _ in models}
+    left_out += [Skipped(name, reason) for name in ("InferSent1", "InferSent2") if name not in here]
+    with progress_report() as show:
         plan = Plan(
             corpus[0] if len(corpus) == 1 else list(corpus),
             output,
@@ -280,9 +296,10 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, extra: tuple[s
             missing,
             only=options["only"],
             seeds=options["seeds"],
-            encoder=options["encoder"],
-            extra=models,
+            encoder=options["encoder"].partition("=")[2] or options["encoder"],
+            given=models,
             left_out=left_out,
+            all_occurrences=options["all_occurrences"],
             device=options["device"],
             threads=options["threads"],
         )
@@ -301,12 +318,12 @@ def _sets(
     offline: bool,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The sets asked for, and of those that cannot be had the reason."""
-    from polysema.evaluation.datasets import load_sets, read_own_phrases, read_own_words
+    from polysema.evaluation.datasets import load_sets, read_set
     from polysema.evaluation.download import fetch
     from polysema.evaluation.evaluate import load_all
 
-    own: dict[str, Any] = {Path(file).stem: read_own_words(file) for file in pairs}
-    own |= {Path(file).stem: read_own_phrases(file, pattern) for pattern, file in phrases}
+    own: dict[str, Any] = {Path(file).stem: read_set(file) for file in pairs}
+    own |= {Path(file).stem: read_set(file, pattern) for pattern, file in phrases}
     if own and not sets:
         return own, {}
     names = [record_named(name).name for name in sets] or list(RECORDS)
@@ -350,7 +367,7 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 
     encoder = InferSent.load(weights, vectors)
     name = f"InferSent{encoder.version}"
-    return name, EncoderModel(encoder, name, methods=("mean",), metadata={"weights": weights, "vectors": vectors})
+    return name, EncoderModel(encoder, name, ("own",), metadata={"weights": weights, "vectors": vectors})
 
 
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
@@ -358,60 +375,70 @@ def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
     return next(((model.n, model.m) for _, model in models if model.kind == "matrices"), (17, 5))
 
 
-def _write(
-    entries: Any, models: Any, sets: Any, missing: dict[str, str], bootstraps: int, options: dict[str, Any]
-) -> None:
-    from polysema.evaluation.report.build import Settings, build_report
-    from polysema.evaluation.report.write import write_report
+def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
+    from polysema.reproduction.report.build import Settings, build_report
+    from polysema.reproduction.report.write import write_report
     from polysema.version import __version__
 
     shown = {
         key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "noise_draws", "layer")
     }
-    configuration = {"polysema": __version__, "bootstraps": bootstraps, **shown}
     settings = Settings(
         noise_draws=options["noise_draws"],
         noise_size=_size(models),
-        configuration=configuration,
-        missing=missing,
+        configuration={"polysema": __version__, "bootstraps": bootstraps, **shown},
     )
-    files = write_report(build_report(entries, sets, settings=settings), options["report"])
+    files = write_report(build_report(evaluation, settings=settings), options["report"])
     click.echo(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON", err=True)
 
 
-def _as_json(entries: Any, missing: dict[str, str]) -> dict[str, Any]:
-    """One model's figures; of several, each model's by name, and of seeds their ensemble's."""
-    found: dict[str, Any] = {}
-    for entry in entries:
-        ambiguity = [item.to_json() for item in entry.ambiguity] or [None] * len(entry.seeds)
-        distinct = len({result.name for result in entry.seeds}) == len(entry.seeds)
-        for index, (result, senses) in enumerate(zip(entry.seeds, ambiguity, strict=True), 1):
-            found[result.name if distinct else f"{result.name} #{index}"] = result.to_json() | {"ambiguity": senses}
-        if entry.ensemble:
-            found[f"{entry.name}, ensemble"] = entry.ensemble.to_json()
-    if len(found) == 1:
-        return dict(next(iter(found.values()))) | {"missing": missing}
-    return {"models": found, "missing": missing}
-
-
-def _print(result: Any, name: str) -> None:
-    """A model's figures for people."""
-    if result.kind != "sentences" and result.word_similarity:
-        heading(f"{name}: word similarity")
-        print_table(
-            [(key, _figure(r), f"{r.covered} of {r.total}") for key, r in result.word_similarity.items()],
-            ["set", "Spearman", "covered"],
+def _print(evaluation: Any) -> None:
+    """The table for people: a row for each set and method, seeds as mean ± deviation and each."""
+    several = any(len(system.metadata) > 1 for system in evaluation.models)
+    bounds = any(row.best.interval is not None for row in evaluation.rows)
+    for system in evaluation.models:
+        heading(system.name + (f", {len(system.metadata)} seeds" if len(system.metadata) > 1 else ""))
+        rows = []
+        for row in evaluation.of(system.name).values():
+            figure = number(row.spearman) + ("" if row.sd is None else f" ± {number(row.sd)}")
+            cells = [row.items.name, row.method, figure]
+            if several:
+                cells.append(" ".join(number(result.spearman) for result in row.seeds) if row.ensemble else "")
+                cells.append(number(row.ensemble.spearman) if row.ensemble else "")
+            if bounds:
+                low, high = row.best.interval or (float("nan"), float("nan"))
+                cells.append(f"{number(low)} to {number(high)}")
+            rows.append((*cells, row.entropy, f"{row.best.scored} of {len(row.items)}"))
+        headings = ["set", "method", "Spearman"]
+        headings += ["seeds", "ensemble"] if several else []
+        headings += ["95 % interval"] if bounds else []
+        print_table(rows, [*headings, "entropy", "items"])
+        for item in system.ambiguity:
+            click.echo(
+                f"{system.name}: entropy against {item.words:,} WordNet sense counts: Pearson {number(item.pearson)}, "
+                f"Spearman {number(item.spearman)}; given frequency {number(item.pearson_given_frequency)}, "
+                f"{number(item.spearman_given_frequency)}"
+            )
+    tests = evaluation.comparisons
+    if tests:
+        heading(
+            f"better than {tests[0].second.model}? paired permutation tests over clusters of items, one-sided, "
+            f"corrected for {len(tests)} tests"
         )
-    for key, found in result.disambiguation.items():
-        heading(f"{name}: {key}, {found.covered} of {found.total} covered")
+        rows = [
+            (
+                item.first.model,
+                item.first.items.name,
+                item.first.method,
+                item.test.difference,
+                f"{number(item.test.interval[0])} to {number(item.test.interval[1])}",
+                item.test.items,
+                item.test.p,
+                item.test.adjusted,
+                item.test.verdict,
+            )
+            for item in tests
+        ]
         print_table(
-            [(method, _figure(score), score.entropy) for method, score in found.methods.items()],
-            ["method", "Spearman", "entropy"],
+            rows, ["model", "set", "method", "difference", "95 % interval", "items", "p", "corrected", "verdict"]
         )
-
-
-def _figure(result: Any) -> str:
-    shown = number(result.spearman)
-    if result.interval is not None:
-        shown += f"  [{number(result.interval[0])}, {number(result.interval[1])}]"
-    return shown

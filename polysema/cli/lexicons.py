@@ -11,6 +11,8 @@ import click
 
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
+from polysema.cli.phrases import asked as asked_phrases
+from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
@@ -238,6 +240,7 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
 def compose(
@@ -246,6 +249,7 @@ def compose(
     path: str | None,
     method: str,
     pattern: str | None,
+    written: str | None,
     top: int,
     as_json: bool,
 ) -> int:
@@ -260,15 +264,16 @@ def compose(
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
       polysema compose --file sentences.txt --json
 
-    A plain sentence is parsed (pip install 'polysema[parse]'); what was left out of it is listed. Brackets need no
-    parser: those of more than two words are read as a sentence: the verb acts on its object, the verb phrase on the
-    subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
+    Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
+    brackets where it cannot be mistaken; --brackets and --text say which it is.
+
+    Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
+    phrase on the subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
     "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
 
     Methods:
     """
-    lines = [line.strip() for line in file if line.strip()] if file is not None else []
-    asked = [*phrases, *lines]
+    asked = asked_phrases(phrases, file, written)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)

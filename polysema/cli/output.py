@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unicodedata import combining, east_asian_width
 
 import click
 
@@ -32,6 +31,7 @@ def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+_WIDE = 10_000  # columns where there is no terminal
 
 
 class _Notes(logging.Handler):
@@ -63,15 +63,28 @@ def print_json(value: Any) -> None:
 
 
 def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> None:
-    """Columns side by side, numbers to the right, headings dim; colours only on a terminal."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    lines = [*cells, list(headings)] if headings else cells
-    width = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    numeric = [all(isinstance(row[i], int | float) or row[i] is None for row in rows) for i in range(len(width))]
-    if headings:
-        click.echo(click.style(_line(headings, width, numeric), dim=True))
-    for row in cells:
-        click.echo(_line(row, width, numeric))
+    """Columns side by side, numbers to the right, headings dim; on a narrow terminal cells fold, none is cut off.
+
+    Where there is no terminal a row is one line, however long, and there are no colours.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=bool(headings), header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    columns = len(headings) or max(map(len, rows), default=0)
+    for i in range(columns):
+        right = bool(rows) and all(isinstance(row[i], int | float) or row[i] is None for row in rows)
+        table.add_column(
+            headings[i] if headings else "", justify="right" if right else "left", overflow="fold", no_wrap=False
+        )
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    console = Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def heading(text: str) -> None:
@@ -86,24 +99,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return "∞" if math.isinf(value) else f"{value:.{digits}f}"
 
 
-def _line(cells: Sequence[str], width: Sequence[int], numeric: Sequence[bool]) -> str:
-    padded = [
-        " " * (w - _width(cell)) + cell if right else cell + " " * (w - _width(cell))
-        for cell, w, right in zip(cells, width, numeric, strict=True)
-    ]
-    return "  ".join(padded).rstrip()
-
-
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return number(value)
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _width(text: str) -> int:
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _finite(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import json_option, print_json, print_table
 from polysema.cli.progress import progress_line
 from polysema.composition.phrases import read_phrases
-from polysema.errors import InputError, PolysemaError
+from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
 
@@ -80,29 +79,6 @@ def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
     if as_json:
         print_json({"parsed": str(output), **facts})
     click.echo(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s", err=True)
-
-
-def train_parsed(
-    parsed: tuple[str, ...], output: Path, force: bool, dtype: str, as_json: bool, settings: Mapping[str, Any]
-) -> None:
-    """What ``polysema train`` does with parsed text."""
-    from polysema.slots.parsed import Parsed, merged
-    from polysema.slots.train import SlotOptions, train_slots
-
-    chosen = {name: value for name, value in settings.items() if value is not None}
-    if chosen.pop("model", SlotOptions.model) != SlotOptions.model:
-        raise InputError(f"{parsed[0]} is parsed text: it is learnt from with --model slots")
-    unknown = chosen.keys() - {"dim", "min_count", "max_size", "fillers", "seed"}
-    if unknown:
-        raise InputError(f"slots has no option {', '.join(sorted(unknown))}: it has dim, min_count, max_size and seed")
-    started = time.perf_counter()
-    lexicon = train_slots(merged(Parsed.load(path) for path in parsed), SlotOptions(**chosen))
-    lexicon.save(output, dtype=dtype, overwrite=force)
-    if as_json:
-        print_json({"lexicon": str(output), "words": len(lexicon), **lexicon.metadata})
-        return
-    click.echo(f"{output}: {lexicon!r}, in {time.perf_counter() - started:.1f} s")
-    click.echo(f'\nnext:  polysema compose "The local family runs a small hotel." -m slots -l {output}')
 
 
 @click.command("plausibility")

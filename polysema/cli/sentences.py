@@ -7,16 +7,15 @@ from typing import Any
 import click
 import numpy as np
 
-from polysema.cli.lexicons import lexicon_option, pairs, top_option
+from polysema.cli.lexicons import lexicon_option, top_option
 from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table
+from polysema.cli.phrases import asked, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.lexicon.results import Ambiguity
-
-WITHOUT_A_TREE = "by its words alone: pip install 'polysema[parse]' or brackets, and composition tells as well"
 
 
 @click.command("disambiguate")
@@ -26,6 +25,9 @@ WITHOUT_A_TREE = "by its words alone: pip install 'polysema[parse]' or brackets,
 @lexicon_option
 @click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
+@click.option("--every", is_flag=True, help="Answer every occurrence of the word, not only the first.")
+@written_option
+@parser_option
 @top_option(6, "neighbours to name each sense by")
 @json_option
 def disambiguate_command(
@@ -35,6 +37,9 @@ def disambiguate_command(
     path: str | None,
     method: str,
     pattern: str | None,
+    every: bool,
+    written: str | None,
+    no_parser: bool,
     top: int,
     as_json: bool,
 ) -> int:
@@ -45,62 +50,126 @@ def disambiguate_command(
 
     \b
       polysema disambiguate bank "The bank raised its interest rate."
+      polysema disambiguate bank "From the river bank he walked to the bank." --every
       polysema disambiguate bank "(river bank)" "(savings bank)"
       polysema disambiguate run "family run hotel" --pattern "subj verb obj"
       polysema disambiguate run --file sentences.txt --json
 
-    A plain sentence is parsed where spaCy is installed; without it the words around tell alone. With -m contextual and
-    a lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
+    Plain text is parsed where spaCy is installed; without it the words around tell alone. A bracketed tree is taken for
+    one where it cannot be mistaken, "(river bank)"; --brackets and --text say which it is. With -m contextual and a
+    lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
     """
-    lines = [line.strip() for line in file if line.strip()] if file is not None else []
-    asked = [*contexts, *lines]
-    if not asked:
+    sentences = asked(contexts, file, written)
+    if not sentences:
         raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
     model = with_matrices(load(path), "a choice of senses")
-    asked_of = [(word, context) for context in asked]
-    results = model.disambiguate_all(asked_of, method=method, pattern=pattern, top=top)
+    options: dict[str, Any] = {"method": method, "pattern": pattern, "top": top, "nlp": False if no_parser else None}
+    results: list[Disambiguation | Failed] = []
+    first = model.disambiguate_all([(word, sentence) for sentence in sentences], **options)
+    for sentence, item in zip(sentences, first, strict=True):
+        if every and isinstance(item, Disambiguation) and item.occurrences > 1:
+            results += model.disambiguate_every(word, sentence, **options)
+        else:
+            results.append(item)
     if len(results) == 1 and isinstance(results[0], Failed):
         raise results[0].error
     if as_json:
-        print_json([_facts(context, item) for context, item in zip(asked, results, strict=True)])
+        print_json([_facts(item) for item in results])
     else:
-        for context, item in zip(asked, results, strict=True):
+        for item in results:
             if isinstance(item, Failed):
-                click.echo(f"{context}\n  not told: {item.error}", err=True)
+                click.echo(f"{item.input[1]}\n  not told: {item.error}", err=True)
             else:
-                heading(context)
-                _print_senses(item)
+                heading(item.context)
+                _print_senses(item, every)
     return 2 if any(isinstance(item, Failed) for item in results) else 0
 
 
-def _facts(context: str, item: Disambiguation | Failed) -> dict[str, Any]:
+def _facts(item: Disambiguation | Failed) -> dict[str, Any]:
     if isinstance(item, Failed):
-        return {"context": context, "error": str(item.error)}
-    return {
-        "word": item.word,
-        "context": item.context,
-        "tree": None if item.tree is None else str(item.tree),
-        "entropy_before": item.entropy_before,
-        "entropy_after": item.entropy_after,
-        "senses": [{**sense._asdict(), "neighbours": pairs(sense.neighbours)} for sense in item.senses],
-    }
+        return {"word": item.input[0], "context": str(item.input[1]), "error": str(item.error)}
+    return item.to_dict()
 
 
-def _print_senses(item: Disambiguation) -> None:
-    click.echo(f"  {item.word}: entropy {number(item.entropy_before)} → {number(item.entropy_after)}")
+def _print_senses(item: Disambiguation, every: bool) -> None:
+    start, end = item.span
+    several = f" at {start}–{end} ({item.occurrence + 1} of {item.occurrences})" if item.occurrences > 1 else ""
+    click.echo(f"  {item.word}{several}: entropy {number(item.entropy_before)} → {number(item.entropy_after)}")
     rows = [
         (
             f"  {sense.probability:.2f}",
             f"{sense.weight:.2f}",
             f"{sense.by_context:.2f}",
             "–" if sense.by_composition is None else f"{sense.by_composition:.2f}",
+            str(sense.id),
             " ".join(near.word for near in sense.neighbours),
         )
         for sense in item.senses
     ]
-    print_table(rows, ["  here", "before", "by words", "by tree", "sense"])
-    if item.tree is None:
-        click.echo(f"  ({WITHOUT_A_TREE})")
+    print_table(rows, ["  here", "before", "by words", "by tree", "id", "sense"])
+    if item.no_tree:
+        click.echo(f"  (by its words alone: {item.no_tree})")
+    if several and not every:
+        click.echo("  (--every answers all occurrences)")
+
+
+@click.command("read")
+@click.argument("texts", nargs=-1, metavar="TEXT …")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Texts from a file, a line each; - reads on.")
+@lexicon_option
+@click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
+@click.option(
+    "--min-weight", default=0.1, show_default=True, help="What two senses of an ambiguous word weigh at least."
+)
+@parser_option
+@top_option(5, "neighbours to name each sense by")
+@json_option
+def read_command(
+    texts: tuple[str, ...],
+    file: list[str] | None,
+    path: str | None,
+    method: str,
+    min_weight: float,
+    no_parser: bool,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Every ambiguous content word of a text with the sense that is meant.
+
+    Each word is given with where it stands (first character, and the one after its last), the probability of the sense,
+    and the words nearest to that sense.
+
+    \b
+      polysema read "The plant manager took a match from his case."
+      polysema read --file sentences.txt --json
+    """
+    sentences = asked(texts, file, "text")
+    if not sentences:
+        raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
+    model = with_matrices(load(path), "a choice of senses")
+    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight}
+    found = [model.read(text, nlp=False if no_parser else None, **options) for text in sentences]
+    if as_json:
+        print_json(
+            [
+                {"text": text, "words": [item.to_dict() for item in items]}
+                for text, items in zip(sentences, found, strict=True)
+            ]
+        )
+        return
+    for text, items in zip(sentences, found, strict=True):
+        heading(text)
+        rows = [
+            (
+                f"  {item.span[0]}–{item.span[1]}",
+                item.form,
+                f"{item.sense.probability:.2f}",
+                str(item.sense.id),
+                " ".join(near.word for near in item.sense.neighbours),
+            )
+            for item in items
+        ]
+        print_table(rows, ["  where", "word", "here", "id", "sense"])
 
 
 # ---------------------------------------------------------------------------------------------------------------- demo
@@ -156,6 +225,7 @@ def demo(path: str | None) -> None:
 
 NEXT = {
     "a word in context": 'polysema disambiguate plant "The workers at the nuclear plant went home."',
+    "a whole sentence": 'polysema read "The plant manager took a match from his case."',
     "entropy step by step": 'polysema compose "((local family) (runs (small hotel)))"',
     "more senses": "polysema senses plant light",
     "similarity": "polysema similarity bank river money",
@@ -183,4 +253,4 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 
 
-COMMANDS = [disambiguate_command, demo]
+COMMANDS = [disambiguate_command, read_command, demo]

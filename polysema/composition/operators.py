@@ -1,4 +1,4 @@
-"""How two meanings make one: pure functions of factors.
+"""Composition operators, how two meanings make one: pure functions of factors.
 
 Each takes factors of shape (..., n, m) with ‖B‖_F = 1 and returns the factor of the composed matrix, not yet
 normalised; stacks broadcast. With ρ = B Bᵀ the operator's matrix and σ = C Cᵀ the argument's (paper, §3.2).
@@ -39,8 +39,9 @@ def phaser(b: Factors, c: Factors) -> Factors:
 def fuzz(b: Factors, c: Factors) -> Factors:
     """Σᵢ λᵢ Pᵢ σ Pᵢ over the eigenspaces of ρ, with λᵢ its eigenvalues and Pᵢ the projections.
 
-    In the eigenbasis of ρ this keeps the blocks of σ that belong to one eigenspace and weighs them by λ. Eigenspaces,
-    not eigenvectors: where eigenvalues repeat, single eigenvectors are arbitrary and would make the result so.
+    In the eigenbasis of ρ this keeps the diagonal blocks of σ, one for each eigenspace, and weights them by λ.
+    Eigenspaces, not eigenvectors: where eigenvalues repeat, single eigenvectors are arbitrary and would make the result
+    so.
     """
     u, s, _ = np.linalg.svd(b, full_matrices=False)
     values = s**2

@@ -1,75 +1,179 @@
-"""What a user writes as a phrase, as trees: brackets, words with a pattern, plain sentences, many at once."""
+"""What a user writes as a phrase, as trees: brackets, words with a pattern, plain text, many at once.
+
+Text is text and brackets are brackets, by their type::
+
+    Text("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
+
+A plain string is taken for text, punctuation and all. It is taken for brackets only where it cannot be mistaken: see
+:func:`is_brackets`. Text is parsed by the service ``parser`` of :mod:`polysema.registry`.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
-from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, is_bracketed, parse_brackets
-from polysema.errors import InputError, PolysemaError
+from polysema import registry
+from polysema.composition.occurrences import Occurrence, Span, Tokenised, leaf_tokens
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, leaves, parse_brackets
+from polysema.errors import InputError, MissingExtraError, PolysemaError, TreeError
 
-if TYPE_CHECKING:
-    from polysema.parsing.sentences import Parse
+
+class Text(str):
+    """Plain text, whatever its punctuation looks like."""
+
+    __slots__ = ()
+
+
+class Brackets(str):
+    """A tree in brackets, as :func:`~polysema.composition.trees.parse_brackets` reads it."""
+
+    __slots__ = ()
+
 
 Phrase = str | Tree | Sequence[str]
-"""A plain sentence, brackets, a tree, or words that a pattern gives roles to."""
+"""Plain text, brackets, a tree, or words that a pattern gives roles to."""
 
 
-class Read(NamedTuple):
-    """A phrase as read.
+@dataclass(frozen=True, slots=True)
+class Read(Tokenised):
+    """A phrase as read: its words and its tree.
 
     Attributes:
         tree: its tree.
-        left_out: the words of a sentence that are not in the tree, and why.
-        text: the sentence, where it is one.
+        leaf_of: the leaf of each token; None where it is not in the tree.
+        left_out: the words of a text that are not in the tree, and why.
+        is_text: whether the source is plain text, not brackets or words with a pattern.
     """
 
     tree: Tree
+    leaf_of: tuple[Leaf | None, ...]
     left_out: tuple[LeftOut, ...] = ()
-    text: str | None = None
+    is_text: bool = False
+
+    @property
+    def text(self) -> str | None:
+        """The source, where it is plain text."""
+        return self.source if self.is_text else None
+
+    @property
+    def spans(self) -> dict[int, Span]:
+        """Where each leaf of the tree stands in the source, by the leaf's position."""
+        pairs = zip(self.tokens, self.leaf_of, strict=True)
+        return {leaf.position: token.span for token, leaf in pairs if leaf is not None}
+
+    def at(self, span: Span) -> Occurrence:
+        """The word that stands at a place, with its leaf."""
+        own = bisect_left(self.tokens, span[0], key=lambda token: token.start)
+        one = own < len(self.tokens) and self.tokens[own].span == span
+        return replace(Tokenised.at(self, span), tree=self.tree, leaf=self.leaf_of[own] if one else None)
 
 
-def is_sentence(phrase: Phrase) -> bool:
-    """Whether a phrase is several words of plain English: neither brackets, nor a word, nor a tree."""
-    return isinstance(phrase, str) and len(phrase.split()) > 1 and not is_bracketed(phrase)
+_PUNCTUATION = frozenset(".,;:?!\"'`…—–-“”„‘’«»[]{}<>/\\")
+
+
+def is_brackets(phrase: str) -> bool:
+    """Whether a string is a tree in brackets: of the type :class:`Brackets`, or one that cannot be mistaken.
+
+    That is one pair of brackets from the first character to the last, in which every bracket holds two sides (or one),
+    and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``) may stand where brackets allow them.
+
+    >>> is_brackets("(bank (raised rates))"), is_brackets("the bank (raised rates)"), is_brackets("(see the next page)")
+    (True, False, False)
+    """
+    if isinstance(phrase, Text | Brackets):
+        return isinstance(phrase, Brackets)
+    text = phrase.strip()
+    if not (text.startswith("(") and text.endswith(")")):
+        return False
+    sides = [0]  # of every bracket that is open
+    for item in re.findall(r"[()]|[^\s()]+", text):
+        if item == "(":
+            if len(sides) == 1 and sides[0]:
+                return False
+            sides[-1] += 1
+            sides.append(0)
+        elif item == ")":
+            if len(sides) == 1 or sides.pop() > 2:
+                return False
+        elif item in ("*", "~", "&"):
+            continue
+        elif len(sides) == 1 or item[0] in _PUNCTUATION or item[-1] in _PUNCTUATION:
+            return False
+        else:
+            sides[-1] += 1
+    try:
+        parse_brackets(text)
+    except TreeError:
+        return False
+    return True
+
+
+def is_text(phrase: Phrase) -> bool:
+    """Whether a phrase is plain text: of the type :class:`Text`, or neither a tree in brackets nor one word alone."""
+    if not isinstance(phrase, str) or is_word(phrase):
+        return False
+    return isinstance(phrase, Text) or not is_brackets(phrase)
+
+
+def is_word(phrase: str) -> bool:
+    """Whether a string is one word alone, or none, and not of the type :class:`Text`: no white space, no brackets."""
+    return not isinstance(phrase, Text) and len(phrase.split()) < 2 and not any(mark in phrase for mark in "()")
 
 
 def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
-    """The tree that brackets, words with a pattern, or a tree itself stand for."""
-    if pattern is not None:
-        if isinstance(phrase, Leaf | Node):
-            raise InputError("a pattern goes with words, not with a tree")
-        return from_pattern(pattern, phrase.split() if isinstance(phrase, str) else list(phrase))
-    if isinstance(phrase, str):
-        return parse_brackets(phrase)
-    if isinstance(phrase, Leaf | Node):
-        return phrase
-    raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
+    """The tree that brackets, a word, words with a pattern, or a tree itself stand for."""
+    return _without_parser(phrase, pattern).tree
 
 
-def read_phrases(phrases: Iterable[Phrase], pattern: str | None, known: Container[str]) -> list[Read | PolysemaError]:
-    """Each phrase as a tree, or what is wrong with it; plain sentences are parsed in one batch.
+def read_phrases(
+    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None
+) -> list[Read | PolysemaError]:
+    """Each phrase as read, or what is wrong with it; plain texts are parsed in one batch, each distinct one once.
 
     Args:
-        known: the words there are meanings for; in sentences the others are left out.
+        known: the words there are meanings for; in plain text the others are left out.
+        nlp: the spaCy pipeline to parse with; by default the one that is found.
     """
     phrases = list(phrases)
-    sentences = [i for i, phrase in enumerate(phrases) if pattern is None and is_sentence(phrase)]
-    parses: dict[int, Parse | PolysemaError] = {}
-    if sentences:
-        from polysema.parsing.sentences import parse_sentences
+    texts = [i for i, phrase in enumerate(phrases) if pattern is None and is_text(phrase)]
+    distinct = list(dict.fromkeys(str(phrases[i]) for i in texts))
+    parsed: dict[str, Read | PolysemaError] = {}
+    if distinct:
+        try:
+            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp), strict=True))
+        except MissingExtraError as error:
+            parsed = dict.fromkeys(distinct, error)
+    of_text = {i: parsed[str(phrases[i])] for i in texts}
+    return [of_text.get(i) or _attempt(phrase, pattern) for i, phrase in enumerate(phrases)]
 
-        texts = [str(phrases[i]) for i in sentences]
-        parses = dict(zip(sentences, parse_sentences(texts, known), strict=True))
-    return [_read(phrase, pattern, parses.get(i)) for i, phrase in enumerate(phrases)]
 
-
-def _read(phrase: Phrase, pattern: str | None, parse: Parse | PolysemaError | None) -> Read | PolysemaError:
-    if isinstance(parse, PolysemaError):
-        return parse
-    if parse is not None:
-        return Read(parse.tree, parse.left_out, str(phrase))
+def _attempt(phrase: Phrase, pattern: str | None) -> Read | PolysemaError:
     try:
-        return Read(as_tree(phrase, pattern))
+        return _without_parser(phrase, pattern)
     except PolysemaError as error:
         return error
+
+
+def _without_parser(phrase: Phrase, pattern: str | None) -> Read:
+    if isinstance(phrase, Leaf | Node):
+        if pattern is not None:
+            raise InputError("a pattern goes with words, not with a tree")
+        return read_tree(phrase)
+    if pattern is not None:
+        words = phrase.split() if isinstance(phrase, str) else list(phrase)
+        return read_tree(from_pattern(pattern, words), " ".join(words))
+    if not isinstance(phrase, str):
+        raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
+    if is_word(phrase) and phrase.strip() and not isinstance(phrase, Brackets):
+        return read_tree(Leaf(phrase.strip()), phrase)
+    return read_tree(parse_brackets(phrase), phrase)
+
+
+def read_tree(tree: Tree, source: str = "") -> Read:
+    """A tree as a phrase that was read; the source is what was written for it, by default its own brackets."""
+    source = source or str(tree)
+    return Read(source, leaf_tokens(source, tree), tree, tuple(leaves(tree)))

@@ -178,16 +178,6 @@ def parse_brackets(text: str) -> Tree:
     return _with_functors(_read(text))
 
 
-def is_bracketed(text: str) -> bool:
-    """Whether text is written as a tree, with brackets or marks; otherwise several words are a plain sentence.
-
-    What ends in a full stop, a question or an exclamation mark is a sentence, with or without brackets in it.
-    """
-    if text.rstrip().endswith((".", "?", "!")):
-        return False
-    return any(bracket in text for bracket in "()") or any(word[-1] in "*~" or word == "&" for word in text.split())
-
-
 @dataclass(slots=True)
 class _Raw:
     """Brackets as read: a word or a pair, and the mark after it."""

@@ -10,22 +10,21 @@ occurrences is clustered, so that no word costs more than another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.checkpoint import Checkpoint
-from polysema.contexts.choices import WEIGHTS
-from polysema.contexts.progress import Progress
-from polysema.contexts.sample import Ids, Sample
+from polysema.contexts.sample import Ids, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
-from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError
-from polysema.files.working import WorkingFolder
+from polysema.errors import CorpusError, InputError, MissingExtraError
+from polysema.files.checkpoint import Checkpoint
+from polysema.files.options import option
+from polysema.files.progress import Progress, Report, silent
 from polysema.kernels.contexts import context_sums
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
@@ -36,42 +35,18 @@ BLOCK = 2048
 """Words between two writings of the state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to make density matrices from clusters of contexts.
+@dataclass(frozen=True)
+class Context2DMOptions(SampleOptions):
+    """How to make density matrices from clusters of contexts."""
 
-    Attributes:
-        window: how many words to each side make a context.
-        inverse_frequency: a: a word of the context that makes up a share p of the text counts a / (a + p) (Arora, Liang
-            & Ma 2017), so that frequent ones do not drown the rest; 0 for all alike, as in the paper.
-        senses: how many clusters at most.
-        occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed.
-        weights: what a cluster counts: see ``WEIGHTS``.
-        words: about how many words of text to read, whole sentences drawn by the seed; 0 for all.
-        min_count: words seen less often in that get no matrix.
-        max_size: how many words at most, the most frequent.
-        stop_words: whether function words get matrices too.
-        seed: of the samples.
-    """
-
-    window: int = 5
-    inverse_frequency: float = 0.0
-    senses: int = 10
-    occurrences: int = 200
-    weights: str = "even"
-    words: int = 0
-    min_count: int = 50
-    max_size: int | None = None
-    stop_words: bool = False
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.weights not in WEIGHTS:
-            raise UnknownChoiceError("weights", self.weights, WEIGHTS)
-        least = {"window": 1, "inverse_frequency": 0, "senses": 2, "occurrences": 3, "words": 0, "min_count": 1}
-        for name, low in least.items():
-            if getattr(self, name) < low:
-                raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
+    model: ClassVar[str] = "context2dm"
+    window: int = option(5, "how many words to each side make a context", least=1, most=1000)
+    inverse_frequency: float = option(
+        0.0, "a: a word of the context with a share p of the text counts a / (a + p) (Arora, Liang & Ma 2017), so that "
+        "frequent ones do not drown the rest; 0 for all alike, as in the paper", least=0,
+    )  # fmt: skip
+    occurrences: int = option(200, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
+    min_count: int = option(50, "words seen less often in that get no matrix", least=1)
 
 
 def context2dm(
@@ -80,7 +55,7 @@ def context2dm(
     *,
     keep: Iterable[str] = (),
     state: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report = silent,
     checkpoint_seconds: float = 60.0,
     workers: int = 1,
     **options: Any,
@@ -93,10 +68,10 @@ def context2dm(
         state: a folder for the state of the run: one that was stopped goes on where it was.
         progress: called with how far it has come.
         workers: processes to cluster in.
-        options: see :class:`Options`.
+        options: see :class:`Context2DMOptions`.
     """
     _library()
-    chosen = Options(**options)
+    chosen = Context2DMOptions.given(options)
     if not isinstance(vectors, VectorLexicon):
         raise InputError("context2dm sums word vectors: give a lexicon of vectors, not of density matrices")
     sample = Sample(
@@ -105,7 +80,13 @@ def context2dm(
     )  # fmt: skip
     starts, positions = sample.drawn(chosen.occurrences)
     contexts = _Contexts(corpus, vectors, chosen.window, chosen.inverse_frequency)
-    factors = _clustered(sample, starts, positions, contexts, chosen, state, progress, checkpoint_seconds, workers)
+    saved = None
+    if state is not None:
+        digest = sha256(np.ascontiguousarray(contexts.vectors).data)
+        digest.update("\n".join(sample.vocabulary.words).encode())
+        identity = {"options": chosen.as_dict(), "text": corpus.digest, "vectors": digest.hexdigest()}
+        saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
+    factors = _clustered(sample, starts, positions, contexts, chosen, saved, progress, workers)
     known = np.flatnonzero(factors.any(axis=(1, 2)))
     if not len(known):
         raise CorpusError(f"{corpus.path}: none of its contexts holds a word that has a vector")
@@ -114,13 +95,15 @@ def context2dm(
         vocabulary,
         factors[known],
         metadata={
-            "training": {
-                "model": "context2dm",
-                "config": asdict(chosen),
-                "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-                "vectors": vectors.metadata.get("training", {}),
-                "words without a context": len(factors) - len(known),
-            }
+            "model": chosen.model,
+            "options": chosen.as_dict(),
+            "corpus": {
+                "path": corpus.path.name,
+                "sentences": len(sample.sentences),
+                "tokens": sample.tokens,
+                "words_without_a_context": len(factors) - len(known),
+            },
+            "vectors": {name: vectors.metadata[name] for name in ("model", "options") if name in vectors.metadata},
         },
     )
 
@@ -154,27 +137,18 @@ def _clustered(
     starts: Ids,
     positions: Ids,
     contexts: _Contexts,
-    options: Options,
-    state: str | Path | None,
-    progress: Callable[[Progress], None] | None,
-    checkpoint_seconds: float,
+    options: Context2DMOptions,
+    saved: Checkpoint | None,
+    progress: Report,
     workers: int,
 ) -> NDArray[np.float32]:
     """The factors (V, n, senses), block by block; zero for words whose contexts hold no vector."""
     from joblib import Parallel, delayed
 
     count, n = len(sample.vocabulary), contexts.vectors.shape[1]
-    saved = None
     factors, first = np.zeros((count, n, options.senses), np.float32), 0
-    if state is not None:
-        WorkingFolder(Path(state)).make()
-        digest = sha256(np.ascontiguousarray(contexts.vectors).tobytes())
-        digest.update("\n".join(sample.vocabulary.words).encode())
-        digest.update(positions.tobytes())
-        identity = {**asdict(options), "text and vectors": digest.hexdigest()[:16]}
-        saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
-        if saved.load():
-            factors, first = saved.arrays["factors"].copy(), int(saved.numbers["next"])
+    if saved is not None and saved.load():
+        factors, first = saved.arrays["factors"], int(saved.numbers["next"])
     begun = time.perf_counter()
     with Parallel(n_jobs=workers) as parallel:
         for low in range(first, count, BLOCK):
@@ -185,11 +159,9 @@ def _clustered(
                 parallel(delayed(senses_of)(cut, options.senses, options.weights) for cut in cuts), low
             ):
                 factors[word, :, : found.shape[1]] = found
-            if progress is not None:
-                progress(Progress("clustering", high, count, (high - first) / (time.perf_counter() - begun)))
-            if saved is not None and saved.due:
-                saved.numbers, saved.arrays = {"next": high}, {"factors": factors}
-                saved.save()
+            progress(Progress("clustering", high, count, speed=(high - first) / (time.perf_counter() - begun)))
+            if saved is not None and (saved.due or high == count):
+                saved.save({"next": high}, {"factors": factors})
     return factors
 
 

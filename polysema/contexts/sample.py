@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.stop_words import is_content
 from polysema.corpus.corpus import Corpus
+from polysema.corpus.stop_words import is_content
 from polysema.errors import CorpusError, InputError
+from polysema.files.options import Options, option
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 from polysema.vocabulary import Vocabulary
@@ -35,6 +36,23 @@ class Part:
     bounds: Ids
     positions: Ids
     rows: Ids
+
+
+WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}
+
+
+@dataclass(frozen=True)
+class SampleOptions(Options):
+    """Which occurrences of which words a model is made of."""
+
+    senses: int = option(10, "how many clusters a word has at most", least=2, most=1000)
+    occurrences: int = option(100, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
+    weights: str = option("even", "; ".join(f"{name}: {what}" for name, what in WEIGHTS.items()), choices=WEIGHTS)
+    words: int = option(0, "about how many words of text to read, in sentences drawn by the seed; 0 for all", least=0)
+    min_count: int = option(1, "words seen less often in that get no matrix", least=1)
+    max_size: int | None = option(None, "at most this many of the most frequent words", least=1, by_default="all")
+    stop_words: bool = option(False, "make matrices of function words too")
+    seed: int = option(1, "of the samples and of the clusters", least=0, most=2**63 - 1)
 
 
 class Sample:

@@ -11,10 +11,10 @@ import hashlib
 import json
 import logging
 import queue
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.files.ahead import ahead
 from polysema.files.atomic import atomic_folder
 from polysema.files.door import check_output, holds
 from polysema.files.lock import bring_back
@@ -268,45 +269,6 @@ def _valid(data: bytes) -> tuple[bytes, int]:
     return data, 0
 
 
-class _Ahead:
-    """An iterable that is read ahead in a thread of its own, so that unpacking and tokenising overlap."""
-
-    def __init__(self, items: Iterable[Block], most: int) -> None:
-        self._items = items
-        self._queue: queue.Queue[Block | BaseException | None] = queue.Queue(maxsize=most)
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-
-    def _read(self) -> None:
-        try:
-            for item in self._items:
-                self._put(item)
-                if self._stopped.is_set():
-                    return
-            self._put(None)
-        except BaseException as error:
-            self._put(error)
-
-    def _put(self, item: Block | BaseException | None) -> None:
-        while not self._stopped.is_set():
-            try:
-                return self._queue.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stopped.set()
-
-    def __iter__(self) -> Iterator[Block]:
-        while (item := self._queue.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-
-
 class _Worker:
     """One worker's table of words, and where they are in the global table."""
 
@@ -415,10 +377,9 @@ class _Build:
 
     def _in_order(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """Settled blocks in the order they were read, each with how many bytes had been read."""
-        blocks = _Ahead(self.reader, 2 * self.workers)
         tokenised: deque[Future[_Tokenised]] = deque()
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
-        with blocks, ThreadPoolExecutor(self.workers) as pool:
+        with closing(ahead(self.reader, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
             for block in blocks:
                 tokenised.append(pool.submit(self._tokenise, block))
                 if len(tokenised) > self.workers:

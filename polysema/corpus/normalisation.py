@@ -33,7 +33,7 @@ NUMBERED = (
 # fmt: on
 
 MAX_SENTENCE = 10_000
-"""Longer sentences are cut into pieces of so many words: text without full stops must not fill the memory."""
+"""Longer sentences are cut into pieces of this many words: text without full stops must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Normalisation:
     """How text becomes words and sentences.
 
     A *run* is a maximal sequence of word characters: letters with the marks on them, digits and the underscore. It is
-    a word when it holds letters only. Case is folded character by character as Unicode lays down; a capital sigma that
+    a word when it holds letters only. Case is folded character by character as Unicode defines it; a capital sigma that
     ends a word becomes ς.
 
     Attributes:
@@ -50,8 +50,8 @@ class Normalisation:
         hyphens: a hyphen between two letters is part of the word.
         sentences: ``split`` ends a sentence at the end of a line and, within it, where . ! ? or … (and quotes or
             brackets) are followed by white space and a capital, a number or a letter of a script without case, except
-            after an initial or an abbreviation; ``lines`` takes each line for a sentence.
-        raw: words are what ASCII white space separates, as they are; lines are sentences.
+            after an initial or an abbreviation; ``lines`` treats each line as a sentence.
+        raw: words are what ASCII white space separates, unchanged; lines are sentences.
         min_sentence: shorter sentences are left out.
     """
 
@@ -67,7 +67,7 @@ class Normalisation:
         return asdict(self)
 
     def rules(self) -> Rules:
-        """The same as tables that the kernels use."""
+        """The same rules, as tables for the kernels."""
         return _rules(self)
 
 
@@ -137,10 +137,10 @@ def character_tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     lower = np.arange(LAST_LETTER, dtype=np.int32)
     for i in np.flatnonzero((kinds == k.UPPER) | (kinds == k.DIGIT)):
         small = chr(i).lower()
-        lower[i] = ord(small) if len(small) == 1 else i  # İ, the one exception, is the kernels' business
+        lower[i] = ord(small) if len(small) == 1 else i  # İ, the one exception, is handled by the kernels
     return kinds, lower
 
 
 def unicode_version() -> str:
-    """What letters and cases depend on beside the options."""
+    """What letters and cases depend on, besides the options."""
     return f"Unicode {unicodedata.unidata_version}, Python {sys.version_info.major}.{sys.version_info.minor}"

@@ -1,4 +1,4 @@
-"""The story of a phrase: its tree, every node coloured by how ambiguous it is."""
+"""The tree of a phrase, every node coloured by how ambiguous it is."""
 
 from __future__ import annotations
 

@@ -14,6 +14,9 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#00
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+LINES = ("-", "--", ":", "-.")
+"""Strokes, for when there are more lines than colours."""
+
 SEQUENTIAL = "cividis"
 """From little to much: the same to readers with and without colour blindness."""
 

@@ -12,34 +12,35 @@ Memory does not grow with the text: d² numbers for V, n(n + 1)/2 a word for the
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.checkpoint import Checkpoint
-from polysema.contexts.choices import STORES, WEIGHTS
-from polysema.contexts.progress import Progress
-from polysema.contexts.sample import Ids, Part, Sample
+from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.clusters import Clusters, clusters_of_each
-from polysema.encoders.huggingface import Encoder, ahead
+from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError
+from polysema.files.ahead import ahead
+from polysema.files.checkpoint import Checkpoint
+from polysema.files.options import option
+from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
@@ -69,53 +70,25 @@ SENSE_SIZE = 5
 """Vectors that such a cluster has at least, on average: rarer words have fewer clusters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to make density matrices from an encoder's vectors.
+STORES = {
+    "auto": "disk if the vectors fit and writing and reading them takes less time than encoding them again",
+    "disk": "keep the vectors on disk between the two passes",
+    "again": "keep nothing: run the encoder twice",
+}
 
-    Attributes:
-        dim: n, the dimension.
-        reduction: how the vectors are brought to it: see ``REDUCTIONS``.
-        cluster: whether to cluster a word's vectors first.
-        senses: how many clusters at most.
-        occurrences: how many of a word's occurrences are clustered at most, a sample drawn by the seed; without
-            ``cluster`` for the senses that are kept beside the matrices.
-        weights: what a cluster counts: see ``WEIGHTS``.
-        rank: m, how many columns of a factor are kept, those of the largest eigenvalues; 0 for all n.
-        words: about how many words of text to read, whole sentences drawn by the seed; 0 for all.
-        min_count: words seen less often in that get no matrix.
-        max_size: how many words at most, the most frequent.
-        stop_words: whether function words get matrices too.
-        store: see ``STORES``.
-        seed: of the samples and of k-means.
-    """
 
-    dim: int = 17
-    reduction: str = "svd"
-    cluster: bool = False
-    senses: int = 10
-    occurrences: int = 100
-    weights: str = "even"
-    rank: int = 0
-    words: int = 0
-    min_count: int = 1
-    max_size: int | None = None
-    stop_words: bool = False
-    store: str = "auto"
-    seed: int = 1
+@dataclass(frozen=True)
+class BERT2DMOptions(SampleOptions):
+    """How to make density matrices from an encoder's vectors."""
 
-    def __post_init__(self) -> None:
-        for what, value, choices in (
-            ("reduction", self.reduction, REDUCTIONS),
-            ("store", self.store, STORES),
-            ("weights", self.weights, WEIGHTS),
-        ):
-            if value not in choices:
-                raise UnknownChoiceError(what, value, choices)
-        least = {"dim": 1, "senses": 2, "occurrences": 3, "rank": 0, "words": 0, "min_count": 1}
-        for name, low in least.items():
-            if getattr(self, name) < low:
-                raise InputError(f"{name.replace('_', ' ')} must be at least {low}, not {getattr(self, name)}")
+    model: ClassVar[str] = "bert2dm"
+    dim: int = option(17, "n, the dimension", least=1, most=10_000)
+    reduction: str = option(
+        "svd", "; ".join(f"{name}: {what}" for name, what in REDUCTIONS.items()), choices=REDUCTIONS
+    )
+    cluster: bool = option(False, "cluster a word's vectors first")
+    rank: int = option(0, "m, columns of a factor that are kept, of the largest eigenvalues; 0 for all", least=0)
+    store: str = option("auto", "; ".join(f"{name}: {what}" for name, what in STORES.items()), choices=STORES)
 
 
 def bert2dm(
@@ -124,7 +97,7 @@ def bert2dm(
     *,
     keep: Iterable[str] = (),
     state: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report = silent,
     checkpoint_seconds: float = 60.0,
     workers: int | None = None,
     **options: Any,
@@ -138,9 +111,9 @@ def bert2dm(
             variant on the same text and encoder does not encode again. Without, it is a temporary folder.
         progress: called with how far it has come.
         workers: threads for all but the encoder; by default one per core. The result does not depend on it.
-        options: see :class:`Options`.
+        options: see :class:`BERT2DMOptions`.
     """
-    chosen = Options(**options)
+    chosen = BERT2DMOptions.given(options)
     reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
     if chosen.dim > reader.width:
         raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
@@ -149,7 +122,7 @@ def bert2dm(
         stop_words=chosen.stop_words, seed=chosen.seed,
     )  # fmt: skip
     with _folder(state) as folder:
-        run = _Run(reader, sample, chosen, folder, progress or (lambda _: None), checkpoint_seconds, workers)
+        run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers)
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
         statistics = run.layer_statistics()
     return Lexicon(
@@ -157,11 +130,9 @@ def bert2dm(
         factors,
         columns="senses" if chosen.cluster else "eigen",
         metadata={
-            "training": {
-                "model": "bert2dm",
-                "config": {name: value for name, value in asdict(chosen).items() if name != "store"},
-                "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-            },
+            "model": chosen.model,
+            "options": {name: value for name, value in chosen.as_dict().items() if name != "store"},
+            "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
             "encoder": {
                 "name": reader.name,
                 "layers": ",".join(map(str, reader.layers)),
@@ -200,21 +171,21 @@ class _Run:
         self,
         encoder: Encoder,
         sample: Sample,
-        options: Options,
+        options: BERT2DMOptions,
         folder: Path,
-        progress: Callable[[Progress], None],
+        progress: Report,
         checkpoint_seconds: float,
         workers: int | None,
     ) -> None:
         self.encoder, self.sample, self.options, self.folder = encoder, sample, options, folder
         self.progress, self.checkpoint_seconds = progress, checkpoint_seconds
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or processors()
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
         words = "\n".join(sample.vocabulary.words)
         self.identity = {
-            "corpus": sha256(np.ascontiguousarray(sample.counts_read).tobytes()).hexdigest()[:16],
-            "vocabulary": sha256(words.encode()).hexdigest()[:16],
+            "text": sample.corpus.digest,
+            "vocabulary": sha256(words.encode()).hexdigest(),
             "words": options.words,
             "seed": options.seed,
             "encoder": encoder.name,
@@ -263,7 +234,7 @@ class _Run:
                 hit = (slots >= starts[low]) & (slots < starts[high])
                 drawn[slots[hit] - starts[low]] = vectors[hit]
                 done += len(rows)
-                self.progress(Progress("mixing", done, spill.rows, done / (time.perf_counter() - begun)))
+                self.progress(Progress("mixing", done, spill.rows, speed=done / (time.perf_counter() - begun)))
             own = starts[low : high + 1] - starts[low]
             found.append(self._clustered(low, drawn, own, KEPT_SENSES, SENSE_SIZE))
             for start in range(0, high - low, 4096):
@@ -295,7 +266,7 @@ class _Run:
         for clusters in clusters_of_each(vectors, starts, keys, most, least, self.workers):
             found.append(clusters)
             done += len(clusters.counts)
-            self.progress(Progress("clustering", low + done, count, done / (time.perf_counter() - begun)))
+            self.progress(Progress("clustering", low + done, count, speed=done / (time.perf_counter() - begun)))
         return Clusters(*(np.concatenate([getattr(part, name) for part in found]) for name in Clusters.__slots__))
 
     def _read_all(self) -> tuple[Moments, Spill | None]:
@@ -362,8 +333,7 @@ class _Run:
             centroids.append(np.repeat(np.arange(low, high), found.counts), found.means)
             sizes = np.concatenate([sizes, found.sizes])
             heap.remove()
-            saved.numbers, saved.arrays = {"next": high, "rows": centroids.rows}, {"sizes": sizes}
-            saved.save()
+            saved.save({"next": high, "rows": centroids.rows}, {"sizes": sizes})
         shutil.rmtree(self.folder / "heaps")
         return centroids, sizes
 
@@ -400,7 +370,7 @@ class _Run:
                     heap.append(slots[low:high], vectors[low:high])
             done += len(slots)
             speed = done / (time.perf_counter() - begun)
-            self.progress(Progress("sorting", done, int(starts[-1] - starts[first]), speed))
+            self.progress(Progress("sorting", done, int(starts[-1] - starts[first]), speed=speed))
         return [(*pair, heap) for pair, heap in zip(pairwise(edges), heaps, strict=True)]
 
     def _drawn(self, positions: Ids) -> Spill:
@@ -499,7 +469,7 @@ class _Run:
                         written = writer.submit(_write, spill, part.positions[batch.tokens], _leaving(out, spill.dtype))
                     words += batch.words
                     speed = (words - before) / (time.perf_counter() - begun)
-                    self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed))
+                    self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed=speed))
                     continue
                 if written is not None:
                     writing += written.result()
@@ -517,13 +487,12 @@ class _Run:
                     log.info("the disk is slower than the encoder: the text is encoded twice instead")
                 last = start + self.step >= sentences
                 if last or saved.due:
-                    saved.numbers = {
+                    numbers = {
                         "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
                         "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
                     }  # fmt: skip
-                    if moments is not None:
-                        saved.arrays = {"total": moments.total, "second": moments.second}
-                    saved.save()
+                    sums = {} if moments is None else {"total": moments.total, "second": moments.second}
+                    saved.save(numbers, sums)
         return spill
 
     def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, Batch | None]]:
@@ -556,8 +525,7 @@ class _Run:
             self.progress(Progress("centring", seen, int((part.rows >= 0).sum())))
         mean = total / max(seen, 1)
         spread = np.sqrt(np.maximum(squares / max(seen, 1) - mean**2, 0.0))
-        saved.arrays = {"layer_means": mean.astype(np.float32), "layer_spreads": spread.astype(np.float32)}
-        saved.save()
+        saved.save({}, {"layer_means": mean.astype(np.float32), "layer_spreads": spread.astype(np.float32)})
         return dict(saved.arrays)
 
     @property

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition
 from polysema.composition.methods import CONTEXTUAL
+from polysema.composition.occurrences import Span, span_of
 from polysema.composition.phrases import Read
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
-from polysema.encoders.huggingface import Encoder, Span
-from polysema.encoders.sentences import TENSES, as_sentence, find_word
+from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import EncoderPart
@@ -75,7 +76,7 @@ class Contextual:
     def mixed(self, readings: Sequence[Sequence[Reading]]) -> DensityMatrix:
         """The same of words that are each read in several sentences, as many for each: a stack of k."""
         texts = [text for each in readings for text, _ in each]
-        targets = [find_word(text, at) if isinstance(at, str) else at for each in readings for text, at in each]
+        targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)
         vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
         units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])
@@ -137,9 +138,9 @@ def compose_in_context(lexicon: Lexicon, read: Read) -> Composition:
 
     A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
     """
-    words = leaves(read.tree)
+    words, spans = leaves(read.tree), read.spans
     stack = contextual(lexicon).mixed(
-        [as_readings(read.tree, leaf) if read.text is None else [(read.text, leaf.word)] for leaf in words]
+        [as_readings(read.tree, leaf) if read.text is None else [(read.text, spans[leaf.position])] for leaf in words]
     )
     of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
     meanings = {path: of_leaf[head(node)] for path, node in with_paths(read.tree)}
@@ -162,17 +163,20 @@ def senses_to_tell(lexicon: Lexicon, word: str) -> tuple[NDArray[np.float64], ND
     return lexicon.clusters.of(lexicon.vocabulary.index(word))
 
 
-def sense_probabilities(lexicon: Lexicon, word: str, sentence: str) -> NDArray[np.float64]:
+def sense_probabilities(lexicon: Lexicon, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
     """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_to_tell`.
 
     See :func:`all_sense_probabilities`.
+
+    Args:
+        span: where the word stands in the sentence; by default its first occurrence.
     """
-    (found,) = all_sense_probabilities(lexicon, [(word, sentence)])
+    (found,) = all_sense_probabilities(lexicon, [(word, sentence, span_of(sentence, word) if span is None else span)])
     return found
 
 
-def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) -> list[NDArray[np.float64]]:
-    """P(sense k | sentence) of each sense of words in sentences.
+def all_sense_probabilities(lexicon: Lexicon, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
+    """P(sense k | sentence) of each sense of words in sentences, each given with where it stands.
 
     With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
     the unit vectors of its senses and v̄ their mean by weight,
@@ -183,12 +187,12 @@ def all_sense_probabilities(lexicon: Lexicon, pairs: Sequence[tuple[str, str]]) 
     Eigenvectors have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
     """
     reader = contextual(lexicon)
-    vectors = reader.encoder.words([sentence for _, sentence in pairs], [word for word, _ in pairs])
+    vectors = reader.encoder.words([sentence for _, sentence, _ in asked], [span for _, _, span in asked])
     assert lexicon.encoder is not None  # or there would be no reader
     units = _unit(lexicon.encoder.projected(vectors)).astype(np.float64)
     signed = lexicon.columns == "senses" or lexicon.clusters is not None
     found = []
-    for (word, _), u in zip(pairs, units, strict=True):
+    for (word, _, _), u in zip(asked, units, strict=True):
         weights, senses = senses_to_tell(lexicon, word)
         found.append(told_apart(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
     return found

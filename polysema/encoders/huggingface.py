@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Full, Queue
-from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.composition.occurrences import Span, span_of
 from polysema.encoders.layers import layers_named
 from polysema.encoders.pieces import Batch, PieceTable, batches
 from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
+from polysema.files.ahead import ahead
 
 Vectors = NDArray[np.float32]
-Span = tuple[int, int]
-"""Where a word stands in a sentence: its first character, and the one after its last."""
 
 PRECISIONS = {"auto": "float16 on a GPU, else float32", "float32": "", "float16": "", "bfloat16": ""}
 POOLINGS = {"cls": "the first piece's vector", "mean": "the mean over all pieces"}
@@ -222,12 +220,10 @@ class Encoder:
         """The same, one vector for each layer: (k, layers, d). A long text is read in a window around the word."""
         import torch
 
-        from polysema.encoders.sentences import find_word
-
         if len(sentences) != len(targets):
             raise InputError(f"{len(sentences)} sentences and {len(targets)} words: give one word a sentence")
         chosen = tuple(layers or self.layers)
-        spans = [find_word(s, t) if isinstance(t, str) else t for s, t in zip(sentences, targets, strict=True)]
+        spans = [span_of(s, t) for s, t in zip(sentences, targets, strict=True)]
         rows: list[list[int]] = []
         inside: list[list[int]] = []
         for text, (start, end), item in zip(sentences, spans, self._tokenised(sentences), strict=True):
@@ -349,46 +345,6 @@ def _means(pieces: Any, owners: Any, count: int) -> Any:
     total = pieces.new_zeros((count, *pieces.shape[1:])).index_add_(0, owners, pieces)
     number = pieces.new_zeros(count).index_add_(0, owners, pieces.new_ones(len(pieces)))
     return total / number.reshape(-1, *[1] * (pieces.ndim - 1))
-
-
-T = TypeVar("T")
-
-
-def ahead(items: Iterable[T], most: int = 4) -> Iterator[T]:
-    """The same items, made by a thread that runs a few ahead of their use."""
-    queue: Queue[tuple[bool, Any]] = Queue(most)
-    stop = Event()
-
-    def put(item: tuple[bool, Any]) -> None:
-        while not stop.is_set():
-            try:
-                return queue.put(item, timeout=0.1)
-            except Full:  # see whether it is still wanted
-                continue
-
-    def make() -> None:
-        try:
-            for item in items:
-                put((True, item))
-                if stop.is_set():
-                    return
-            put((False, None))
-        except BaseException as error:  # handed over to whoever waits
-            put((False, error))
-
-    thread = Thread(target=make, daemon=True)
-    thread.start()
-    try:
-        while True:
-            more, item = queue.get()
-            if not more:
-                if item is not None:
-                    raise item
-                return
-            yield item
-    finally:
-        stop.set()
-        thread.join()
 
 
 def _is_cached(name: str) -> bool:

@@ -132,5 +132,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtraError("InferSent", "bert") from None
+        raise MissingExtraError("InferSent", "encoders") from None
     return torch

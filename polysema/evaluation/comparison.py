@@ -1,118 +1,95 @@
-"""Density matrices against the best baseline, as the paper's tables compare them."""
+"""Models against each other, on the items they share: what is best, and what can be told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from polysema.evaluation.datasets import PhrasePairs, WordPairs
-from polysema.evaluation.entries import Entry
-from polysema.evaluation.evaluate import DataSet
-from polysema.evaluation.statistics import PairedTest, paired_test
+from polysema.evaluation.results import Compared, Evaluation, Result, Row
+from polysema.evaluation.statistics import paired_test, spearman
 
-LEVEL = 0.05
+SHARE = 0.5
+"""A figure over fewer than this share of a set's items is not ranked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A model of density matrices, with the method it does best with, against the best baseline.
+def is_ranked(result: Result) -> bool:
+    """Whether a result scores enough items of its set to be ranked."""
+    return result.scored >= max(3, SHARE * len(result.items))
 
-    Attributes:
-        model: its name, and its method.
-        baseline: the best baseline's name, and its method.
-        better: the one-sided test that the model is better.
-        worse: the one-sided test that the baseline is.
+
+def on_shared_items(results: Sequence[Result]) -> dict[int, float]:
+    """ρ of results on one set over the items that all of them score, by their index here.
+
+    Results that score too few items to be ranked are left out; all are, where those left share too few.
     """
-
-    model: tuple[str, str]
-    baseline: tuple[str, str]
-    better: PairedTest
-    worse: PairedTest
-
-    @property
-    def verdict(self) -> str:
-        """``better`` or ``worse`` where the test says so after Bonferroni's correction, else ``equivalent``."""
-        if self.better.adjusted <= LEVEL:
-            return "better"
-        return "worse" if self.worse.adjusted <= LEVEL else "equivalent"
+    ranked = {index: result for index, result in enumerate(results) if is_ranked(result)}
+    if not ranked:
+        return {}
+    shared = np.asarray(np.isfinite(np.stack([result.scores for result in ranked.values()])).all(axis=0))
+    if shared.sum() < max(3, SHARE * len(shared)):
+        return {}
+    gold = results[0].items.gold[shared]
+    found = {index: spearman(gold, result.scores[shared]) for index, result in ranked.items()}
+    return {index: rho for index, rho in found.items() if np.isfinite(rho)}
 
 
-def compare(
-    entries: Sequence[Entry], name: str, data: PhrasePairs, methods: Sequence[str], resamples: int = 10_000
+def best(rows: Iterable[Row], among: Iterable[Row] | None = None) -> Row | None:
+    """The row with the highest ρ, all on the items that they, and those they stand ``among``, share."""
+    listed = list(rows)
+    others = [row for row in among or () if row not in listed]
+    ranks = on_shared_items([row.best for row in (*listed, *others)])
+    candidates = {index: rho for index, rho in ranks.items() if index < len(listed)}
+    return listed[max(candidates, key=lambda index: candidates[index])] if candidates else None
+
+
+def against_best_baseline(
+    evaluation: Evaluation, name: str, methods: Sequence[str], resamples: int = 10_000
 ) -> list[Compared]:
     """Test every model of density matrices against the best baseline on one set.
 
     As in the paper, each model stands with the method it does best with. That choice is made on the same items, so the
-    correction counts every method it was chosen from: models × methods comparisons.
+    correction counts every method it was chosen from, over all models.
     """
-    baseline = best([entry for entry in entries if entry.kind != "matrices"], name, None)
-    matrices = [entry for entry in entries if entry.kind == "matrices"]
-    if baseline is None or not matrices:
+    kinds = {system.name: system.kind for system in evaluation.models}
+    rows = list(evaluation.of(name=name).values())
+    baseline = best([row for row in rows if kinds[row.model] != "matrices"])
+    if baseline is None:
         return []
-    owner, way = baseline
-    against = owner.best.disambiguation[name].methods[way].scores
-    found = []
-    for entry in matrices:
-        chosen = best([entry], name, methods)
-        if chosen is None:
-            continue
-        scores = entry.best.disambiguation[name].methods[chosen[1]].scores
-        tests = [
-            paired_test(data.gold, a, b, comparisons=len(matrices) * len(methods), resamples=resamples)
-            for a, b in ((scores, against), (against, scores))
-        ]
-        found.append(Compared((entry.name, chosen[1]), (owner.name, way), *tests))
-    return found
+    chosen, candidates = [], 0
+    for system in evaluation.models:
+        own = [row for row in rows if row.model == system.name and row.method in methods and is_ranked(row.best)]
+        winner = best(own) if system.kind == "matrices" else None
+        if winner is not None:
+            chosen.append(winner)
+            candidates += len(own)
+    return [compared(row, baseline, candidates, resamples) for row in chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How a model differs from another on one set, with one method; ``test`` is whether it is better."""
-
-    set: str
-    method: str
-    model: str
-    other: str
-    test: PairedTest
-
-
-def differences(
-    entries: Sequence[Entry], sets: Mapping[str, DataSet], resamples: int = 10_000, seed: int = 0
-) -> list[Difference]:
+def differences(evaluation: Evaluation, resamples: int = 10_000, seed: int = 0) -> list[Compared]:
     """Test whether each further model is better than the first, set by set and method by method.
 
     The correction counts all tests that are made.
     """
-    found = []
-    first = entries[0]
-    for entry in entries[1:]:
-        for name, data in sets.items():
-            if isinstance(data, WordPairs):
-                scores = {"words": [e.best.word_similarity[name].scores for e in (entry, first)]}
-            else:
-                own, other = (e.best.disambiguation[name].methods for e in (entry, first))
-                scores = {method: [own[method].scores, other[method].scores] for method in own if method in other}
-            found += [(name, method, entry.name, data.gold, a, b) for method, (a, b) in scores.items()]
-    return [
-        Difference(
-            name,
-            method,
-            model,
-            first.name,
-            paired_test(g, a, b, comparisons=len(found), resamples=resamples, seed=seed),
-        )
-        for name, method, model, g, a, b in found
+    first = evaluation.of(evaluation.models[0].name)
+    pairs = [
+        (row, other)
+        for system in evaluation.models[1:]
+        for (_, name, method), row in evaluation.of(system.name).items()
+        if (other := first.get((evaluation.models[0].name, name, method))) is not None
     ]
+    return [compared(row, other, len(pairs), resamples, seed) for row, other in pairs]
 
 
-def best(entries: Sequence[Entry], name: str, methods: Sequence[str] | None) -> tuple[Entry, str] | None:
-    """The entry and the method with the highest ρ on a set, among the methods named."""
-    found: tuple[Entry, str] | None = None
-    highest = -np.inf
-    for entry in entries:
-        for method, score in entry.best.disambiguation[name].methods.items():
-            if (methods is None or method in methods) and score.spearman > highest:
-                found, highest = (entry, method), score.spearman
-    return found
+def compared(row: Row, other: Row, comparisons: int, resamples: int = 10_000, seed: int = 0) -> Compared:
+    """Test a row against another of the same set."""
+    test = paired_test(
+        row.items.gold,
+        row.best.scores,
+        other.best.scores,
+        clusters=row.items.clusters,
+        comparisons=comparisons,
+        resamples=resamples,
+        seed=seed,
+    )
+    return Compared(row.best, other.best, test)

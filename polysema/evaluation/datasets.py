@@ -1,4 +1,4 @@
-"""Evaluation sets as arrays: found in a data directory, verified, read; and a user's own in the same shapes."""
+"""Evaluation sets: found in a data directory, verified, read; and a user's own in the same shape."""
 
 from __future__ import annotations
 
@@ -6,88 +6,120 @@ import csv
 import hashlib
 import io
 import os
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
-from polysema.composition.trees import from_pattern
+from polysema.composition.trees import Leaf, Tree, from_pattern
 from polysema.errors import DataError
-from polysema.evaluation.records import RECORDS, DataFile, Record
+from polysema.evaluation.records import RECORDS, WORD, DataFile, Record
 from polysema.files.reading import read_text
 
-
-@dataclass(frozen=True, slots=True)
-class WordPairs:
-    """Pairs of words and how similar people find them.
-
-    Attributes:
-        name: of the set.
-        pairs: the k pairs.
-        gold: the mean judgement of each, (k,).
-    """
-
-    name: str
-    pairs: tuple[tuple[str, str], ...]
-    gold: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.pairs)
+Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PhrasePairs:
-    """Pairs of phrases of one pattern and how similar people find them.
+Phrase = tuple[str, ...]
+"""The words of a phrase in the order of its pattern."""
 
-    In the paper's sets the second phrase is the first with a landmark in place of its verb.
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Pairs of phrases of one pattern, and how similar people find them. A word is a phrase of one word.
+
+    In the paper's disambiguation sets the second phrase is the first with a landmark in place of its verb.
 
     Attributes:
         name: of the set.
-        pattern: the role of each word.
-        first: the k phrases with the ambiguous verb, each a tuple of words in the order of the pattern.
+        pattern: the role of each word, such as ``subj verb obj``; ``word`` for pairs of words.
+        first: the k first phrases, those with the ambiguous verb.
         second: the k phrases they are compared with.
         gold: the mean judgement of each pair, (k,).
         ratings: the judgements one by one, (annotators, k), NaN where an annotator gave none; empty where not known.
         sentences: phrases, words joined by spaces, to the full sentences that encoders read.
+        clusters: the cluster of each item, (k,): items of one cluster are not independent of each other, and the
+            statistics resample clusters. By default the verb and its landmark, where the pattern has a verb; else
+            every item is its own.
+        note: what the reader of a figure should know.
+
+    >>> items = EvaluationSet("own", "subj verb", (("dog", "run"),), (("dog", "move"),), np.array([3.0]))
+    >>> items.clusters
+    ('run move',)
     """
 
     name: str
     pattern: str
-    first: tuple[tuple[str, ...], ...]
-    second: tuple[tuple[str, ...], ...]
-    gold: NDArray[np.float64]
-    ratings: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    sentences: Mapping[str, str] = field(default_factory=dict)
+    first: tuple[Phrase, ...]
+    second: tuple[Phrase, ...]
+    gold: Array
+    ratings: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    sentences: Mapping[str, str] = field(default_factory=dict, repr=False)
+    clusters: tuple[str, ...] = field(default=(), repr=False)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        k = len(self.first)
+        if not k == len(self.second) == len(self.gold):
+            raise DataError(f"{self.name}: {k} first phrases, {len(self.second)} second, {len(self.gold)} judgements")
+        if not self.clusters:
+            object.__setattr__(self, "clusters", self._clusters())
+        if len(self.clusters) != k:
+            raise DataError(f"{self.name}: {len(self.clusters)} clusters for {k} items")
+
+    @classmethod
+    def of_words(cls, name: str, pairs: Iterable[tuple[str, str]], gold: Array) -> EvaluationSet:
+        """Pairs of words."""
+        listed = tuple(pairs)
+        return cls(name, WORD, tuple((a,) for a, _ in listed), tuple((b,) for _, b in listed), gold)
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
+    def is_words(self) -> bool:
+        """Whether the phrases are single words."""
+        return self.pattern == WORD
+
+    @property
     def roles(self) -> list[str]:
-        """The role of each word."""
-        return self.pattern.split()
+        """The role of each word; "" for a word that stands alone."""
+        return [""] if self.is_words else self.pattern.split()
+
+    @property
+    def words(self) -> set[str]:
+        """Every word of the set, as it is written."""
+        return {word for phrase in (*self.first, *self.second) for word in phrase}
+
+    def tree(self, phrase: Sequence[str]) -> Tree:
+        """The tree of a phrase."""
+        return Leaf(phrase[0], 0) if self.is_words else from_pattern(self.pattern, phrase)
 
     def sentence(self, phrase: Sequence[str]) -> str:
         """A phrase as a full sentence; the bare words, where the set has none for it."""
         words = " ".join(phrase)
         return self.sentences.get(words, words)
 
+    def _clusters(self) -> tuple[str, ...]:
+        if "verb" not in self.roles:
+            return tuple(map(str, range(len(self))))
+        verb = self.roles.index("verb")
+        return tuple(f"{a[verb]} {b[verb]}" for a, b in zip(self.first, self.second, strict=True))
+
+
+def words_of(sets: Iterable[EvaluationSet]) -> list[str]:
+    """All words of some sets, lower-cased, in order."""
+    return sorted({word.lower() for items in sets for word in items.words})
+
 
 # --------------------------------------------------------------------------------------------------- the data directory
 
 
 def cache_directory() -> Path:
-    """Where downloaded sets are kept: ``polysema/data`` in the user's cache."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "polysema" / "data"
+    """Where downloaded sets are kept: ``data`` in the user's cache of polysema."""
+    return platformdirs.user_cache_path("polysema", appauthor=False) / "data"
 
 
 def directories(data: str | Path | None = None) -> list[Path]:
@@ -142,11 +174,11 @@ def _sha256(path: Path) -> str:
 
 def load_sets(
     names: Iterable[str] | None = None, data: str | Path | None = None
-) -> tuple[dict[str, WordPairs | PhrasePairs], dict[str, str]]:
+) -> tuple[dict[str, EvaluationSet], dict[str, str]]:
     """The sets of those names (by default all nine), and of those that are not there the reason, by name."""
     records = [RECORDS[name] for name in (RECORDS if names is None else names)]
     found = search((file for record in records for file in record.files), data)
-    sets: dict[str, WordPairs | PhrasePairs] = {}
+    sets: dict[str, EvaluationSet] = {}
     missing: dict[str, str] = {}
     for record in records:
         where = found[record.file.name]
@@ -154,9 +186,8 @@ def load_sets(
             missing[record.name] = explain(where)
             continue
         full = found[record.sentences.name].path if record.sentences else None
-        sets[record.name] = (
-            read_words(record, where.path) if not record.pattern else read_phrases(record, where.path, full)
-        )
+        read = _words if record.pattern == WORD else _phrases
+        sets[record.name] = read(record, where.path, full)
         if len(sets[record.name]) != record.items:
             raise DataError(f"{where.path}: {len(sets[record.name])} items, not {record.items}")
     return sets, missing
@@ -172,13 +203,13 @@ def explain(found: Found) -> str:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_words(record: Record, path: Path) -> WordPairs:
+def _words(record: Record, path: Path, _: Path | None) -> EvaluationSet:
     """A file with two words and a score a line."""
     rows = [line.split() for line in _lines(path)]
-    return WordPairs(record.name, tuple((a, b) for a, b, _ in rows), np.array([float(score) for _, _, score in rows]))
+    return EvaluationSet.of_words(record.name, ((a, b) for a, b, _ in rows), np.array([float(row[2]) for row in rows]))
 
 
-def read_phrases(record: Record, path: Path, sentences: Path | None = None) -> PhrasePairs:
+def _phrases(record: Record, path: Path, sentences: Path | None) -> EvaluationSet:
     """A file with one judgement a line, grouped into items: the same words (and HIGH or LOW mark) are one item.
 
     The gold score of an item is the mean of all its ratings. Among ``ratings``, one outside the scale that annotators
@@ -202,7 +233,9 @@ def read_phrases(record: Record, path: Path, sentences: Path | None = None) -> P
     verb = record.columns.index("verb")
     first = tuple(key[:words] for key in items)
     second = tuple((*key[:verb], key[words], *key[verb + 1 : words]) for key in items)
-    return PhrasePairs(record.name, record.pattern, first, second, gold, ratings, _sentences(sentences))
+    return EvaluationSet(
+        record.name, record.pattern, first, second, gold, ratings, _sentences(sentences), note=record.note
+    )
 
 
 def _sentences(path: Path | None) -> dict[str, str]:
@@ -218,46 +251,91 @@ def _lines(path: Path) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------- a user's own sets
 
+_COLUMNS = {
+    "first": ("first", "word1", "phrase1"),
+    "second": ("second", "word2", "phrase2"),
+    "score": ("score", "rating", "gold"),
+    "annotator": ("annotator",),
+    "cluster": ("cluster",),
+}
+"""The columns of a set of one's own, and the headings they go by; the last two may be missing."""
 
-def read_own_words(path: str | Path, name: str = "") -> WordPairs:
-    """A user's TSV of word pairs: two words and a score a line; a first line without a number is a heading."""
-    path = Path(path)
-    rows = _own_rows(path, "two words and a score")
-    return WordPairs(name or path.stem, tuple((a, b) for a, b, _ in rows), np.array([score for _, _, score in rows]))
 
+def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> EvaluationSet:
+    """Read a set of one's own: a CSV or TSV file with a line a judgement.
 
-def read_own_phrases(path: str | Path, pattern: str, name: str = "") -> PhrasePairs:
-    """A user's TSV of phrase pairs: two phrases of the pattern and a score a line.
+    Three columns are needed: two words or phrases and a score. A heading names them (``first``, ``second``, ``score``,
+    in any order) and may name more: ``annotator``, who judged, and ``cluster``, which items share something. Without
+    a heading they stand in this order. The same pair may stand on several lines, one a judgement: its score is their
+    mean.
 
-    The same pair may stand on several lines, one a judgement: its score is their mean.
+    Args:
+        pattern: the roles of a phrase's words, such as ``subj verb obj``; by default the items are single words.
+        name: what to call it; by default the file's.
     """
     path = Path(path)
-    gathered: dict[tuple[tuple[str, ...], tuple[str, ...]], list[float]] = {}
-    for a, b, score in _own_rows(path, "two phrases and a score"):
-        first, second = tuple(a.split()), tuple(b.split())
-        for phrase in (first, second):
-            from_pattern(pattern, phrase)  # an error where the words do not fit the roles
-        gathered.setdefault((first, second), []).append(score)
-    gold = np.array([float(np.mean(scores)) for scores in gathered.values()])
-    firsts, seconds = tuple(a for a, _ in gathered), tuple(b for _, b in gathered)
-    return PhrasePairs(name or path.stem, " ".join(pattern.split()), firsts, seconds, gold)
+    pattern = " ".join(pattern.split())
+    items: dict[tuple[Phrase, Phrase], int] = {}
+    clusters: dict[int, str] = {}
+    annotators: dict[str, int] = {}
+    found: list[tuple[int, int, float]] = []
+    for number, row in _own_rows(path):
+        try:
+            score = float(row["score"])
+        except ValueError:
+            score = np.nan
+        pair: tuple[Phrase, Phrase] = ((row["first"],), (row["second"],))
+        if pattern != WORD:
+            pair = tuple(row["first"].split()), tuple(row["second"].split())
+        if not (all(pair) and all(map(all, pair)) and np.isfinite(score)):
+            raise DataError(f"{path}: line {number}: two words or phrases and a score, not {list(row.values())}")
+        if pattern != WORD:
+            for phrase in pair:
+                from_pattern(pattern, phrase)  # an error where the words do not fit the roles
+        item = items.setdefault(pair, len(items))
+        clusters[item] = row.get("cluster", "")
+        found.append((annotators.setdefault(row.get("annotator", ""), len(annotators)), item, score))
+    if len(items) < 3:
+        raise DataError(f"{path}: {len(items)} pairs: a correlation needs at least three")
+    who, which, rating = (np.array(column) for column in zip(*found, strict=True))
+    gold = np.bincount(which, rating) / np.bincount(which)
+    ratings = np.full((len(annotators), len(items)), np.nan)
+    ratings[who, which] = rating
+    return EvaluationSet(
+        name or path.stem,
+        pattern,
+        tuple(a for a, _ in items),
+        tuple(b for _, b in items),
+        gold,
+        ratings if len(annotators) > 1 else np.empty((0, 0)),
+        clusters=tuple(clusters.values()) if all(clusters.values()) else (),
+    )
 
 
-def _own_rows(path: Path, what: str) -> list[tuple[str, str, float]]:
+def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of each line and its columns by name."""
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    rows: list[tuple[str, str, float]] = []
-    for number, line in enumerate(_lines(path), 1):
-        cells = [cell.strip() for cell in line.split("\t")]
-        try:
-            a, b, score = cells
-            rows.append((a, b, float(score)))
-        except ValueError:
-            if number == 1 and len(cells) == 3:
-                continue
-            raise DataError(f"{path}: line {number}: {what}, separated by tabs, not {line[:60]!r}") from None
-        if not (a and b and np.isfinite(rows[-1][2])):
-            raise DataError(f"{path}: line {number}: {what}, separated by tabs, not {line[:60]!r}")
-    if len(rows) < 3:
-        raise DataError(f"{path}: {len(rows)} pairs: a correlation needs at least three")
-    return rows
+    lines = _lines(path)
+    rows = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
+    headings = [cell.strip().lower() for cell in rows[0]] if rows else []
+    named = {column: headings.index(n) for column, names in _COLUMNS.items() for n in names if n in headings}
+    start = 1 if {"first", "second", "score"} <= named.keys() else 0
+    places = named if start else {"first": 0, "second": 1, "score": 2}
+    if rows and not start and len(rows[0]) == 3 and not _is_number(rows[0][2]):
+        start = 1  # a heading in other words
+    for number, row in enumerate(rows[start:], start + 1):
+        if len(row) != (len(headings) if places is named else 3):
+            raise DataError(
+                f"{path}: line {number}: two words or phrases and a score, separated by tabs or commas, "
+                f"not {lines[number - 1][:60]!r}"
+            )
+        yield number, {column: row[place].strip() for column, place in places.items()}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,93 +1,41 @@
-"""One model on every set: the orchestration."""
+"""Models on sets: the orchestration."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from polysema.errors import DataError
-from polysema.evaluation.datasets import PhrasePairs, WordPairs, load_sets
-from polysema.evaluation.disambiguation import Disambiguation, disambiguation
-from polysema.evaluation.models import EnsembleModel, LexiconModel, Model
-from polysema.evaluation.records import RECORDS, record_named
-from polysema.evaluation.statistics import bootstrap, interval
-from polysema.evaluation.word_similarity import WordSimilarity, word_similarity
+from polysema.composition.methods import CONTEXTUAL, METHODS
+from polysema.errors import DataError, InputError, UnknownChoiceError
+from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
+from polysema.evaluation.datasets import EvaluationSet, load_sets
+from polysema.evaluation.models import LexiconModel, Model
+from polysema.evaluation.records import RECORDS, WORD, record_named
+from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
+from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf
-from polysema.registry import provider
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
+from polysema.lexicon.metadata import current_layout
 
-DataSet = WordPairs | PhrasePairs
+Evaluated = AnyLexicon | Ensemble | Model
+"""What can be evaluated."""
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What one model came to.
-
-    Attributes:
-        name: of the model.
-        kind: matrices, vectors or sentences.
-        word_similarity: its result on each set of word pairs, by the set's name.
-        disambiguation: its result on each set of phrase pairs.
-        policy: what was done with words it lacks.
-        metadata: how the model was made.
-    """
-
-    name: str
-    kind: str
-    word_similarity: Mapping[str, WordSimilarity]
-    disambiguation: Mapping[str, Disambiguation]
-    policy: str = "skip"
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        return str(provider("evaluation_html")(self))
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures as JSON holds them."""
-        words = {
-            name: {"spearman": result.spearman, "covered": result.covered, "total": result.total, **_interval(result)}
-            for name, result in self.word_similarity.items()
-        }
-        phrases: dict[str, dict[str, Any]] = {}
-        for name, found in self.disambiguation.items():
-            phrases[name] = {
-                method: {
-                    "spearman": score.spearman,
-                    "entropy": score.entropy,
-                    "scored": score.scored,
-                    **_interval(score),
-                }
-                for method, score in found.methods.items()
-            }
-            phrases[name] |= {"covered": found.covered, "total": found.total}
-        return {
-            "model": self.name,
-            "kind": self.kind,
-            "unknown_words": self.policy,
-            "word_similarity": words,
-            "disambiguation": phrases,
-        }
-
-
-def _interval(result: Any) -> dict[str, Any]:
-    return {} if result.interval is None else {"interval": list(result.interval)}
+KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name)
 
 
 def evaluate(
-    model: AnyLexicon | Ensemble | Model,
-    data: str | Path | Mapping[str, DataSet] | None = None,
+    model: Evaluated,
+    data: str | Path | Mapping[str, EvaluationSet] | None = None,
     *,
     sets: Iterable[str] | None = None,
     methods: Sequence[str] | None = None,
     unknown_words: str = "skip",
     bootstraps: int = 0,
     seed: int = 0,
-    name: str = "",
-    progress: Callable[[str], None] | None = None,
+    name: str = "model",
 ) -> Evaluation:
     """Score a model on the sets of the paper, or on others.
 
@@ -100,37 +48,160 @@ def evaluate(
         bootstraps: how many resamples to take for the intervals; 0 for none.
         seed: of the resamples.
         name: what to call the model.
-        progress: called with the name of each set when its turn comes.
     """
     loaded = data if isinstance(data, Mapping) else load_all(data, sets)
-    scored = as_model(model, name, unknown_words)
-    words: dict[str, WordSimilarity] = {}
-    phrases: dict[str, Disambiguation] = {}
-    for key, items in loaded.items():
-        if progress:
-            progress(key)
-        if isinstance(items, WordPairs):
-            words[key] = word_similarity(scored, items)
-            if bootstraps:
-                words[key] = _with_interval(words[key], items, bootstraps, seed)
-        else:
-            phrases[key] = disambiguation(scored, items, methods)
-            if bootstraps:
-                phrases[key] = _with_intervals(phrases[key], items, bootstraps, seed)
-    return Evaluation(scored.name, scored.kind, words, phrases, unknown_words, dict(scored.metadata))
+    return evaluate_models(
+        [(name, model)],
+        loaded,
+        methods=methods,
+        unknown_words=unknown_words,
+        bootstraps=bootstraps,
+        seed=seed,
+        senses=None,
+    )
 
 
-def as_model(model: AnyLexicon | Ensemble | Model, name: str = "", unknown_words: str = "skip") -> Model:
-    """What evaluation can score."""
+def evaluate_models(
+    models: Sequence[tuple[str, Evaluated]],
+    sets: Mapping[str, EvaluationSet],
+    *,
+    methods: Sequence[str] | None = None,
+    unknown_words: str = "skip",
+    bootstraps: int = 0,
+    seed: int = 0,
+    senses: str | None = "wordnet-3.0",
+    missing: Mapping[str, str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Evaluation:
+    """Score named models on sets: one table, in which seeds of one configuration are one row; see :func:`grouped`.
+
+    Args:
+        methods: which composition methods, of those a model has; by default all.
+        senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
+        missing: sets that are not there, and why, for the record.
+        progress: called with a model's name, how many are done, and how many there are.
+    """
+    for method in methods or ():
+        if method not in KNOWN_METHODS:
+            raise UnknownChoiceError("composition method", method, KNOWN_METHODS)
+    systems: list[System] = []
+    results: dict[tuple[str, str, str], list[Result]] = {}
+    done = 0
+    for group in grouped([name for name, _ in models], [model.metadata for _, model in models]):
+        members = [models[index][1] for index in group]
+        kinds = {model.kind for model in members}
+        name = _common_name([models[index][0] for index in group])
+        if len(kinds) > 1:
+            raise InputError(f"{name}: models of one name are its seeds, but these are {' and '.join(sorted(kinds))}")
+        if any(system.name == name for system in systems):
+            name = models[group[0]][0]
+        seeds = _seeds([model.metadata for model in members])
+        ambiguity: list[AmbiguityCorrelation] = []
+        for number, model in zip(seeds, members, strict=True):
+            if progress:
+                progress(name, done, len(models))
+            for result in _results(model, name, number, sets, methods, unknown_words):
+                results.setdefault((name, result.items.name, result.method), []).append(result)
+            if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
+                ambiguity += _correlated(model, senses)
+            done += 1
+        metadata = tuple(dict(model.metadata) for model in members)
+        systems.append(System(name, kinds.pop(), metadata, tuple(ambiguity)))
+    rows = [Row(tuple(found), ensemble(found) if len(found) > 1 else None) for found in results.values()]
+    if bootstraps:
+        rows = _with_intervals(rows, bootstraps, seed)
+    return Evaluation(tuple(systems), tuple(rows), unknown_words, dict(missing or {}))
+
+
+def _results(
+    model: Evaluated,
+    name: str,
+    seed: int,
+    sets: Mapping[str, EvaluationSet],
+    methods: Sequence[str] | None,
+    unknown_words: str,
+) -> list[Result]:
+    """The results of one model; an ensemble's are made of its members'."""
     if isinstance(model, Ensemble):
-        members = [LexiconModel(member, name, unknown_words) for member in model.members]
-        return EnsembleModel(members, name or "ensemble", model.metadata)
-    if isinstance(model, LexiconOf):
-        return LexiconModel(model, name or "model", unknown_words)
-    return model
+        members = [_results(member, name, seed, sets, methods, unknown_words) for member in model.members]
+        return [ensemble(found) for found in zip(*members, strict=True)]
+    scored = LexiconModel(model, name, unknown_words) if isinstance(model, LexiconOf) else model
+    found = []
+    for items in sets.values():
+        for method in scored.methods(items):
+            if methods is None or method == WORD or method in methods:
+                scores = scored.scores(items, method)
+                found.append(Result(name, seed, items, method, scores.similarity, scores.entropy, scores.covered))
+    return found
 
 
-def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict[str, DataSet]:
+def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]:
+    flat = [result for row in rows for result in (*row.seeds, *([row.ensemble] if row.ensemble else []))]
+    ready = iter(with_intervals(flat, resamples, seed))
+    return [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
+
+
+def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrelation]:
+    """The correlation, where the lexicon has enough words for one."""
+    try:
+        return [ambiguity_correlation(model, source=senses)]
+    except InputError:
+        return []
+
+
+# ------------------------------------------------------------------------------------------------- which are seeds
+
+
+def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The model and the options that a lexicon was made with, from its metadata; "" and none where it is not known."""
+    facts = current_layout(metadata)
+    options = facts.get("options")
+    return str(facts.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
+
+
+def configuration(metadata: Mapping[str, Any]) -> str:
+    """What seeds of one configuration have in common: how the model was trained, but for the seed; "" if unknown."""
+    model, options = made_with(metadata)
+    if not model:
+        return ""
+    options.pop("seed", None)
+    return json.dumps([model, options, metadata.get("corpus")], sort_keys=True, default=str)
+
+
+def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Which models are seeds of one configuration: those of one name, and those trained alike but for the seed."""
+    groups: list[list[int]] = []
+    keys: dict[str, list[int]] = {}
+    for index, (name, facts) in enumerate(zip(names, metadata, strict=True)):
+        key = configuration(facts)
+        group = keys.get(f"name {name}") or (keys.get(key) if key else None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(index)
+        keys[f"name {name}"] = group
+        if key:
+            keys[key] = group
+    return groups
+
+
+def _seeds(metadata: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The seeds that models were trained with; 1, 2, … where that is not known."""
+    found = [made_with(facts)[1].get("seed") for facts in metadata]
+    if all(isinstance(seed, int) for seed in found) and len(set(found)) == len(found):
+        return [int(seed) for seed in found if seed is not None]
+    return list(range(1, len(found) + 1))
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """What names have in common at their beginning, without a number or a sign at its end; else the first of them."""
+    if len(set(names)) == 1:
+        return names[0]
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same).rstrip("0123456789 -_.#=") or names[0]
+
+
+def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict[str, EvaluationSet]:
     """The sets asked for, where all of them must be there; by default those of the nine that are."""
     asked = None if sets is None else [record_named(name).name for name in sets]
     found, missing = load_sets(asked, data)
@@ -142,26 +213,3 @@ def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict
             "or download them with `polysema data fetch`"
         )
     return found
-
-
-def _with_interval(result: WordSimilarity, data: WordPairs, resamples: int, seed: int) -> WordSimilarity:
-    known = np.isfinite(result.scores)
-    if known.sum() < 3:
-        return result
-    return replace(result, interval=interval(bootstrap(data.gold[known], result.scores[known], resamples, seed)[0]))
-
-
-def _with_intervals(result: Disambiguation, data: PhrasePairs, resamples: int, seed: int) -> Disambiguation:
-    """The methods that score the same items are resampled together."""
-    together: dict[bytes, list[str]] = {}
-    for method, score in result.methods.items():
-        together.setdefault(np.isfinite(score.scores).tobytes(), []).append(method)
-    methods = dict(result.methods)
-    for names in together.values():
-        known = np.isfinite(methods[names[0]].scores)
-        if known.sum() < 3:
-            continue
-        drawn = bootstrap(data.gold[known], np.stack([methods[m].scores[known] for m in names]), resamples, seed)
-        for method, values in zip(names, drawn, strict=True):
-            methods[method] = replace(methods[method], interval=interval(values))
-    return replace(result, methods=methods)

@@ -1,8 +1,8 @@
-"""What evaluation asks of a model, and how lexicons and ensembles answer."""
+"""What evaluation asks of a model, and how a lexicon answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from polysema import measures
 from polysema.composition.compose import Method, fold
 from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
-from polysema.composition.trees import Leaf, from_pattern
+from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.records import WORD
 from polysema.evaluation.unknown_words import Resolver, resolver
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.vectors import Vector, cosine
@@ -25,16 +26,18 @@ Kind = Literal["matrices", "vectors", "sentences"]
 
 
 @dataclass(frozen=True, slots=True)
-class PhraseScores:
-    """What a model says of k pairs of phrases under one method.
+class Scores:
+    """What a model says of the k items of a set under one method.
 
     Attributes:
         similarity: of each pair, (k,); NaN where the model lacks a word or the composition comes to nothing.
         entropy: of the first phrase of each pair, (k,), NaN likewise; None where there is no density matrix.
+        covered: whether the model knows all words of each pair, (k,).
     """
 
     similarity: Array
-    entropy: Array | None = None
+    entropy: Array | None
+    covered: NDArray[np.bool_]
 
 
 class Model(Protocol):
@@ -49,21 +52,14 @@ class Model(Protocol):
         """Whether it has density matrices, or is one of the baselines: vectors of words, vectors of sentences."""
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """The composition methods it offers; for a sentence encoder, the ways to take a vector."""
-
-    @property
     def metadata(self) -> Mapping[str, Any]:
         """How it was made."""
 
-    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """The similarity of each pair of words, (k,); NaN where it lacks one."""
+    def methods(self, items: EvaluationSet) -> tuple[str, ...]:
+        """The methods it can score a set with: of composition, or ways to take a sentence's vector."""
 
-    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
-        """The similarity of each pair of phrases."""
-
-    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
-        """Whether it knows all words of each pair of phrases, (k,)."""
+    def scores(self, items: EvaluationSet, method: str) -> Scores:
+        """The similarity of each pair of a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +96,12 @@ class LexiconModel:
     name: str = "model"
     policy: str = "skip"
     _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
-    _stack: tuple[PhrasePairs, _Stack] | None = field(default=None, init=False, repr=False)
+    _stack: tuple[EvaluationSet, _Stack] | None = field(default=None, init=False, repr=False)
 
     @property
     def kind(self) -> Kind:
         """Matrices or vectors."""
         return self.lexicon.kind
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The composition methods of its kind; ``contextual`` where its encoder is at hand."""
-        offered = dict(self.lexicon.methods)
-        if CONTEXTUAL.name in offered:
-            from polysema.encoders.contextual import is_offered
-
-            if not isinstance(self.lexicon, Lexicon) or not is_offered(self.lexicon):
-                del offered[CONTEXTUAL.name]
-        return tuple(offered)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -136,43 +121,39 @@ class LexiconModel:
             self._rows[key] = row if usable else -1
         return self._rows[key]
 
-    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """The similarity of each pair of words, (k,); NaN where it lacks one."""
-        rows = np.array([[self.row(a), self.row(b)] for a, b in pairs]).reshape(-1, 2)
-        found = np.full(len(pairs), np.nan)
-        known = (rows >= 0).all(axis=1)
-        if known.any():
-            distinct, where = np.unique(rows[known], return_inverse=True)
-            left, right = where.reshape(-1, 2).T
-            unit = self._unit(distinct)
-            found[known] = _similarity(self._meaning(unit[left]), self._meaning(unit[right]))
-        return found
+    def methods(self, items: EvaluationSet) -> tuple[str, ...]:
+        """``word`` for pairs of words; else the composition methods, ``contextual`` where its encoder is at hand."""
+        if items.is_words:
+            return (WORD,)
+        offered = dict(self.lexicon.methods)
+        if CONTEXTUAL.name in offered:
+            from polysema.encoders.contextual import is_offered
 
-    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
-        """Whether it knows all words of each pair of phrases, (k,)."""
-        return self._prepared(data).known
+            if not isinstance(self.lexicon, Lexicon) or not is_offered(self.lexicon):
+                del offered[CONTEXTUAL.name]
+        return tuple(offered)
 
-    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
+    def scores(self, items: EvaluationSet, method: str) -> Scores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
-        chosen = method_named(method, self.lexicon.methods)
+        chosen = method_named("verb" if items.is_words else method, self.lexicon.methods)
         if isinstance(chosen, BySlots):
-            return self._by_slots(data, chosen)
+            return self._by_slots(items, chosen)
         if not isinstance(chosen, Method):
-            return self._in_context(data)
-        stack = self._prepared(data)
-        similarity = np.full(len(data), np.nan)
-        entropy = np.full(len(data), np.nan)
+            return self._in_context(items)
+        stack = self._prepared(items)
+        similarity = np.full(len(items), np.nan)
+        entropy = np.full(len(items), np.nan)
         if stack.known.any():
-            composed = fold(from_pattern(data.pattern, data.roles), stack.meaning_of, chosen)[-1]
+            composed = fold(items.tree(items.first[0]), stack.meaning_of, chosen)[-1]
             valid = np.broadcast_to(composed.valid, len(stack.positions))
             first, second = stack.pairs
             scores = _similarity(_taken(composed.meaning, first), _taken(composed.meaning, second))
             similarity[stack.known] = np.where(valid[first] & valid[second], scores, np.nan)
             if isinstance(composed.meaning, DensityMatrix):
                 entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
-        return PhraseScores(similarity, entropy if self.kind == "matrices" else None)
+        return Scores(similarity, entropy if self.kind == "matrices" else None, stack.known)
 
-    def _by_slots(self, data: PhrasePairs, method: BySlots) -> PhraseScores:
+    def _by_slots(self, items: EvaluationSet, method: BySlots) -> Scores:
         """Compare phrases by their slots; ``slots+plausibility`` adds how well the words of the substitute go together.
 
         A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
@@ -181,98 +162,60 @@ class LexiconModel:
         from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
 
         slots = Slots.of(with_matrices(self.lexicon, method.name))
-        known = self.covers(data)
+        known = self._prepared(items).known
         matrices: dict[tuple[str, ...], DensityMatrix] = {}
         fits: dict[tuple[str, ...], float] = {}
-        for pair in (pair for pair, here in zip(zip(data.first, data.second, strict=True), known, strict=True) if here):
-            for phrase in pair:
-                if phrase not in matrices:
-                    words = [
-                        self.lexicon.vocabulary.words[self.row(w, r)] for w, r in zip(phrase, data.roles, strict=True)
-                    ]
-                    tree = from_pattern(data.pattern, words)
-                    state = filled(tree)[id(tree)]
-                    matrices[phrase] = phrase_matrix(slots, state)
-                    fits[phrase] = phrase_plausibility(slots, state)
-        substitutes = data.second if len(set(data.second)) >= len(set(data.first)) else data.first
-        similarity, entropy = np.full(len(data), np.nan), np.full(len(data), np.nan)
-        usual = float(np.nanmean(list(fits.values()))) if fits else 0.0
+        words = self.lexicon.vocabulary.words
         for item in np.flatnonzero(known):
-            first, second = data.first[item], data.second[item]
+            for phrase in (items.first[item], items.second[item]):
+                if phrase not in matrices:
+                    rows = [self.row(word, role) for word, role in zip(phrase, items.roles, strict=True)]
+                    tree = items.tree([words[row] for row in rows])
+                    state = filled(tree)[id(tree)]
+                    matrices[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
+        substitutes = items.second if len(set(items.second)) >= len(set(items.first)) else items.first
+        similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
+        usual = float(np.nanmean([*fits.values()])) if np.isfinite([*fits.values()]).any() else 0.0
+        for item in np.flatnonzero(known):
+            first, second = items.first[item], items.second[item]
             similarity[item] = float(_similarity(matrices[first], matrices[second]))
-            if method.name.endswith("plausibility"):
+            entropy[item] = float(measures.entropy(matrices[first]))
+            if method.name == "slots+plausibility":
                 fit = fits[substitutes[item]]
                 similarity[item] += PLAUSIBILITY * (fit if np.isfinite(fit) else usual)
-            entropy[item] = float(measures.entropy(matrices[first]))
-        return PhraseScores(similarity, entropy)
+        return Scores(similarity, entropy, known)
 
-    def _in_context(self, data: PhrasePairs) -> PhraseScores:
+    def _in_context(self, items: EvaluationSet) -> Scores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""
         from polysema.encoders.contextual import heads_in_context
 
-        distinct = list(dict.fromkeys((*data.first, *data.second)))
-        trees = [from_pattern(data.pattern, phrase) for phrase in distinct]
+        distinct = list(dict.fromkeys((*items.first, *items.second)))
+        trees = [items.tree(phrase) for phrase in distinct]
         meanings = heads_in_context(with_matrices(self.lexicon, "contextual"), trees)
         row = {phrase: index for index, phrase in enumerate(distinct)}
-        first, second = (meanings[[row[phrase] for phrase in side]] for side in (data.first, data.second))
-        return PhraseScores(_similarity(first, second), np.asarray(measures.entropy(first)))
+        first, second = (meanings[[row[phrase] for phrase in side]] for side in (items.first, items.second))
+        covered = np.ones(len(items), dtype=bool)
+        return Scores(_similarity(first, second), np.asarray(measures.entropy(first)), covered)
 
-    def _prepared(self, data: PhrasePairs) -> _Stack:
+    def _prepared(self, items: EvaluationSet) -> _Stack:
         """The phrases of a set as a stack; kept, since every method needs it."""
-        if self._stack is None or self._stack[0] is not data:
-            roles = data.roles
+        if self._stack is None or self._stack[0] is not items:
+            roles = items.roles
             rows = np.array(
-                [[self.row(w, r) for w, r in zip(p, roles, strict=True)] for p in (*data.first, *data.second)],
+                [[self.row(w, r) for w, r in zip(p, roles, strict=True)] for p in (*items.first, *items.second)],
                 dtype=np.int64,
-            ).reshape(2, len(data), len(roles))
+            ).reshape(2, len(items), len(roles))
             known = np.asarray((rows >= 0).all(axis=(0, 2)))
             phrases, pairs = np.unique(rows[:, known].reshape(-1, len(roles)), axis=0, return_inverse=True)
             words, positions = np.unique(phrases, return_inverse=True)
             unit = self._unit(words) if len(words) else np.empty((0, 1, 1))
-            self._stack = (data, _Stack(known, unit, positions.reshape(phrases.shape), pairs.reshape(2, -1)))
+            self._stack = (items, _Stack(known, unit, positions.reshape(phrases.shape), pairs.reshape(2, -1)))
         return self._stack[1]
 
     def _unit(self, rows: NDArray[np.int64]) -> Array:
         """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
         array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
         return unit_trace(array) if self.kind == "matrices" else array
-
-    def _meaning(self, array: Array) -> DensityMatrix | Vector:
-        return DensityMatrix(array) if self.kind == "matrices" else Vector(array)
-
-
-@dataclass
-class EnsembleModel:
-    """Several models of one kind as one: similarities and entropies are the means of theirs."""
-
-    members: Sequence[Model]
-    name: str = "ensemble"
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of its members."""
-        return self.members[0].kind
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The methods of its members."""
-        return self.members[0].methods
-
-    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """The mean similarity of each pair of words, (k,); NaN where a member lacks one."""
-        return np.asarray(np.mean([member.words(pairs) for member in self.members], axis=0))
-
-    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
-        """Whether every member knows all words of each pair of phrases, (k,)."""
-        return np.asarray(np.all([member.covers(data) for member in self.members], axis=0))
-
-    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
-        """The mean similarity and entropy of each pair of phrases."""
-        found = [member.phrases(data, method) for member in self.members]
-        entropies = [scores.entropy for scores in found if scores.entropy is not None]
-        entropy = np.asarray(np.mean(entropies, axis=0)) if entropies else None
-        return PhraseScores(np.asarray(np.mean([scores.similarity for scores in found], axis=0)), entropy)
 
 
 def _similarity(a: Any, b: Any) -> Array:

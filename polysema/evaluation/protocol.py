@@ -6,58 +6,39 @@ items that any of the models lacks are left out for all, and the figure is the m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from polysema.errors import UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
-from polysema.evaluation.evaluate import Evaluation
+from polysema.evaluation.results import Result
 from polysema.evaluation.statistics import bootstrap
-
-Figures = dict[str, dict[str, float]]
-"""By model and method."""
 
 RESAMPLES = 100
 
 
-def _plain(evaluations: Sequence[Evaluation], name: str, data: PhrasePairs, seed: int) -> Figures:
-    return {
-        result.name: {method: score.spearman for method, score in result.disambiguation[name].methods.items()}
-        for result in evaluations
-    }
+def _plain(results: Sequence[Result], seed: int) -> list[float]:
+    return [result.spearman for result in results]
 
 
-def _paper(evaluations: Sequence[Evaluation], name: str, data: PhrasePairs, seed: int) -> Figures:
-    keys, rows = [], []
-    for result in evaluations:
-        for method, score in result.disambiguation[name].methods.items():
-            keys.append((result.name, method))
-            rows.append(score.scores)
-    figures: Figures = {result.name: {} for result in evaluations}
-    scores = np.stack(rows)
+def _paper(results: Sequence[Result], seed: int) -> list[float]:
+    if not results:
+        return []
+    scores = np.stack([result.scores for result in results])
     common = np.isfinite(scores).all(axis=0)
-    means = np.full(len(keys), np.nan)
-    if common.sum() > 2:
-        drawn = bootstrap(data.gold[common], scores[:, common], RESAMPLES, seed)
-        known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
-        total = np.where(known, drawn, 0.0).sum(axis=1)
-        means = np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
-    for (model, method), mean in zip(keys, means, strict=True):
-        figures[model][method] = float(mean)
-    return figures
+    if common.sum() <= 2:
+        return [float("nan")] * len(results)
+    drawn = bootstrap(results[0].items.gold[common], scores[:, common], RESAMPLES, seed)
+    known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
+    total = np.where(known, drawn, 0.0).sum(axis=1)
+    return [float(mean) for mean in np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)]
 
 
-PROTOCOLS: dict[str, Callable[[Sequence[Evaluation], str, PhrasePairs, int], Figures]] = {
-    "plain": _plain,
-    "paper": _paper,
-}
+PROTOCOLS: dict[str, Callable[[Sequence[Result], int], list[float]]] = {"plain": _plain, "paper": _paper}
 
 
-def figures(
-    evaluations: Sequence[Evaluation], sets: Mapping[str, PhrasePairs], protocol: str = "plain", seed: int = 0
-) -> dict[str, Figures]:
-    """The figures of models on the disambiguation sets under a protocol: by set, model and method."""
+def figures(results: Sequence[Result], protocol: str = "plain", seed: int = 0) -> list[float]:
+    """The figure of each result on one set under a protocol."""
     if protocol not in PROTOCOLS:
         raise UnknownChoiceError("protocol", protocol, PROTOCOLS)
-    return {name: PROTOCOLS[protocol](evaluations, name, data, seed) for name, data in sets.items()}
+    return PROTOCOLS[protocol](results, seed)

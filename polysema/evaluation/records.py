@@ -6,12 +6,15 @@ A record names its files with their SHA-256; each address below was found to ser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from polysema.errors import UnknownChoiceError
 
 Task = Literal["word-similarity", "disambiguation"]
+
+WORD = "word"
+"""The pattern of a set of word pairs: a word is a phrase of one word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,11 @@ class Record:
 
     Attributes:
         name: as the paper's tables call it.
-        task: what it tests.
         file: the judgements.
         items: how many items it has.
         citation: who made it.
         home: the page it comes from.
-        pattern: of phrases, the role of each word, such as ``subj verb obj``.
+        pattern: the role of each word, such as ``subj verb obj``; :data:`WORD` for pairs of words.
         columns: of phrases, the column of each word in the order of the pattern, the verb's own among them.
         landmark: the column of the verb that replaces the verb.
         annotator: the column that names who judged.
@@ -48,22 +50,28 @@ class Record:
         also: columns that tell items apart besides their words.
         scale: the lowest and the highest rating that annotators could give.
         sentences: the phrases as full sentences, for sentence encoders.
+        note: what the reader of a figure should know about the file.
     """
 
     name: str
-    task: Task
     file: DataFile
     items: int
     citation: str
     home: str
-    pattern: str = ""
+    pattern: str = WORD
     columns: tuple[str, ...] = ()
     landmark: str = ""
     annotator: str = ""
     rating: str = ""
     also: tuple[str, ...] = ()
     scale: tuple[float, float] = (0.0, 10.0)
-    sentences: DataFile | None = field(default=None)
+    sentences: DataFile | None = None
+    note: str = ""
+
+    @property
+    def task(self) -> Task:
+        """What it tests."""
+        return "word-similarity" if self.pattern == WORD else "disambiguation"
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -82,14 +90,14 @@ _COMPOSITION_RAW = (
 
 def _words(name: str, file: str, sha256: str, items: int, scale: tuple[float, float], citation: str) -> Record:
     source = DataFile(file, sha256, f"{_WORD_SIMILARITY_RAW}/{file}")
-    return Record(name, "word-similarity", source, items, citation, _WORD_SIMILARITY, scale=scale)
+    return Record(name, source, items, citation, _WORD_SIMILARITY, scale=scale)
 
 
 def _phrases(name: str, file: str, sha256: str, sentences: str, sentences_sha256: str, **more: object) -> Record:
     source = DataFile(file, sha256, f"{_COMPOSITION_RAW}/{file}")
     full = DataFile(sentences, sentences_sha256, f"{_COMPOSITION_RAW}/complete_eval_sentences/{sentences}")
     fields: dict[str, object] = {"home": _COMPOSITION, "scale": (1.0, 7.0), "sentences": full, **more}
-    return Record(name, "disambiguation", source, **fields)  # type: ignore[arg-type]
+    return Record(name, source, **fields)  # type: ignore[arg-type]
 
 
 _FIVE = {
@@ -158,6 +166,7 @@ RECORDS: Mapping[str, Record] = {
             annotator="participant",
             rating="input",
             also=("hilo",),
+            note="The file holds the ratings of 60 annotators; the paper's Table 1 says 53.",
         ),
         _phrases(
             "GS2011",

@@ -3,13 +3,13 @@
 They read full sentences (*The family runs the hotel.*); a method is the way the sentence becomes a vector:
 
 - ``cls``: the vector of the first piece, as the paper takes it from BERT,
-- ``mean``: the mean over all pieces; of InferSent, its own pooling,
+- ``mean``: the mean over all pieces,
+- ``own``: the encoder's own sentence vector, as InferSent has one,
 - ``target``: the vector of the verb itself inside the sentence, at a chosen layer; none where a pattern has no verb.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,15 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.composition.occurrences import Span, counted_word
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
-from polysema.evaluation.models import Array, Kind, PhraseScores
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.models import Kind, Scores
 from polysema.vectors import Vector, cosine
 
-METHODS = ("cls", "mean", "target")
-
-Span = tuple[int, int]
-"""Where a word stands in a sentence: its first character, and the one after its last."""
+METHODS = ("cls", "mean", "own", "target")
 
 
 class SentenceEncoder(Protocol):
@@ -45,14 +43,14 @@ class EncoderModel:
     Attributes:
         encoder: the encoder.
         name: what to call it.
-        methods: the ways to take a vector; see :data:`METHODS`.
+        ways: the ways to take a vector; see :data:`METHODS`.
         layer: for ``target``, the layer, as the encoder names it.
         metadata: how it was made.
     """
 
     encoder: SentenceEncoder
     name: str = "encoder"
-    methods: tuple[str, ...] = METHODS
+    ways: tuple[str, ...] = ("cls", "mean", "target")
     layer: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -61,46 +59,31 @@ class EncoderModel:
         """Sentences."""
         return "sentences"
 
-    def words(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """Nothing: a sentence encoder has no vectors of words out of sentences."""
-        return np.full(len(pairs), np.nan)
+    def methods(self, items: EvaluationSet) -> tuple[str, ...]:
+        """Its ways to take a vector; none for pairs of words, which are no sentences."""
+        if items.is_words:
+            return ()
+        return tuple(way for way in self.ways if way != "target" or "verb" in items.roles)
 
-    def covers(self, data: PhrasePairs) -> NDArray[np.bool_]:
-        """All: an encoder knows every spelling."""
-        return np.ones(len(data), dtype=bool)
+    def scores(self, items: EvaluationSet, method: str) -> Scores:
+        """The cosine of each pair of sentences, or of their verbs; every distinct sentence is read once.
 
-    def phrases(self, data: PhrasePairs, method: str) -> PhraseScores:
-        """The cosine of each pair of sentences, or of their verbs; every distinct sentence is read once."""
+        It covers all items: an encoder knows every spelling.
+        """
         if method not in METHODS:
             raise UnknownChoiceError("way to take a sentence's vector", method, METHODS)
-        distinct = list(dict.fromkeys((*data.first, *data.second)))
-        texts = [data.sentence(phrase) for phrase in distinct]
+        distinct = list(dict.fromkeys((*items.first, *items.second)))
+        texts = [items.sentence(phrase) for phrase in distinct]
         if method == "target":
-            if "verb" not in data.roles:
-                return PhraseScores(np.full(len(data), np.nan))
-            verb = data.roles.index("verb")
-            spans = [word_span(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
+            if "verb" not in items.roles:
+                raise InputError(f"{items.name}: its pattern {items.pattern!r} has no verb whose vector could be taken")
+            verb = items.roles.index("verb")
+            spans = [counted_word(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
             vectors = self.encoder.words(texts, spans, self.layer)
         else:
-            vectors = self.encoder.sentences(texts, method)
+            vectors = self.encoder.sentences(texts, "mean" if method == "own" else method)
         row = {phrase: index for index, phrase in enumerate(distinct)}
         array = np.asarray(vectors, dtype=np.float64)
-        first, second = (array[[row[phrase] for phrase in side]] for side in (data.first, data.second))
-        return PhraseScores(np.atleast_1d(cosine(Vector(first), Vector(second))))
-
-
-def word_span(text: str, position: int, word: str) -> Span:
-    """Where the word at a position of a phrase stands in the sentence made of it.
-
-    The sentences of the paper's sets add articles and inflect (*family run hotel*: *The family runs the hotel.*), some
-    with slips (*expresss*), so the words are counted, not looked for. *win-over* is two words there.
-
-    >>> text = "The family runs the hotel."
-    >>> text[slice(*word_span(text, 1, "run"))]
-    'runs'
-    """
-    found = [match for match in re.finditer(r"[\w'-]+", text) if match.group().lower() not in ("the", "a", "an")]
-    if len(found) <= position:
-        raise InputError(f"{text!r} has no word {position + 1}, where {word!r} should stand")
-    last = position + (word.count("-") if "-" not in found[position].group() else 0)
-    return found[position].start(), found[min(last, len(found) - 1)].end()
+        first, second = (array[[row[phrase] for phrase in side]] for side in (items.first, items.second))
+        covered = np.ones(len(items), dtype=bool)
+        return Scores(np.atleast_1d(cosine(Vector(first), Vector(second))), None, covered)

@@ -95,6 +95,8 @@ def bring_back(path: Path) -> None:
 
     A run that is alive and between its two renames is waited for.
     """
+    if "\0" in str(path):
+        return
     place = _place(path)
     deadline = time.monotonic() + _WAIT
     while not os.path.lexists(path) and (note := _note(_hidden(place, ".lock"))):
@@ -282,10 +284,10 @@ def _tidy(place: Path, note: dict[str, Any]) -> None:
     The old is moved aside only when the new is whole: where the name is free and the old is there, the new belongs
     there; where the new is gone too, the old does.
     """
-    named = {key: note.get(key) for key in ("part", "old")}
-    if not all(isinstance(name, str) and _HIDDEN.fullmatch(name) and os.sep not in name for name in named.values()):
+    names = [str(note.get(key)) for key in ("part", "old")]
+    if not all(_HIDDEN.fullmatch(name) and Path(name).name == name for name in names):
         return
-    part, old = place.parent / str(named["part"]), place.parent / str(named["old"])
+    part, old = (place.parent / name for name in names)
     if not os.path.lexists(place) and os.path.lexists(old):
         os.replace(part if os.path.lexists(part) else old, place)
     remove(part)

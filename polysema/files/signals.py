@@ -1,32 +1,65 @@
-"""Moments in which Ctrl-C has to wait."""
+"""Ctrl-C and SIGTERM held back while work must not be cut in two.
+
+Python runs a signal's handler between any two instructions of the main thread, and most handlers raise
+KeyboardInterrupt there. A loop that changes a model and then notes that it did could be stopped between the two. Within
+:class:`Held`, a signal only waits for :meth:`Held.deliver`, which the loop calls where it may stop. In other threads
+than the main one signals never arrive, and nothing is held. Signals without a handler in Python still end the process.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+class Held:
+    """A block in which signals that have a handler in Python wait for :meth:`deliver`, or for the block's end.
+
+    Args:
+        twice: whether a second signal is obeyed at once.
+    """
+
+    def __init__(self, twice: bool = True) -> None:
+        self._twice = twice
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._waiting: int | None = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._arrived)
+        return self
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        if self._waiting is not None and self._twice:
+            self._waiting = None
+            self._handlers[number](number, frame)
+        else:
+            self._waiting = number
+
+    def deliver(self) -> None:
+        """Hand a waiting signal to the handler it was meant for, which may raise."""
+        if self._waiting is not None:
+            number, self._waiting = self._waiting, None
+            self._handlers[number](number, None)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self.deliver()
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A block that Ctrl-C and a request to end do not cut in two: they are obeyed when it is over.
-
-    Only the main thread is ever interrupted; elsewhere there is nothing to do. Signals that end the process outright,
-    because no handler is installed for them, still do.
-    """
-    if threading.current_thread() is not threading.main_thread():
+    """A block that Ctrl-C and a request to end do not cut in two: they are obeyed when it is over."""
+    with Held(twice=False):
         yield
-        return
-    arrived: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
-    try:
-        for number in handlers:
-            signal.signal(number, lambda number, _: arrived.append(number))
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if arrived:
-            signal.raise_signal(arrived[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from polysema.kernels.compiled import kernel
+
+YIELD = {"nt": "SwitchToThread"}.get(os.name, "sched_yield")
+"""The function of the system that offers the core to other threads."""
 
 _SPINS = 2000  # about a microsecond or two: then the core is offered to others
 
@@ -29,10 +33,10 @@ def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
 
 @intrinsic
 def _yield(typing: Any) -> Any:
-    """Offer the core to other threads (sched_yield of the C library)."""
+    """Offer the core to other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function = get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
+        function = get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
         builder.call(function, [])
         return context.get_dummy_value()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from polysema.kernels.compiled import compiled
 from polysema.kernels.sampling import GOLDEN, mixed
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
     """Add x xᵀ of each vector to its word's second moments.
 
@@ -32,7 +32,7 @@ def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
                 at += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def squared_distances(gram: Any) -> Any:
     """‖x − y‖² of every two of N points, from their inner products (N, N)."""
     count = len(gram)
@@ -44,7 +44,7 @@ def squared_distances(gram: Any) -> Any:
     return squared
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _distinct(squared: Any) -> Any:
     """How many points are apart from all before them, by more than rounding."""
     least = 1e-12 * squared.max()
@@ -59,7 +59,7 @@ def _distinct(squared: Any) -> Any:
     return found
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
     """Lloyd's algorithm from k-means++ seeds, by distances alone; returns Σ ‖x − its centroid‖².
 
@@ -107,7 +107,7 @@ def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any
     return np.maximum(nearest, 0.0).sum()
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
     """The seeds of k-means++: each drawn in proportion to the squared distance from those before it."""
     count = len(squared)
@@ -129,7 +129,7 @@ def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
                 own[i] = c
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
     """An empty cluster starts again at the point that fits worst, of those that are not alone in theirs."""
     worst = -1
@@ -140,7 +140,7 @@ def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, si
     nearest[worst] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
     """Take a point out of its cluster and into another."""
     before = labels[i]
@@ -152,7 +152,7 @@ def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -
     labels[i] = to
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def silhouette(distances: Any, labels: Any, k: Any) -> Any:
     """The mean of (b − a) / max(a, b), a a point's mean distance to its cluster and b to the nearest other one.
 
@@ -183,7 +183,7 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
     return total / count
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -> Any:
     """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖². Arguments as for :func:`k_means`."""
     trial = np.empty(len(squared), np.int64)
@@ -196,7 +196,7 @@ def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -
     return least
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
     """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
 
@@ -226,7 +226,7 @@ def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) ->
     return best_k
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def centre_each(rows: Any, starts: Any, points: Any) -> None:
     """Put each word's vectors, centred by their mean, into its part of ``points``.
 
@@ -245,7 +245,7 @@ def centre_each(rows: Any, starts: Any, points: Any) -> None:
             points[word, i - first] = rows[i] - mean
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels: Any, counts: Any) -> None:
     """Cluster the vectors of each of W words.
 
@@ -270,7 +270,7 @@ def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels
         counts[word] = _numbered(own, most)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _numbered(labels: Any, most: Any) -> Any:
     """Number the clusters that have points from 0, in their order; returns how many there are."""
     number = np.full(most, -1, np.int64)
@@ -286,7 +286,7 @@ def _numbered(labels: Any, most: Any) -> Any:
     return found
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def mean_each(rows: Any, starts: Any, labels: Any, counts: Any, means: Any, sizes: Any) -> None:
     """The mean of each cluster of each word, and how many vectors it has.
 

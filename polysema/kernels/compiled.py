@@ -1,20 +1,59 @@
-"""How the kernels of training are compiled: into machine code that is kept on disk, free of the interpreter's lock.
+"""How kernels are compiled: into machine code that is kept on disk, free of the interpreter's lock.
 
-Numba counts who uses an array by atomic additions, and some of these stay inside loops: two threads that read the same
-arrays then wait for each other's counts all the time. These kernels only use arrays that their caller holds: nothing
-needs to be counted.
+Kernels call each other across files, and what is called is compiled into the caller. Numba looks at the caller's file
+only when it asks whether the code on disk is still right; here it is given a digest of all files of this room instead.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from numba import njit
 
 
+def sources_digest(folder: Path = Path(__file__).parent) -> str:
+    """Of the names and the contents of all source files of the kernels."""
+    found = hashlib.sha256()
+    for file in sorted(folder.glob("*.py")):
+        found.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+_STAMP = sources_digest()
+
+
+def compiled(**options: Any) -> Callable[[Any], Any]:
+    """A decorator: compile a function when it is first called, and keep the code on disk."""
+    decorator: Callable[[Any], Any] = njit(nogil=True, cache=True, **options)
+
+    def decorated(function: Any) -> Any:
+        dispatcher = decorator(function)
+        dispatcher._cache._cache_file._source_stamp = _STAMP
+        return dispatcher
+
+    return decorated
+
+
 def kernel(**options: Any) -> Callable[[Any], Any]:
-    """A decorator: compile a function that makes no arrays."""
-    settings: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False, **options}
-    decorator: Callable[[Any], Any] = njit(**settings)
-    return decorator
+    """A decorator: compile a function that makes no arrays.
+
+    Numba counts who uses an array by atomic additions, and some of these stay inside loops: two threads that read the
+    same arrays then wait for each other's counts all the time. These kernels only use arrays that their caller holds:
+    nothing needs to be counted.
+    """
+    return compiled(_nrt=False, **options)
+
+
+def copied(function: Any, name: str, **names: Any) -> FunctionType:
+    """The same function under another name, in which some global names mean something else.
+
+    Machine code is kept by name, and a function that is handed to another is not kept at all: so a kernel that differs
+    from others by a function it calls is a copy of its own.
+    """
+    other = FunctionType(function.__code__, {**function.__globals__, **names}, name)
+    other.__qualname__, other.__doc__, other.__module__ = name, function.__doc__, function.__module__
+    return other

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from polysema.kernels.compiled import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def context_sums(
     tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, window: Any, out: Any
 ) -> Any:

@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from polysema.kernels.compiled import compiled
 from polysema.kernels.sampling import mixed
 
 _BASE = 0x9E3779B97F4A7C15
 _END = np.uint64(1 << 32)  # no word's id
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def hashed(tokens: Any, ends: Any, start: Any) -> Any:
     """H of words and of the sentence ends among them; ``ends`` counts from ``start``."""
     base = np.uint64(_BASE)

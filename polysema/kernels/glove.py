@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from polysema.kernels.compiled import compiled
 from polysema.kernels.simd import dot
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def count_pairs(ids: Any, lows: Any, count: Any, rows: Any, columns: Any, weights: Any) -> Any:
     """Every word with every word before it in its window, weighing 1/distance; the smaller row first.
 
@@ -27,7 +27,7 @@ def count_pairs(ids: Any, lows: Any, count: Any, rows: Any, columns: Any, weight
     return o
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def train_counts(
     order: Any, first: Any, last: Any, rows: Any, columns: Any, counts: Any, target: Any, context: Any, squares: Any,
     context_squares: Any, n: Any, rate: Any, most: Any, power: Any,

@@ -9,7 +9,7 @@ so that ∂J/∂b = (1 − σ(bᵀc)) c − Σₖ σ(bᵀvₖ) vₖ,  ∂J/∂c 
 c is the sum of the window's context vectors and each of them gets ∂J/∂c; in the pair form there is a sample for every
 word of the window.
 
-Both sides move at the end of the round (:func:`polysema.kernels.rounds.settle`), no row beyond ``LONGEST``.
+Both sides move at the end of the round (:func:`polysema.kernels.rounds.move_part`), no row beyond ``LONGEST``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.barrier import take
 from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, finish, later, prepare, surprise
+from polysema.kernels.rounds import SAMPLED, note_move, rounds_of, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import add, axpy, dot, scaled
 
@@ -73,18 +72,18 @@ def _nearest(target: Any, base: Any, n: Any, m: Any, cosine: Any, source: Any, a
 @kernel(forceinline=True)
 def _learn(
     target: Any, b: Any, score: Any, n: Any, source: Any, at: Any, context: Any, noise: Any, slot: Any, negatives: Any,
-    rate: Any, table: Any, used: Any, steps: Any, bits: Any, pulls: Any,
+    rate: Any, table: Any, vectors: Any, coefficients: Any, bits: Any, target_steps: Any,
 ) -> Any:  # fmt: skip
-    """Note the sense, rate · ∂J/∂b, and the steps of the noise words; returns the step of the context."""
+    """Note the sense, rate · ∂J/∂b, and the coefficients of the noise words; returns the step of the context."""
     place = slot * n
-    scaled(np.float32(1.0), target, b, used, place, n)
+    scaled(np.float32(1.0), target, b, vectors, place, n)
     up = rate * (np.float32(1.0) - sigmoid(score, table))
-    scaled(up, source, at, pulls, place, n)
+    scaled(up, source, at, target_steps, place, n)
     for k in range(negatives):
         v = np.uint64(noise[slot * negatives + k]) * n
-        down = -rate * sigmoid(dot(used, place, context, v, n), table)
-        steps[(slot << bits) + k] = down
-        axpy(down, context, v, pulls, place, n)
+        down = -rate * sigmoid(dot(vectors, place, context, v, n), table)
+        coefficients[(slot << bits) + k] = down
+        axpy(down, context, v, target_steps, place, n)
     return up
 
 
@@ -92,23 +91,27 @@ def _learn(
 def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: Any, rate: Any) -> None:
     """Learn from the targets of a share, each from the sum of its window, or from every word of it in turn."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
-    slots, noise, used = buffers.slots[share], buffers.noise[share], buffers.used[share]
-    steps, pulls, pushes = buffers.steps[share], buffers.pulls[share], buffers.pushes[share]
-    pull_moves, pull_ends = buffers.pull_moves[share], buffers.pull_ends[share]
-    push_moves, push_ends = buffers.push_moves[share], buffers.push_ends[share]
-    step_moves, step_ends = buffers.step_moves[share], buffers.step_ends[share]
+    slots, noise, vectors = buffers.slots[share], buffers.noise[share], buffers.vectors[share]
+    coefficients, target_steps, window_steps = (
+        buffers.coefficients[share],
+        buffers.target_steps[share],
+        buffers.window_steps[share],
+    )
+    target_moves, target_ends = buffers.target_moves[share], buffers.target_ends[share]
+    window_moves, window_ends = buffers.window_moves[share], buffers.window_ends[share]
+    scaled_moves, scaled_ends = buffers.scaled_moves[share], buffers.scaled_ends[share]
     sums, loss = buffers.work[share], buffers.loss[share]
     target, context, cosine, pairs = model.target, model.context, model.cosine, model.pairs
     one, zero, bits = np.uint64(1), np.uint64(0), np.uint64(buffers.bits)
     n, m, negatives, table = np.uint64(model.n), np.uint64(model.m), np.uint64(text.negatives), text.table
     width = n * m
     for j in range(count * n):
-        pushes[j] = np.float32(0.0)
+        window_steps[j] = np.float32(0.0)
     for t in range(count):
         if t + one < count:  # what the next target needs is fetched while this one is learnt from
             _fetch(t + one, ids, slots, noise, target, width, context, n, negatives)
         senses, slot, score = np.uint64(ids[t]) * width, slots[t], np.float32(0.0)
-        later(ids[t], t, parts, push_moves, push_ends)
+        note_move(ids[t], t, parts, window_moves, window_ends)
         if pairs:
             for q in range(lows[t], highs[t]):
                 if q == t:
@@ -117,11 +120,11 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
                 c = np.uint64(ids[q]) * n
                 b, score = _nearest(target, senses, n, m, cosine, context, c)
                 up = _learn(
-                    target, b, score, n, context, c, context, noise, slot, negatives, rate, table, used, steps, bits,
-                    pulls,
+                    target, b, score, n, context, c, context, noise, slot, negatives, rate, table, vectors,
+                    coefficients, bits, target_steps,
                 )  # fmt: skip
-                axpy(up, used, slot * n, pushes, q * n, n)
-                _list(b // n, slot, noise, negatives, bits, parts, pull_moves, pull_ends, step_moves, step_ends)
+                axpy(up, vectors, slot * n, window_steps, q * n, n)
+                _list(b // n, slot, noise, negatives, bits, parts, target_moves, target_ends, scaled_moves, scaled_ends)
                 slot += one
         else:
             for j in range(n):
@@ -131,12 +134,27 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
                     add(context, np.uint64(ids[q]) * n, sums, zero, n)
             b, score = _nearest(target, senses, n, m, cosine, sums, zero)
             up = _learn(
-                target, b, score, n, sums, zero, context, noise, slot, negatives, rate, table, used, steps, bits, pulls
+                target,
+                b,
+                score,
+                n,
+                sums,
+                zero,
+                context,
+                noise,
+                slot,
+                negatives,
+                rate,
+                table,
+                vectors,
+                coefficients,
+                bits,
+                target_steps,
             )
             for q in range(lows[t], highs[t]):
                 if q != t:
-                    axpy(up, used, slot * n, pushes, q * n, n)
-            _list(b // n, slot, noise, negatives, bits, parts, pull_moves, pull_ends, step_moves, step_ends)
+                    axpy(up, vectors, slot * n, window_steps, q * n, n)
+            _list(b // n, slot, noise, negatives, bits, parts, target_moves, target_ends, scaled_moves, scaled_ends)
         if (hashes[t] & SAMPLED) == zero:
             loss[0] += surprise(score)
             loss[1] += 1.0
@@ -144,37 +162,13 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
 
 @kernel(forceinline=True)
 def _list(
-    sense: Any, slot: Any, noise: Any, negatives: Any, bits: Any, parts: Any, pull_moves: Any, pull_ends: Any,
-    step_moves: Any, step_ends: Any,
+    sense: Any, slot: Any, noise: Any, negatives: Any, bits: Any, parts: Any, target_moves: Any, target_ends: Any,
+    scaled_moves: Any, scaled_ends: Any,
 ) -> None:  # fmt: skip
     """List the moves of a sample's sense and noise words."""
-    later(sense, slot, parts, pull_moves, pull_ends)
+    note_move(sense, slot, parts, target_moves, target_ends)
     for k in range(negatives):
-        later(noise[slot * negatives + k], (slot << bits) + k, parts, step_moves, step_ends)
+        note_move(noise[slot * negatives + k], (slot << bits) + k, parts, scaled_moves, scaled_ends)
 
 
-@kernel()
-def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
-) -> None:  # fmt: skip
-    """One thread's part in a number of rounds.
-
-    Args:
-        thread, threads: which of how many.
-        meeting: where they wait for each other and take work from.
-        first, rounds: the first round, and how many an epoch has.
-        rates: (r,) float32, the learning rate of each round that is to be done.
-        key: of the run and the epoch.
-        target_adam, context_adam: Adam's state of either side.
-        step: how many rounds went before, for Adam.
-        hogwild: every thread learns from its own sentences and changes what it likes without waiting.
-    """
-    lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.push_ends.shape[1])
-    for r in range(rates.size):
-        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
-        while share >= 0:
-            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
-            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
-            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
-        finish(thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild)
+train_rounds = rounds_of(learn, "ms_word2dm_rounds")

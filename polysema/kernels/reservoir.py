@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from polysema.kernels.compiled import compiled
 from polysema.kernels.sampling import GOLDEN, mixed
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def sample_occurrences(
     tokens: Any, firsts: Any, lasts: Any, rows: Any, key: Any, starts: Any, filled: Any, hashes: Any, positions: Any
 ) -> Any:

@@ -9,6 +9,7 @@ ever moved by one of them, in the order of the text: the result is the same to t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.bits import prefetch
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import copied, kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
 from polysema.kernels.simd import add, axpy, scaled
 
@@ -24,9 +25,9 @@ SAMPLED = np.uint64(63)
 """One target in 64 is asked for its loss."""
 
 LONGEST = 12.0
-"""No row of a model gets longer than this (Frobenius' norm for Word2DM): in text that repeats itself, a list that names
-one word a hundred times, all its steps go the same way in one round, and without a bound the word's row runs away and
-takes with it whom it is noise for. On other text rows stay below 10; σ is saturated at scores of 12 anyhow."""
+"""No row of a model gets longer than this (Frobenius' norm for Word2DM). In text that repeats itself, such as a list
+that names one word a hundred times, all steps of a round go the same way; without a bound the word's row ran away, and
+pulled along every word that was sampled with it as noise. On other text rows stay below 10; σ is saturated at 12."""
 
 _AHEAD = np.uint64(16)  # moves whose rows and sources are fetched before their turn
 _SOURCE = np.uint64(0xFFFFFFFF)
@@ -74,21 +75,24 @@ class Model(NamedTuple):
 class Buffers(NamedTuple):
     """Room for one round, for each share of it. A place is a token of the share; a slot is a sample.
 
-    A move is one number: a row, and in the low 32 bits what moves it. Moves are listed by part of the model; the list
-    of part o starts at o times its room, and ``…_ends`` say where the next move goes.
+    A step is the learning rate times a gradient. Those of words in windows and of targets are kept whole. Those of
+    noise words, which are many, are a coefficient times a vector that the words of a slot share.
+
+    A move is one number: a row, and in the low 32 bits where its step is. Moves are listed by part of the model; the
+    list of part o starts at o times its room, and ``…_ends`` say where the next move goes.
 
     Attributes:
         ids, hashes, lows, highs: (shares, places), of each target; see ``gather``.
         slots: (shares, places), each target's first slot.
         noise: (shares, slots · K), the noise words' rows.
-        pushes: (shares, places · width), what each place's word will be moved by as one of the window of others.
-        pulls: (shares, … · width), what targets will be moved by.
-        used: (shares, … · width), what moves others, scaled by ``steps``.
-        steps: (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score).
-        push_moves, pull_moves, step_moves: (shares, …) uint64.
-        push_ends, pull_ends, step_ends: (shares, parts …) uint64.
+        window_steps: (shares, places · width), of each place's word as one of the window of others.
+        target_steps: (shares, … · width), of targets.
+        vectors: (shares, … · width), what coefficients multiply: the sense, the window's mean, or A_t B_c.
+        coefficients: (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score).
+        window_moves, target_moves, scaled_moves: (shares, …) uint64.
+        window_ends, target_ends, scaled_ends: (shares, parts …) uint64.
         room: (3,) uint64, of the three lists.
-        bits: how many of a place in ``steps`` say which word of the slot, where they have what is used in common.
+        bits: how many bits of a place in ``coefficients`` say which word of the slot it is; the others are the slot.
         work: (shares, …), room to compute in.
         loss: (shares, 2 …), the loss of a sample of samples, and their number.
         regions: (shares + 1,) int64, the first sentence of each share's region of the text, and the end.
@@ -100,16 +104,16 @@ class Buffers(NamedTuple):
     highs: Any
     slots: Any
     noise: Any
-    pushes: Any
-    pulls: Any
-    used: Any
-    steps: Any
-    push_moves: Any
-    pull_moves: Any
-    step_moves: Any
-    push_ends: Any
-    pull_ends: Any
-    step_ends: Any
+    window_steps: Any
+    target_steps: Any
+    vectors: Any
+    coefficients: Any
+    window_moves: Any
+    target_moves: Any
+    scaled_moves: Any
+    window_ends: Any
+    target_ends: Any
+    scaled_ends: Any
     room: Any
     bits: int
     work: Any
@@ -192,10 +196,10 @@ def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, 
         hashes, lows, highs, buffers.slots[share], buffers.noise[share], np.uint64(0), count, pairs,
         np.uint64(text.negatives), np.uint64(0), text.alias,
     )  # fmt: skip
-    for o in range(np.uint64(buffers.push_ends.shape[1])):
-        buffers.push_ends[share, o] = o * buffers.room[0]
-        buffers.pull_ends[share, o] = o * buffers.room[1]
-        buffers.step_ends[share, o] = o * buffers.room[2]
+    for o in range(np.uint64(buffers.window_ends.shape[1])):
+        buffers.window_ends[share, o] = o * buffers.room[0]
+        buffers.target_ends[share, o] = o * buffers.room[1]
+        buffers.scaled_ends[share, o] = o * buffers.room[2]
     return count
 
 
@@ -207,7 +211,7 @@ def surprise(score: Any) -> Any:
 
 
 @kernel(forceinline=True)
-def later(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
+def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
     """List a move of a row."""
     o = part(row, parts)
     end = ends[o]
@@ -216,7 +220,7 @@ def later(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
 
 
 @kernel()
-def finish(
+def finish_round(
     thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
     step: Any, hogwild: Any,
 ) -> None:  # fmt: skip
@@ -225,22 +229,22 @@ def finish(
     Args:
         hogwild: move what the thread's own share calls for, wherever it is, without waiting.
     """
-    shares, parts = buffers.ids.shape[0], buffers.push_ends.shape[1]
+    shares, parts = buffers.ids.shape[0], buffers.window_ends.shape[1]
     if hogwild:
-        settle(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rate, step)
+        move_part(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rate, step)
         return
     meet(meeting, threads)
     put_back(meeting, 0, thread)
     o = take(meeting, 1, thread, threads, parts)
     while o >= 0:
-        settle(thread, o, 0, shares, buffers, model, target_adam, context_adam, rate, step)
+        move_part(thread, o, 0, shares, buffers, model, target_adam, context_adam, rate, step)
         o = take(meeting, 1, thread, threads, parts)
     meet(meeting, threads)
     put_back(meeting, 1, thread)
 
 
 @kernel()
-def settle(
+def move_part(
     thread: Any, o: Any, first: Any, last: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any,
     rate: Any, step: Any,
 ) -> None:  # fmt: skip
@@ -251,26 +255,27 @@ def settle(
         rate, step: for Adam; plain steps have the rate in them.
     """
     target, context, width = model.target, model.context, np.uint64(model.width)
+    windows, targets = buffers.window_steps, buffers.target_steps
     if model.cbow:
-        _move(thread, o, first, last, buffers.push_moves, buffers.push_ends, buffers.room[0], buffers.pushes, target,
-              width, target_adam)  # fmt: skip
+        _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, target,
+                   width, target_adam)  # fmt: skip
     else:
-        _move(thread, o, first, last, buffers.push_moves, buffers.push_ends, buffers.room[0], buffers.pushes, context,
-              width, context_adam)  # fmt: skip
-    _move(thread, o, first, last, buffers.pull_moves, buffers.pull_ends, buffers.room[1], buffers.pulls, target, width,
-          target_adam)  # fmt: skip
-    _move_by_steps(thread, o, first, last, buffers, context, width, context_adam)
+        _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, context,
+                   width, context_adam)  # fmt: skip
+    _add_steps(thread, o, first, last, buffers.target_moves, buffers.target_ends, buffers.room[1], targets, target,
+               width, target_adam)  # fmt: skip
+    _add_scaled(thread, o, first, last, buffers, context, width, context_adam)
     if target_adam.on:
         apply(thread, target_adam, target, width, rate, step)
         apply(thread, context_adam, context, width, rate, step)
 
 
 @kernel()
-def _move(
+def _add_steps(
     thread: Any, o: Any, first: Any, last: Any, lists: Any, ends: Any, room: Any, sources: Any, values: Any, n: Any,
     adam: Any,
 ) -> None:  # fmt: skip
-    """Add to each row of n numbers what is listed for it; with Adam, to its gradient."""
+    """Add to each row of n numbers the steps that are listed for it; with Adam, to its gradient."""
     lazy = adam.on
     places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
     moved = gradients if lazy else values
@@ -287,23 +292,23 @@ def _move(
 
 
 @kernel()
-def _move_by_steps(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
-    """As ``_move``, of the list of steps: each row by a step times what was used."""
+def _add_scaled(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
+    """As ``_add_steps``, where a step is a coefficient times a vector."""
     lazy, bits = adam.on, np.uint64(buffers.bits)
     places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
     moved = gradients if lazy else values
     for share in range(first, last):
-        moves, used, steps = buffers.step_moves[share], buffers.used[share], buffers.steps[share]
-        end = buffers.step_ends[share, o]
+        moves, vectors, coefficients = buffers.scaled_moves[share], buffers.vectors[share], buffers.coefficients[share]
+        end = buffers.scaled_ends[share, o]
         for at in range(np.uint64(o) * buffers.room[2], end):
             if at + _AHEAD < end:
                 coming = moves[at + _AHEAD]
                 _fetch(values, (coming >> _ROW) * n, n)
-                prefetch(steps, coming & _SOURCE)
-                _fetch(used, ((coming & _SOURCE) >> bits) * n, n)
+                prefetch(coefficients, coming & _SOURCE)
+                _fetch(vectors, ((coming & _SOURCE) >> bits) * n, n)
             row, step = moves[at] >> _ROW, moves[at] & _SOURCE
             to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
-            _bound(axpy(steps[step], used, (step >> bits) * n, moved, to, n), moved, to, n, lazy)
+            _bound(axpy(coefficients[step], vectors, (step >> bits) * n, moved, to, n), moved, to, n, lazy)
 
 
 @kernel(forceinline=True)
@@ -318,3 +323,45 @@ def _fetch(values: Any, at: Any, n: Any) -> None:
     """Ask for n numbers that are needed soon: where another thread wrote them last, they are long in coming."""
     prefetch(values, at)
     prefetch(values, at + n - np.uint64(1))
+
+
+learn: Any = None
+"""What a model puts in its place: learns from the targets of a share, see ``rounds_of``."""
+
+
+def _train_rounds(
+    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
+) -> None:  # fmt: skip
+    """One thread's part in a number of rounds.
+
+    Args:
+        thread, threads: which of how many.
+        meeting: where they wait for each other and take work from.
+        first, rounds: the first round, and how many an epoch has.
+        rates: (r,) float32, the learning rate of each round that is to be done.
+        key: of the run and the epoch.
+        target_adam, context_adam: Adam's state of either side.
+        step: how many rounds went before, for Adam.
+        hogwild: every thread learns from its own sentences and changes what it likes without waiting.
+    """
+    lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
+    for r in range(rates.size):
+        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
+        while share >= 0:
+            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
+            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
+            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
+        finish_round(
+            thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild
+        )
+
+
+def rounds_of(learn: Any, name: str) -> Callable[..., None]:
+    """The compiled loop over rounds of a model, by the function that learns from a share of a round.
+
+    ``learn(share, parts, count, text, buffers, model, rate)`` gets the share's number, how many parts the model has,
+    how many targets were gathered, and the rate; it writes steps and lists moves.
+    """
+    rounds: Callable[..., None] = kernel()(copied(_train_rounds, name, learn=learn))
+    return rounds

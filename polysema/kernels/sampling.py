@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import compiled, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -100,6 +100,15 @@ def gather(
             lows[t] = max(start + reach, t) - reach
             highs[t] = min(o, t + reach + one)
     return np.int64(o)
+
+
+@compiled()
+def held_out_marks(count: Any, held_out: Any) -> Any:
+    """For each sentence, whether it is kept from training."""
+    marks = np.empty(count, np.bool_)
+    for s in range(count):
+        marks[s] = (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < np.uint64(held_out)
+    return marks
 
 
 @kernel(forceinline=True)

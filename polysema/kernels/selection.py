@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from polysema.kernels.compiled import compiled
 
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+
+@compiled(fastmath={"nnan", "nsz"})
 def keep_largest(scores: Any, first: int, best: Any, where: Any) -> None:  # pragma: no cover - compiled
     """Merge a block of scores into the running k best of each row, largest first; the earlier of equals wins.
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from polysema.kernels.bits import load64, trailing_zeros
+from polysema.kernels.compiled import compiled
 
 RESET = 0  # a separator that ends any hope of a sentence end: comma, colon, dash …
 LOWER = 1  # a lower-case letter
@@ -72,13 +72,13 @@ def new_table(slots: int, words: int, arena: int) -> Table:
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _hash(first: Any, rest: Any) -> Any:
     h = (first ^ (rest * _MIX)) * _PRIME
     return h ^ (h >> np.uint64(29))
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def key_of(data: Any, start: Any, length: Any) -> Any:
     """The two halves of the key of ``data[start : start + length]``."""
     first = np.uint64(0)
@@ -94,7 +94,7 @@ def key_of(data: Any, start: Any, length: Any) -> Any:
     return first, rest
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) -> Any:
     """Whether the bytes of the arena from ``at`` are those of a word, folded."""
     for i in range(length):
@@ -103,7 +103,7 @@ def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) ->
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _find_or_add(
     entries: Any,
     arena: Any,
@@ -144,7 +144,7 @@ def _find_or_add(
     return word
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def decode(data: Any, i: Any, size: Any) -> Any:
     """The code point at ``i`` and its length; −1 and 1 where the bytes are not UTF-8."""
     b = np.int64(data[i])
@@ -166,7 +166,7 @@ def decode(data: Any, i: Any, size: Any) -> Any:
     return code, n
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def encode(code: Any, out: Any, at: Any) -> Any:
     """Write a code point as UTF-8; returns where it ends."""
     if code < 0x80:
@@ -222,7 +222,7 @@ class Rules(NamedTuple):
     swift: bool
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
     """The kind of the character at ``i``, its code point (−1 when it is not UTF-8) and its length."""
     b = data[i]
@@ -234,12 +234,12 @@ def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
     return np.int64(categories[code]), code, n
 
 
-@njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _is_letter(kind: Any) -> Any:
     return kind == LOWER or kind == UPPER or kind == UNCASED
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def read_run(
     kinds: Any,
     categories: Any,
@@ -295,7 +295,7 @@ def read_run(
     return i, at, word
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _among(key: Any, length: Any, keys: Any) -> Any:
     """Whether an ASCII word of up to eight letters is in a sorted list, whatever its case."""
     if length == 0 or length > 8:
@@ -311,7 +311,7 @@ def _among(key: Any, length: Any, keys: Any) -> Any:
     return low < keys.size and keys[low] == small
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def tokenise(
     rules: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch: Any, tally: Any
 ) -> Any:
@@ -478,7 +478,7 @@ class Layout(NamedTuple):
     comments: bool
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
     """Where a tab-separated column of a line starts and ends; an empty one where there is none."""
     column = 0
@@ -492,7 +492,7 @@ def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
     return end, end
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _missing(data: Any, start: Any, end: Any) -> Any:
     """Whether a column says that its value is not known: empty, ``_`` or ``<unknown>``."""
     length = end - start
@@ -503,7 +503,7 @@ def _missing(data: Any, start: Any, end: Any) -> Any:
     )
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def tokenise_lines(
     rules: Any,
     layout: Any,
@@ -607,7 +607,7 @@ def tokenise_lines(
 # ------------------------------------------------------------------------------------------------- the global table
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _slot_of(slots: Any, arena: Any, offsets: Any, words: Any, start: Any, length: Any) -> Any:
     """The slot of a word, or the free one where it would go. Words are compared byte by byte."""
     mask = np.uint64(slots.size - 1)
@@ -627,7 +627,7 @@ def _slot_of(slots: Any, arena: Any, offsets: Any, words: Any, start: Any, lengt
     return slot
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def assign(
     slots: Any, arena: Any, offsets: Any, used: Any, words: Any, starts: Any, first: Any, last: Any, mapping: Any
 ) -> None:
@@ -653,7 +653,7 @@ def assign(
         mapping[local] = slots[slot] - np.uint32(1)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def find(slots: Any, arena: Any, offsets: Any, words: Any, starts: Any, out: Any) -> None:
     """The global ids of words, −1 where they are not known."""
     for i in range(out.size):
@@ -661,7 +661,7 @@ def find(slots: Any, arena: Any, offsets: Any, words: Any, starts: Any, out: Any
         out[i] = np.int64(slots[slot]) - 1
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def fill_slots(slots: Any, arena: Any, offsets: Any, words: Any) -> None:
     """Put all words into fresh slots."""
     mask = np.uint64(slots.size - 1)
@@ -673,7 +673,7 @@ def fill_slots(slots: Any, arena: Any, offsets: Any, words: Any) -> None:
         slots[slot] = np.uint32(word + 1)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_counts(entries: Any, mapping: Any, counts: Any) -> None:
     """Add a worker's counts to the global ones."""
     for at in range(0, entries.size, 4):
@@ -682,7 +682,7 @@ def add_counts(entries: Any, mapping: Any, counts: Any) -> None:
             counts[mapping[np.int64(meta >> np.uint64(8)) - 1]] += np.int64(entries[at + 3])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends: Any, dropped: Any) -> Any:
     """Whole sentences with global ids; the words of those shorter than ``shortest`` go to ``dropped`` instead.
 
@@ -712,7 +712,7 @@ def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends:
     return np.int64(words), np.int64(sentences), np.int64(left_out)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def spell(arena: Any, offsets: Any, indices: Any, out: Any) -> None:
     """Write words one after the other, each with a line break."""
     at = 0
@@ -724,7 +724,7 @@ def spell(arena: Any, offsets: Any, indices: Any, out: Any) -> None:
         at += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def renumber(ids: Any, ends: Any, mapping: Any, out: Any, out_ends: Any) -> Any:
     """Final ids: words that map to a negative number are left out, and sentences that become empty.
 

@@ -6,7 +6,7 @@ With g = 1 − σ(y) for the context and g = −σ(z) for noise,  ∂J/∂B_t = 
 A_t is kept, so that tr(A_t A_c) = ⟨B_c, A_t B_c⟩ costs one product, which is also the context's gradient.
 
 A factor B (n, m) is kept as m rows of n numbers, as are the senses of multi-sense Word2DM. Both sides
-move at the end of the round, no factor beyond ``LONGEST`` (:func:`polysema.kernels.rounds.settle`).
+move at the end of the round, no factor beyond ``LONGEST`` (:func:`polysema.kernels.rounds.move_part`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.barrier import take
 from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, finish, later, prepare, surprise
+from polysema.kernels.rounds import SAMPLED, note_move, rounds_of, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import combine, dot
 
@@ -29,13 +28,13 @@ def work_size(n: int) -> int:
 
 @kernel()
 def _sample(
-    context: Any, c: Any, n: Any, m: Any, work: Any, total: Any, positive: Any, table: Any, used: Any, place: Any
+    context: Any, c: Any, n: Any, m: Any, work: Any, total: Any, positive: Any, table: Any, vectors: Any, place: Any
 ) -> Any:
-    """Put A_t B_c into ``used[place :]`` and add g B_c B_cᵀ to the total; returns g and tr(A_t A_c)."""
+    """Put A_t B_c into ``vectors[place :]`` and add g B_c B_cᵀ to the total; returns g and tr(A_t A_c)."""
     zero, one = np.uint64(0), np.uint64(1)
     none, whole = np.float32(0.0), np.float32(1.0)
-    combine(whole, context, c, n, one, m, n, work, zero, n, none, used, place)
-    score = dot(context, c, used, place, n * m)
+    combine(whole, context, c, n, one, m, n, work, zero, n, none, vectors, place)
+    score = dot(context, c, vectors, place, n * m)
     g = (whole if positive else none) - sigmoid(score, table)
     combine(g, context, c, one, n, n, m, context, c, n, whole, work, total)
     return g, score
@@ -45,10 +44,10 @@ def _sample(
 def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: Any, rate: Any) -> None:
     """Learn from the targets of a share, each from all words of its window."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
-    slots, noise, used = buffers.slots[share], buffers.noise[share], buffers.used[share]
-    steps, pulls = buffers.steps[share], buffers.pulls[share]
-    pull_moves, pull_ends = buffers.pull_moves[share], buffers.pull_ends[share]
-    step_moves, step_ends = buffers.step_moves[share], buffers.step_ends[share]
+    slots, noise, vectors = buffers.slots[share], buffers.noise[share], buffers.vectors[share]
+    coefficients, target_steps = buffers.coefficients[share], buffers.target_steps[share]
+    target_moves, target_ends = buffers.target_moves[share], buffers.target_ends[share]
+    scaled_moves, scaled_ends = buffers.scaled_moves[share], buffers.scaled_ends[share]
     work, loss = buffers.work[share], buffers.loss[share]
     target, context = model.target, model.context
     one, zero = np.uint64(1), np.uint64(0)
@@ -66,34 +65,21 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
                 continue
             at = slot * (negatives + one)
             row = ids[q]
-            g, score = _sample(context, np.uint64(row) * width, n, m, work, total, True, table, used, at * width)
-            steps[at] = twice * g
-            later(row, at, parts, step_moves, step_ends)
+            g, score = _sample(context, np.uint64(row) * width, n, m, work, total, True, table, vectors, at * width)
+            coefficients[at] = twice * g
+            note_move(row, at, parts, scaled_moves, scaled_ends)
             for k in range(slot * negatives, (slot + one) * negatives):
                 at += one
                 row = noise[k]
-                g, _ = _sample(context, np.uint64(row) * width, n, m, work, total, False, table, used, at * width)
-                steps[at] = twice * g
-                later(row, at, parts, step_moves, step_ends)
+                g, _ = _sample(context, np.uint64(row) * width, n, m, work, total, False, table, vectors, at * width)
+                coefficients[at] = twice * g
+                note_move(row, at, parts, scaled_moves, scaled_ends)
             slot += one
             if (hashes[t] & SAMPLED) == zero:
                 loss[0] += surprise(score)
                 loss[1] += 1.0
-        combine(twice, target, b, n, one, m, n, work, total, n, none, pulls, t * width)
-        later(ids[t], t, parts, pull_moves, pull_ends)
+        combine(twice, target, b, n, one, m, n, work, total, n, none, target_steps, t * width)
+        note_move(ids[t], t, parts, target_moves, target_ends)
 
 
-@kernel()
-def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
-) -> None:  # fmt: skip
-    """One thread's part in a number of rounds; see :func:`polysema.kernels.ms_word2dm.train_rounds`."""
-    lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.push_ends.shape[1])
-    for r in range(rates.size):
-        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
-        while share >= 0:
-            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
-            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
-            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
-        finish(thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild)
+train_rounds = rounds_of(learn, "word2dm_rounds")

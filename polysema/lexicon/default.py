@@ -26,5 +26,17 @@ def disambiguate_all(
     return _chosen(lexicon).disambiguate_all(pairs, **options)
 
 
+def disambiguate_every(
+    word: str, context: Context, lexicon: Lexicon | None = None, **options: Any
+) -> list[Disambiguation]:
+    """The same at every occurrence of the word in the context, from left to right."""
+    return _chosen(lexicon).disambiguate_every(word, context, **options)
+
+
+def read(text: str, lexicon: Lexicon | None = None, **options: Any) -> list[Disambiguation]:
+    """Every ambiguous content word of a text with the sense that is meant, from left to right."""
+    return _chosen(lexicon).read(text, **options)
+
+
 def _chosen(lexicon: Lexicon | None) -> Lexicon:
     return load() if lexicon is None else with_matrices(lexicon, "a choice of senses")

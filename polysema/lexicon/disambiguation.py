@@ -1,12 +1,14 @@
 """Which sense of a word is meant: a distribution over its senses, given the words around it.
 
-With p_k the weight of sense k and v_k its unit vector, Bayes' rule takes two kinds of evidence,
+With p_k the weight of sense k and v_k its unit vector, Bayes' rule takes two kinds of evidence, each tempered so that
+the posterior is not surer than it should be,
 
-    p(k | context) ∝ p_k · exp(β cos(v_k, c)) · t_k
+    p(k | context) ∝ p_k · exp(β s cos(v_k, c)) · t_k^τ ,      s = K / (K + κ) ,   K = Σ_w keep(w)
 
-- the *context vector* c = Σ_w keep(w) x_w, the sum of the context vectors of the words around, each weighed by its
-  chance to survive subsampling: what the sense was trained to predict. A lexicon without context vectors takes the
-  mixture ρ_c of the words around instead, with ⟨v_k|ρ_c|v_k⟩ in place of the exponential;
+- the *context vector* c = Σ_w keep(w) x_w, the sum of the context vectors of the content words around, each weighed by
+  its chance to survive subsampling: what the sense was trained to predict. Function words and words that nearly never
+  survive give no evidence, and little evidence counts little (s): where the context says nothing, the prior stays. A
+  lexicon without context vectors takes the mixture ρ_c of the words around, with ⟨v_k|ρ_c|v_k⟩^s for the exponential;
 - *composition*: t_k is the trace that is left when the phrase is composed with sense k in the word's place. Under
   Phaser an operator ρ that acts on the word leaves ⟨v_k|ρ|v_k⟩ of its sense k.
 
@@ -15,76 +17,137 @@ In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
-from polysema.composition.phrases import Phrase, as_tree, is_sentence
-from polysema.composition.trees import Leaf, Tree, leaves
+from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, tokenised
+from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
+from polysema.composition.sentences import as_sentence
+from polysema.composition.trees import Leaf, Tree
+from polysema.corpus.stop_words import STOP_WORDS
 from polysema.density import DensityMatrix
-from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.errors import Failed, InputError, PolysemaError
+from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.results import Neighbour
 from polysema.measures import entropy
-from polysema.registry import provider
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
-"""What a word stands in: a plain sentence, brackets, a tree, words with a pattern, or a composition."""
+"""What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
 
-SHARPNESS = 12.0
-"""β. Chosen on planted senses: pairs of words made one and told apart again (``benchmarks/planted_senses.py``)."""
+SHARPNESS = 7.0
+"""β. It, κ and τ were chosen on planted senses: pairs of words made one and told apart again
+(``docs/measurements/senses.md``)."""
 
-_RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
+LITTLE = 0.25
+"""κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
+
+TREE_WEIGHT = 0.15
+"""τ: the weight of composition, whose evidence is not independent of that of the words."""
+
+RARELY_KEPT = 0.02
+"""Words whose chance to survive subsampling is lower give no evidence."""
+
+
+MOST_NAMED = 5000
+"""The names of the senses of this many words are kept, so that a word is not looked up again at every call."""
 
 
 class SenseInContext(NamedTuple):
     """One sense of a word in a context.
 
     Attributes:
+        id: its number among the word's senses, the same in every context and whatever the order.
         probability: p(k | context), by all that is known.
         weight: its share of the word without a context.
-        by_context: its probability by the context vector alone.
+        by_context: its probability by the words around alone.
         by_composition: its probability by composition alone; None where there is no tree.
         neighbours: the words nearest to it.
     """
 
+    id: int
     probability: float
     weight: float
     by_context: float
     by_composition: float | None
     neighbours: list[Neighbour]
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {**self._asdict(), "neighbours": [near.to_dict() for near in self.neighbours]}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Disambiguation:
     """A word in a context.
 
     Attributes:
-        word: the word.
-        context: what it stands in.
+        word: the word that was asked about, as the lexicon spells it.
+        context: the text it stands in.
+        span: where it stands there, in characters.
+        occurrence: which of its occurrences there this is, from 0.
+        occurrences: how many there are.
         senses: its senses, the most probable first.
         meaning: the word's density matrix in this context.
         entropy_before: the von Neumann entropy of the word without a context.
         entropy_after: that of its meaning here.
-        tree: the tree that composition followed; None for a sentence that was not parsed.
+        tree: the tree that composition followed; None for a text that was not parsed.
+        no_tree: why there is no tree; empty where there is.
     """
 
     word: str
     context: str
+    span: Span
+    occurrence: int
+    occurrences: int
     senses: tuple[SenseInContext, ...]
     meaning: DensityMatrix
     entropy_before: float
     entropy_after: float
     tree: Tree | None
+    no_tree: str
+
+    @property
+    def sense(self) -> SenseInContext:
+        """The most probable sense."""
+        return self.senses[0]
+
+    @property
+    def form(self) -> str:
+        """The word as it stands in the context."""
+        return self.context[slice(*self.span)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; without the density matrix."""
+        return {
+            "word": self.word,
+            "context": self.context,
+            "form": self.form,
+            "span": list(self.span),
+            "occurrence": self.occurrence,
+            "occurrences": self.occurrences,
+            "tree": None if self.tree is None else str(self.tree),
+            "no_tree": self.no_tree,
+            "entropy_before": self.entropy_before,
+            "entropy_after": self.entropy_after,
+            "senses": [sense.to_dict() for sense in self.senses],
+        }
 
     def _repr_html_(self) -> str:
-        return str(provider("disambiguation_html")(self))
+        return str(registry.provider("disambiguation_html")(self))
+
+    def __repr__(self) -> str:
+        near = " ".join(item.word for item in self.sense.neighbours[:3])
+        found = f"sense {self.sense.id} ({near}) {self.sense.probability:.2f}"
+        return f"Disambiguation({self.word!r} at {self.span}: {found})"
 
     def __str__(self) -> str:
         lines = [f"{self.word}: {self.context}", f"entropy {self.entropy_before:.3f} → {self.entropy_after:.3f}"]
@@ -92,6 +155,9 @@ class Disambiguation:
             near = " ".join(item.word for item in sense.neighbours)
             lines.append(f"  {sense.probability:.2f}  (before {sense.weight:.2f})  {near}")
         return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------------------- the calls
 
 
 def disambiguate(
@@ -102,22 +168,42 @@ def disambiguate(
     method: str = "phaser",
     pattern: str | None = None,
     top: int = 8,
+    which: int | None = None,
+    nlp: Any = None,
 ) -> Disambiguation:
     """Which sense of a word is meant in a context.
 
     Args:
-        lexicon: the senses to choose from.
-        word: the word; in a parsed sentence any of its forms is found.
-        context: a plain sentence, brackets such as ``(bank (raised rates))``, a tree, or words for a pattern. Without
-            the extra ``parse``, a plain sentence tells by its words alone.
+        word: the word; any of its forms is found in the context.
+        context: plain text, brackets such as ``(bank (raised rates))``, a tree, or words for a pattern. Without
+            the extra ``parse``, a plain text tells by its words alone.
         method: how to compose.
         pattern: the roles of the words, such as ``adj subj verb adj obj``.
         top: how many neighbours to name each sense by.
+        which: which occurrence of the word to answer, from 0 on the left; by default the first that is spelled like
+            the word. The result says how many there are; :func:`disambiguate_every` answers all.
+        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
     """
-    (result,) = disambiguate_all(lexicon, [(word, context)], method=method, pattern=pattern, top=top)
-    if isinstance(result, Failed):
-        raise result.error
-    return result
+    evidence = _Evidence(lexicon, method, top)
+    (read,) = _read([context], lexicon, pattern, nlp)
+    return evidence.answer(word, read, which)
+
+
+def disambiguate_every(
+    lexicon: Lexicon,
+    word: str,
+    context: Context,
+    *,
+    method: str = "phaser",
+    pattern: str | None = None,
+    top: int = 8,
+    nlp: Any = None,
+) -> list[Disambiguation]:
+    """Which sense is meant at every occurrence of a word in a context, from left to right."""
+    evidence = _Evidence(lexicon, method, top)
+    (read,) = _read([context], lexicon, pattern, nlp)
+    first = evidence.answer(word, read, 0)
+    return [first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))]
 
 
 def disambiguate_all(
@@ -127,203 +213,301 @@ def disambiguate_all(
     method: str = "phaser",
     pattern: str | None = None,
     top: int = 8,
+    nlp: Any = None,
 ) -> list[Disambiguation | Failed]:
-    """Many words in their contexts, sentences parsed in batches: one result each, in the order given."""
-    chosen = lexicon.composer(method)
+    """Many words in their contexts: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
-    evidence = _Evidence(lexicon, chosen)
+    evidence = _Evidence(lexicon, method, top)
+    evidence.name_all(word for word, _ in pairs)
     results: list[Disambiguation | Failed] = []
-    for (word, context), found in zip(pairs, _occurrences(pairs, lexicon, pattern), strict=True):
+    for pair, read in zip(pairs, _read([context for _, context in pairs], lexicon, pattern, nlp), strict=True):
         try:
-            if isinstance(found, PolysemaError):
-                raise found
-            results.append(evidence.weigh(word, context, found, top))
+            results.append(evidence.answer(pair[0], read))
         except PolysemaError as error:
-            results.append(Failed((word, context), error))
+            results.append(Failed(pair, error))
+    return results
+
+
+def read(
+    lexicon: Lexicon,
+    text: str,
+    *,
+    method: str = "phaser",
+    top: int = 8,
+    min_weight: float = 0.1,
+    nlp: Any = None,
+) -> list[Disambiguation]:
+    """Every ambiguous content word of a text with the sense that is meant, from left to right.
+
+    Function words are left out, and words that the lexicon does not hold as they stand, in lower case or by their
+    lemma.
+
+    Args:
+        min_weight: a word is ambiguous if two of its senses weigh at least this much.
+        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
+    """
+    evidence = _Evidence(lexicon, method, top)
+    (found,) = _read([Text(text)], lexicon, None, nlp)
+    assert isinstance(found, _Context)
+    words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
+    ambiguous = [(word, span) for word, span in words if word and evidence.is_ambiguous(word, min_weight)]
+    evidence.name_all(word for word, _ in ambiguous)
+    number = Counter(word for word, _ in ambiguous)
+    seen: Counter[str] = Counter()
+    results = []
+    for word, span in ambiguous:
+        results.append(evidence.weigh(word, found, span, seen[word], number[word]))
+        seen[word] += 1
+    return results
+
+
+# ----------------------------------------------------------------------------------------------------------- contexts
+
+
+class _Context(NamedTuple):
+    """A context as read.
+
+    Attributes:
+        words: its words, with the tree where there is one.
+        no_tree: why there is none; empty where there is.
+    """
+
+    words: Tokenised
+    no_tree: str = ""
+
+
+def _read(
+    contexts: Sequence[Context], lexicon: Lexicon, pattern: str | None, nlp: Any
+) -> list[_Context | PolysemaError]:
+    """Each context as read; a text that cannot be parsed still has its words."""
+    texts = [pattern is None and isinstance(context, str) and not is_brackets(context) for context in contexts]
+    asked: list[Phrase] = []
+    for context, is_text in zip(contexts, texts, strict=True):
+        if not isinstance(context, Composition) and not (is_text and nlp is False):
+            asked.append(Text(context) if is_text and isinstance(context, str) else context)
+    reads = iter(read_phrases(asked, pattern, lexicon, nlp))
+    results: list[_Context | PolysemaError] = []
+    for context, is_text in zip(contexts, texts, strict=True):
+        if isinstance(context, Composition):
+            results.append(_Context(read_tree(context.tree, context.phrase)))
+            continue
+        unparsed = is_text and nlp is False
+        read = InputError("no parser was asked for") if unparsed else next(reads)
+        if isinstance(read, PolysemaError):
+            results.append(_Context(tokenised(str(context)), str(read)) if is_text else read)
+        else:
+            results.append(_Context(read))
     return results
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
 
 
-class _Occurrence(NamedTuple):
-    """A word where it stands: the words around it and, where there is a tree, its leaf."""
+class _Senses(NamedTuple):
+    """The senses of a word to choose from: ids (k,), weights (k,), falling, and unit vectors (k, n)."""
 
-    around: list[str]
-    tree: Tree | None = None
-    leaf: Leaf | None = None
+    ids: NDArray[np.int64]
+    weights: Array
+    vectors: Array
+
+
+@dataclass
+class _Facts:
+    """What a lexicon says of its words, looked up once and kept for as long as the lexicon is.
+
+    Attributes:
+        keep: how much each word says about the words around it, (V,).
+        senses: of words that were asked about: their senses, by whether an encoder tells them.
+        names: the neighbours of those, by how many.
+        entropies: the entropy of those words.
+    """
+
+    keep: Array
+    senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
+    names: dict[tuple[str, bool, int], list[list[Neighbour]]] = field(default_factory=dict)
+    entropies: dict[str, float] = field(default_factory=dict)
+
+
+_FACTS: WeakKeyDictionary[Lexicon, _Facts] = WeakKeyDictionary()
 
 
 class _Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
-    def __init__(self, lexicon: Lexicon, method: Composer) -> None:
-        self.lexicon, self.method = lexicon, method
-        training = lexicon.metadata.get("training", {})
-        subsample = training.get("subsample") if isinstance(training, dict) else None
-        counted = lexicon.vocabulary.counts.any()
-        self.keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
+    def __init__(self, lexicon: Lexicon, method: str, top: int) -> None:
+        self.lexicon, self.top = lexicon, top
+        self.composer: Composer = lexicon.composer(method)
+        self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
+        if lexicon not in _FACTS:
+            _FACTS[lexicon] = _Facts(evidence_weights(lexicon))
+        self.facts = _FACTS[lexicon]
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
-        self.named: dict[tuple[str, int], list[list[Neighbour]]] = {}
 
-    def weigh(self, word: str, context: Context, found: _Occurrence, top: int) -> Disambiguation:
-        weights, vectors = self.senses(word)
-        if not isinstance(self.method, Method):
-            by_words, by_tree = self.by_encoder(word, context, found) - np.log(weights), None
+    def answer(self, word: str, read: _Context | PolysemaError, which: int | None = None) -> Disambiguation:
+        """A word at one of its occurrences in a context."""
+        if isinstance(read, PolysemaError):
+            raise read
+        source, places = read.words.source, read.words.places(word)
+        chosen = first_choice(source, word, places) if which is None else which
+        if not 0 <= chosen < len(places):
+            raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
+        return self.weigh(word, read, places[chosen], chosen, len(places))
+
+    def weigh(self, word: str, read: _Context, span: Span, chosen: int, number: int) -> Disambiguation:
+        """Bayes' rule at one place of a context."""
+        word = self.spelled(word)
+        ids, weights, vectors = self.senses_of(word)
+        found = read.words.at(span)
+        prior, by_tree = np.log(weights), None
+        if self.by_reading:
+            by_words = self.by_encoder(word, read, found) - prior
         else:
             by_words = self.by_context(vectors, found.around)
             by_tree = None if found.leaf is None else self.by_composition(vectors, found)
-        prior = np.log(weights)
-        total = _softmax(prior + by_words + (0.0 if by_tree is None else by_tree))
+        total = _softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
         words_alone = _softmax(prior + by_words)
         tree_alone = None if by_tree is None else _softmax(prior + by_tree)
-        if (word, top) not in self.named:
-            self.named[word, top] = self.lexicon.sense_names(word, vectors, top)
-        senses = [
+        near = self.named(word)
+        senses = tuple(
             SenseInContext(
+                int(ids[k]),
                 float(total[k]),
                 float(weights[k]),
                 float(words_alone[k]),
                 None if tree_alone is None else float(tree_alone[k]),
-                self.named[word, top][k],
+                near[k],
             )
             for k in np.argsort(-total, kind="stable")
-        ]
+        )
         meaning = DensityMatrix.mixture(total, vectors, word)
-        before = self.lexicon.entropy(word)
         return Disambiguation(
-            word, _shown(context), tuple(senses), meaning, before, float(entropy(meaning)), found.tree
+            word=word,
+            context=read.words.source,
+            span=span,
+            occurrence=chosen,
+            occurrences=number,
+            senses=senses,
+            meaning=meaning,
+            entropy_before=self.entropy_of(word),
+            entropy_after=float(entropy(meaning)),
+            tree=found.tree,
+            no_tree=read.no_tree if by_tree is None else "",
         )
 
-    def senses(self, word: str) -> tuple[Array, Array]:
-        """The weights (k,) of the senses to choose from, falling, and their unit vectors (k, n)."""
-        if isinstance(self.method, Method):
-            return self.lexicon.sense_vectors(word)
-        weights, vectors = provider("senses to tell")(self.lexicon, word)
-        return weights, vectors
+    # what the lexicon says of a word, looked up once
+
+    def spelled(self, word: str) -> str:
+        """The word as the lexicon spells it: as it is, or in lower case."""
+        return word if word in self.lexicon or word.lower() not in self.lexicon else word.lower()
+
+    def senses_of(self, word: str) -> _Senses:
+        known, key = self.facts.senses, (word, self.by_reading)
+        if key not in known:
+            if self.by_reading:
+                weights, vectors = registry.provider("senses to tell")(self.lexicon, word)
+                known[key] = _Senses(np.arange(len(weights)), weights, vectors)
+            else:
+                known[key] = _Senses(self.lexicon.sense_ids(word), *self.lexicon.sense_vectors(word))
+        return known[key]
+
+    def named(self, word: str) -> list[list[Neighbour]]:
+        known, key = self.facts.names, (word, self.by_reading, self.top)
+        if key not in known:
+            self.name_all([word])
+        return known[key]
+
+    def name_all(self, words: Iterable[str]) -> None:
+        """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
+        known = self.facts.names
+        if len(known) > MOST_NAMED:
+            known.clear()
+        missing = {
+            word: self.senses_of(word).vectors
+            for word in map(self.spelled, dict.fromkeys(words))
+            if word in self.lexicon and (word, self.by_reading, self.top) not in known
+        }
+        vectors = [DensityMatrix(vector[:, None]) for senses in missing.values() for vector in senses]
+        near = iter(self.lexicon.neighbours_of(vectors, self.top + 1, COMMON))
+        for word, senses in missing.items():
+            items = [[item for item in next(near) if item.word != word][: self.top] for _ in senses]
+            known[word, self.by_reading, self.top] = items
+
+    def entropy_of(self, word: str) -> float:
+        known = self.facts.entropies
+        if word not in known:
+            known[word] = self.lexicon.entropy(word)
+        return known[word]
+
+    def content_word(self, token: Token) -> str | None:
+        """A token as a content word of the lexicon; None where it is none."""
+        if token.text.lower() in STOP_WORDS or not token.text[:1].isalpha():
+            return None
+        tried = (token.text, token.text.lower(), token.lemma, token.lemma.lower())
+        return next((word for word in tried if word in self.lexicon), None)
+
+    def is_ambiguous(self, word: str, min_weight: float) -> bool:
+        return int((self.senses_of(word).weights >= min_weight).sum()) > 1
+
+    # ln of the evidence for each sense, (k,)
 
     def by_context(self, vectors: Array, around: Sequence[str]) -> Array:
-        """ln of the evidence of the words around for each sense (k,): β cos(v_k, c), or ln ⟨v_k|ρ_c|v_k⟩."""
-        indices = [i for i in map(self._index, around) if i is not None]
-        if not indices:
+        """Of the words around: β s cos(v_k, c), or s ln ⟨v_k|ρ_c|v_k⟩."""
+        indices = [i for i in map(self._index, around) if i is not None and self.facts.keep[i] > 0]
+        keep = self.facts.keep[indices]
+        strength = keep.sum() / (keep.sum() + LITTLE) if indices else 0.0
+        if strength == 0:
             return np.zeros(len(vectors))
-        keep = self.keep[indices]
         if self.contexts is not None:
             c = keep @ self.contexts[indices].astype(np.float64)
             length = np.linalg.norm(c)
-            return SHARPNESS * (vectors @ c) / length if length > 0 else np.zeros(len(vectors))
+            return strength * SHARPNESS * (vectors @ c) / length if length > 0 else np.zeros(len(vectors))
         words = DensityMatrix(self.lexicon.factors[indices])
         overlaps = ((vectors @ words.factor) ** 2).sum(axis=-1)  # (words, k)
-        return np.asarray(np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
+        return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
 
-    def by_encoder(self, word: str, context: Context, found: _Occurrence) -> Array:
-        """ln P(sense k | sentence) for each sense (k,), by the word as the encoder sees it in the sentence."""
-        from polysema.encoders.sentences import as_sentence
-
-        sentence = as_sentence(found.tree)[0] if found.tree is not None and not _is_plain(context) else str(context)
-        return np.asarray(np.log(np.maximum(provider("sense probabilities")(self.lexicon, word, sentence), 1e-12)))
-
-    def by_composition(self, vectors: Array, found: _Occurrence) -> Array:
-        """ln of the trace that is left when each sense (k,) stands in the word's place."""
+    def by_composition(self, vectors: Array, found: Occurrence) -> Array:
+        """Of composition: ln of the trace that is left when the sense stands in the word's place."""
         assert found.tree is not None
-        assert isinstance(self.method, Method)
+        assert isinstance(self.composer, Method)
 
         def meaning_of(leaf: Leaf) -> Array:
             if leaf is found.leaf:
                 return vectors[:, :, None]
             return self.lexicon[leaf.word].parts[0]
 
-        root = fold(found.tree, meaning_of, self.method)[-1]
+        root = fold(found.tree, meaning_of, self.composer)[-1]
         return np.broadcast_to(root.log_trace, len(vectors))
+
+    def by_encoder(self, word: str, read: _Context, found: Occurrence) -> Array:
+        """Of the encoder: ln P(sense k | sentence), by the word's vector where it stands."""
+        sentence, span = found.text, found.span
+        if isinstance(read.words, Read) and not read.words.is_text and found.leaf is not None:
+            sentence, spans = as_sentence(read.words.tree)
+            span = spans[found.leaf.position]
+        probabilities = registry.provider("sense probabilities")(self.lexicon, word, sentence, span)
+        return np.asarray(np.log(np.maximum(probabilities, 1e-12)))
 
     def _index(self, word: str) -> int | None:
         indices = self.lexicon.vocabulary.indices
         return indices.get(word, indices.get(word.lower()))
 
 
+def evidence_weights(lexicon: Lexicon) -> Array:
+    """How much each word of a lexicon says about the words around it, (V,).
+
+    The chance that it survives subsampling; nothing for function words and for words that nearly never survive.
+    """
+    made = lexicon.metadata.get("options", {})
+    subsample = made.get("subsample") if isinstance(made, dict) else None
+    counted = lexicon.vocabulary.counts.any()
+    keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
+    keep[keep < RARELY_KEPT] = 0.0
+    indices = lexicon.vocabulary.indices
+    keep[[indices[word] for word in STOP_WORDS if word in indices]] = 0.0
+    return keep
+
+
 def _softmax(logits: Array) -> Array:
     shifted = np.exp(logits - logits.max())
     return np.asarray(shifted / shifted.sum())
-
-
-# -------------------------------------------------------------------------------------------- where the word stands
-
-
-def _occurrences(
-    pairs: Sequence[tuple[str, Context]], lexicon: Lexicon, pattern: str | None
-) -> list[_Occurrence | PolysemaError]:
-    plain = [i for i, (_, context) in enumerate(pairs) if pattern is None and _is_plain(context)]
-    found: dict[int, _Occurrence | PolysemaError] = {}
-    if plain:
-        sentences = _in_sentences([(pairs[i][0], str(pairs[i][1])) for i in plain], lexicon)
-        found = dict(zip(plain, sentences, strict=True))
-    for i, (word, context) in enumerate(pairs):
-        if i not in found:
-            try:
-                tree = context.tree if isinstance(context, Composition) else as_tree(context, pattern)
-                found[i] = _in_tree(word, tree)
-            except PolysemaError as error:
-                found[i] = error
-    return [found[i] for i in range(len(pairs))]
-
-
-def _is_plain(context: Context) -> bool:
-    return not isinstance(context, Composition) and is_sentence(context)
-
-
-def _in_tree(word: str, tree: Tree) -> _Occurrence:
-    """The first leaf that is the word."""
-    words = leaves(tree)
-    for same in (str, str.lower):
-        for i, leaf in enumerate(words):
-            if same(leaf.word) == same(word):
-                return _Occurrence([other.word for j, other in enumerate(words) if j != i], tree, leaf)
-    raise _absent(word, str(tree))
-
-
-def _in_sentences(pairs: Sequence[tuple[str, str]], lexicon: Lexicon) -> list[_Occurrence | PolysemaError]:
-    """Where words stand in plain sentences: in their trees, or without a parser among their words."""
-    from polysema.parsing.sentences import Parse, parse_sentences
-
-    try:
-        parses = parse_sentences([sentence for _, sentence in pairs], lexicon)
-    except MissingExtraError:
-        parses = [InputError("no parser")] * len(pairs)
-    results: list[_Occurrence | PolysemaError] = []
-    for (word, sentence), parse in zip(pairs, parses, strict=True):
-        if isinstance(parse, Parse):
-            words, lemmas = [t.text for t in parse.tokens], [t.lemma for t in parse.tokens]
-        else:
-            words = lemmas = _RUN_OF_LETTERS.findall(sentence)
-        place = _place(word, words, lemmas)
-        if place is None:
-            results.append(_absent(word, sentence))
-            continue
-        around = words[:place] + words[place + 1 :]
-        tree = parse.tree if isinstance(parse, Parse) else None
-        leaf = next((leaf for leaf in leaves(tree) if leaf.position == place), None) if tree is not None else None
-        results.append(_Occurrence(around, tree, leaf))
-    return results
-
-
-def _place(word: str, words: Sequence[str], lemmas: Sequence[str]) -> int | None:
-    """The first place of a word: as it stands, in another case, or in another form, by its lemma or its ending."""
-    lower = [w.lower() for w in words]
-    for spelled, wanted in ((words, word), (lower, word.lower()), (lemmas, word.lower())):
-        if wanted in spelled:
-            return list(spelled).index(wanted)
-    forms = {word.lower() + ending for ending in ("s", "es", "d", "ed", "ing")}
-    return next((i for i, spelled in enumerate(lower) if spelled in forms), None)
-
-
-def _absent(word: str, context: str) -> InputError:
-    return InputError(f"{word!r} does not stand in {context if len(context) <= 60 else context[:57] + '...'!r}")
-
-
-def _shown(context: Context) -> str:
-    if isinstance(context, str):
-        return context
-    if isinstance(context, Composition):
-        return context.phrase
-    return str(context) if isinstance(context, Tree) else " ".join(context)

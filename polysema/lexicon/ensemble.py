@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composed, Composer, Composition, Kind
-from polysema.composition.phrases import Phrase, is_sentence, read_phrases
+from polysema.composition.phrases import Phrase, is_text, read_phrases
 from polysema.composition.trees import LeftOut, Tree
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.lexicon import AnyLexicon, Query, looked_up, ranked, with_matrices
@@ -162,7 +162,7 @@ class Ensemble:
             if len(query.members) != len(self.members):
                 raise InputError(f"{query.phrase!r} was composed by another ensemble")
             return list(query.members)
-        if isinstance(query, str) and is_sentence(query) and query not in self:
+        if isinstance(query, str) and is_text(query) and query not in self:
             return list(self.compose(query).members)
         if isinstance(query, str) and "(" not in query:
             self.vocabulary.index(query)
@@ -201,21 +201,23 @@ class Ensemble:
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None) -> EnsembleComposition:
+    def compose(
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+    ) -> EnsembleComposition:
         """Compose a phrase in every member; see :meth:`polysema.Lexicon.compose`."""
-        (result,) = self.compose_all([phrase], method, pattern)
+        (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
         if isinstance(result, Failed):
             raise result.error
         return result
 
     def compose_all(
-        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None
+        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
     ) -> list[EnsembleComposition | Failed]:
         """Compose many phrases in every member: one result each, in the order given."""
         composer = self.members[0].composer(method)
         phrases = list(phrases)
         results: list[EnsembleComposition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self), strict=True):
+        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp), strict=True):
             try:
                 if isinstance(read, PolysemaError):
                     raise read

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
-from polysema.composition.phrases import Phrase, read_phrases
-from polysema.composition.trees import Tree, is_bracketed
+from polysema.composition.phrases import Phrase, is_word, read_phrases
+from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import Failed, InputError, MatrixError, PolysemaError, UnknownWordError
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
@@ -128,7 +128,7 @@ class LexiconOf(ABC, Generic[M]):
         found: Meaning
         if isinstance(query, DensityMatrix | Vector):
             found = query
-        elif isinstance(query, str) and (query in self or (len(query.split()) < 2 and not is_bracketed(query))):
+        elif isinstance(query, str) and (query in self or is_word(query)):
             return self[query]
         elif isinstance(query, Composed):
             if not isinstance(query, Composition):
@@ -224,7 +224,9 @@ class LexiconOf(ABC, Generic[M]):
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None) -> Composition:
+    def compose(
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+    ) -> Composition:
         """Compose a phrase along its tree.
 
         Args:
@@ -233,20 +235,21 @@ class LexiconOf(ABC, Generic[M]):
             method: a name in :attr:`methods`, or a composer of your own; by default ``phaser``, and ``add`` for
                 vectors.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
+            nlp: the spaCy pipeline to parse with; by default the one that is found.
         """
-        (result,) = self.compose_all([phrase], method, pattern)
+        (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
         if isinstance(result, Failed):
             raise result.error
         return result
 
     def compose_all(
-        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None
+        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
     ) -> list[Composition | Failed]:
         """Compose many phrases, sentences parsed in batches: one result each, in the order given."""
         composer = self.composer(method)
         phrases = list(phrases)
         results: list[Composition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self), strict=True):
+        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp), strict=True):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
@@ -530,6 +533,18 @@ class Lexicon(LexiconOf[DensityMatrix]):
         from polysema.lexicon.disambiguation import disambiguate_all
 
         return disambiguate_all(self, pairs, **options)
+
+    def disambiguate_every(self, word: str, context: Context, **options: Any) -> list[Disambiguation]:
+        """Which sense is meant at every occurrence of a word in a context, from left to right."""
+        from polysema.lexicon.disambiguation import disambiguate_every
+
+        return disambiguate_every(self, word, context, **options)
+
+    def read(self, text: str, **options: Any) -> list[Disambiguation]:
+        """Every ambiguous content word of a text with the sense that is meant, from left to right."""
+        from polysema.lexicon.disambiguation import read
+
+        return read(self, text, **options)
 
 
 AnyLexicon = Lexicon | VectorLexicon

@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from polysema.composition.occurrences import Token
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, head
 from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of a parsed sentence.
-
-    Attributes:
-        text: the word as it stands.
-        lemma: its dictionary form.
-        pos: its part of speech.
-        label: the dependency that it is to its head.
-        head: the index of its head; its own, for a root.
-    """
-
-    text: str
-    lemma: str
-    pos: str
-    label: str
-    head: int
-
-    @property
-    def is_function_word(self) -> bool:
-        """Whether it falls away wherever it stands."""
-        return self.pos in FUNCTION_WORDS or self.lemma == COPULA
-
 
 Spelling = Callable[[Token], str | None]
 """How the lexicon spells a word; None where it does not hold it."""
@@ -101,7 +76,7 @@ class _Sentence:
         rule = _rule(token)
         if token.head != i and rule.part == "falls away":
             self.reasons[i] = rule.what
-        elif token.is_function_word:
+        elif _is_function_word(token):
             self.reasons[i] = FUNCTION_WORDS.get(token.pos, "copula")
         else:
             word = spelling(token)
@@ -136,7 +111,7 @@ class _Sentence:
         return sorted(found)
 
     def _joined(self, tree: Tree | None, i: int, dependents: Sequence[_Dependent]) -> Tree | None:
-        unknown = self.leaves[i] is None and not self.tokens[i].is_function_word
+        unknown = self.leaves[i] is None and not _is_function_word(self.tokens[i])
         for _, _, j, rule in dependents:
             other = self.phrases[j]
             if tree is None or other is None or unknown or rule.part == "coordination":
@@ -166,6 +141,11 @@ class _Sentence:
         return any(self.tokens[j].label in labels for j in self.children[i])
 
 
+def _is_function_word(token: Token) -> bool:
+    """Whether it falls away wherever it stands."""
+    return token.pos in FUNCTION_WORDS or token.lemma == COPULA
+
+
 def _rule(token: Token) -> Rule:
     return RULES.get(token.label, RULES["dep"])
 
@@ -182,7 +162,7 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
     for i in range(len(tokens)):
         while (over := result[result[i].head]).head != result[i].head and _rule(over).part == "falls away":
             passive = over.label == "auxpass" and result[i].label == "nsubj"
-            result[i] = replace(result[i], head=over.head, label="nsubjpass" if passive else result[i].label)
+            result[i] = result[i]._replace(head=over.head, label="nsubjpass" if passive else result[i].label)
     return result
 
 
@@ -203,5 +183,5 @@ def _in_turn(tokens: Sequence[Token]) -> list[Token]:
                 chain += conjuncts.get(j, [])
             if not either.intersection(chain):
                 for j in chain[1:]:
-                    result[j] = replace(result[j], label=token.label, head=token.head)
+                    result[j] = result[j]._replace(label=token.label, head=token.head)
     return result

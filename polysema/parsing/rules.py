@@ -1,4 +1,4 @@
-"""What a dependency comes to in a composition tree: the table.
+"""The table from dependency labels to parts of a composition tree.
 
 Labels are those of spaCy's English models. A word's dependents join it step by step, and within a step the nearest
 first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase or the
@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
 
 AFTER_OBJECTS = 4
-"""The step at which adverbs join whose own head falls away."""
+"""The step at which an adverb joins when its own head is left out."""
 
 CLAUSE = 7
 """The step at which whole clauses are joined: conjuncts that have a subject of their own."""

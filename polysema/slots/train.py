@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError
+from polysema.files.options import Options, option
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import SlotFillers
 from polysema.slots.parsed import Parsed
@@ -26,28 +27,17 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class SlotOptions:
-    """How to make a lexicon of slots.
-
-    Attributes:
-        dim: the dimension of each of the three spaces.
-        min_count: a word that took part in fewer relations as a part of speech has no vector as such.
-        max_size: at most this many words a part of speech, the most frequent.
-        fillers: at most this many fillers a slot, the weightiest.
-        seed: of the start vector of the singular value decomposition.
-    """
+class SlotOptions(Options):
+    """How to make a lexicon of slots."""
 
     model: ClassVar[str] = "slots"
-    dim: int = 100
-    min_count: int = 20
-    max_size: int = 25_000
-    fillers: int = 300
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, least in (("dim", 1), ("min_count", 1), ("max_size", 2), ("fillers", 1), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is at least {least}, not {getattr(self, name)}")
+    dim: int = option(100, "the dimension of each of the spaces of nouns, verbs and adjectives", least=1, most=10_000)
+    min_count: int = option(
+        20, "a word that took part in fewer relations as a part of speech has no vector as such", least=1
+    )
+    max_size: int = option(25_000, "at most this many words a part of speech, the most frequent", least=2)
+    fillers: int = option(300, "at most this many fillers a slot, the weightiest", least=1)
+    seed: int = option(1, "of the start vector of the singular value decomposition", least=0)
 
 
 def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterable[str] = ()) -> Lexicon:
@@ -78,6 +68,19 @@ def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterab
     return _assembled(parsed, options, counts, found)
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedJob:
+    """One run: its parsed text, and words that are kept whatever their count."""
+
+    parsed: Parsed
+    keep: tuple[str, ...] = ()
+
+
+def train_parsed(job: ParsedJob, options: SlotOptions) -> Lexicon:
+    """The same, as a model of the table."""
+    return train_slots(job.parsed, options, job.keep)
+
+
 def _assembled(
     parsed: Parsed, options: SlotOptions, counts: Ints, found: list[tuple[Ints, NDArray[np.float32]]]
 ) -> Lexicon:
@@ -98,7 +101,7 @@ def _assembled(
     words = [parsed.words[index] for index in taken]
     metadata = {
         "model": options.model,
-        "options": {name: getattr(options, name) for name in ("dim", "min_count", "max_size", "fillers", "seed")},
+        "options": options.as_dict(),
         "corpus": dict(parsed.facts),
     }
     return Lexicon(

@@ -3,87 +3,98 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.contexts.context2dm import Context2DMOptions, context2dm
+from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
+from polysema.encoders.huggingface import PRECISIONS, Encoder
+from polysema.errors import InputError
+from polysema.files.options import option
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf, single
-
-if TYPE_CHECKING:
-    from polysema.training.models import Job
-
-ENCODER_OPTIONS = ("encoder", "layers", "precision", "batch_size")
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, single
+from polysema.training.job import Job
+from polysema.training.negative_sampling import train
+from polysema.training.options import PAPER, Word2VecOptions
 
 
-def train_context2dm(job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
-    """Context2DM on given word vectors or, without any, on word2vec's, trained on the same text first.
+@dataclass(frozen=True)
+class Context2DMTraining(Context2DMOptions):
+    """How to train Context2DM, with its word vectors or on given ones."""
 
-    Args:
-        options: those of :class:`polysema.contexts.context2dm.Options`, and ``vectors``: a lexicon of vectors or its
-            path; ``dim``: the dimension of those that are trained here, 17 by default.
-    """
-    from polysema.contexts.context2dm import Options, context2dm
+    vectors: AnyLexicon | str | Path | None = option(
+        None, "a lexicon of vectors, or its path", by_default="word2vec is trained first"
+    )
+    dim: int = option(17, "the dimension of the vectors that are trained first", least=1, most=10_000)
+    vector_preset: str | None = option(None, "named settings of those vectors", choices=("paper",), by_default="none")
 
-    _check("context2dm", job, preset, options, Options, ("vectors", "dim"))
-    vectors, dim = options.pop("vectors", None), options.pop("dim", 17)
+
+@dataclass(frozen=True)
+class BERT2DMTraining(BERT2DMOptions):
+    """How to train BERT2DM with a named encoder; see :class:`polysema.encoders.huggingface.Encoder`."""
+
+    encoder: Encoder | str | Path | None = option(None, "the encoder: a folder or a name on the hub; must be given")
+    layers: str | int | None = option(
+        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last"
+    )
+    precision: str | None = option(
+        None, "of the encoder", choices=PRECISIONS, by_default="float16 on a GPU, else float32"
+    )
+    batch_size: int | None = option(None, "sentences in a batch", least=1, by_default="32, 512 on a GPU")
+
+
+def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
+    """Context2DM on given word vectors or, without any, on word2vec's, trained on the same text first."""
+    vectors = options.vectors
     if vectors is None:
-        vectors = _word2vec(job, preset, dim)
-    elif not isinstance(vectors, LexiconOf):
-        vectors = load(vectors, "vectors")
+        vectors = _word2vec(job, options)
+    elif job.device != "cpu":
+        raise InputError(f"context2dm clusters on the processor: with vectors given there is no work for {job.device}")
+    elif not isinstance(vectors, Lexicon | VectorLexicon):
+        vectors = single(load(vectors, "vectors"), "context2dm")
     return context2dm(
-        job.corpus, vectors, keep=job.keep, state=job.folder, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **options,
+        job.corpus, vectors, keep=job.keep, state=job.state, progress=job.progress,
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, Context2DMOptions),
     )  # fmt: skip
 
 
-def _word2vec(job: Job, preset: str | None, dim: int) -> AnyLexicon:
+def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
     """Word vectors of the same text; a run that goes on has them already."""
-    from polysema.training.negative_sampling import train
+    preset = PAPER if options.vector_preset else {}
+    chosen = Word2VecOptions(**{**preset, "dim": options.dim})
+    if job.state is None:
+        return train(job, chosen)
+    working = WorkingFolder(job.state)
+    within = dataclasses.replace(job, state=working.file("vectors"))
+    checkpoint = within.checkpoint(chosen.settled(job.corpus))
+    assert checkpoint is not None
+    name = f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
+    if not (job.state / name).is_dir():
+        train(within, chosen).save(working.file(name))
+    return single(load(job.state / name), "context2dm")
 
-    if job.folder is None:
-        return train("word2vec", job, preset, {"dim": dim})
-    done = job.folder / f"word2vec-{dim}"
-    if not done.is_dir():
-        folder = job.folder / "vectors"
-        folder.mkdir(parents=True, exist_ok=True)
-        train("word2vec", dataclasses.replace(job, folder=folder), preset, {"dim": dim}).save(done)
-    return single(load(done), "context2dm")
 
-
-def train_bert2dm(job: Job, preset: str | None, options: dict[str, Any]) -> Lexicon:
-    """BERT2DM with a named encoder.
-
-    Args:
-        options: those of :class:`polysema.encoders.bert2dm.Options`, and ``encoder``: a name, a folder or an encoder;
-            ``layers``, ``precision``, ``batch_size``: see :class:`polysema.encoders.huggingface.Encoder`.
-    """
-    from polysema.encoders.bert2dm import Options, bert2dm
-    from polysema.encoders.huggingface import Encoder
-
-    _check("bert2dm", job, preset, options, Options, ENCODER_OPTIONS)
-    chosen = {name: options.pop(name) for name in ENCODER_OPTIONS if options.get(name) is not None}
-    encoder = chosen.pop("encoder", None)
+def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
+    """BERT2DM with a named encoder."""
+    encoder = options.encoder
+    reading = {name: getattr(options, name) for name in ("layers", "precision", "batch_size")}
+    given = {name: value for name, value in reading.items() if value is not None}
     if encoder is None:
         raise InputError("bert2dm reads with an encoder: name one, or the folder of one (--encoder bert-base-uncased)")
     if not isinstance(encoder, Encoder):
-        encoder = Encoder.load(encoder, device=job.device, **chosen)
+        encoder = Encoder.load(encoder, device=job.device, **given)
+    elif given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
+        raise InputError("a loaded encoder has its own layers, precision, batch size and device: leave them out")
     return bert2dm(
-        job.corpus, encoder, keep=job.keep, state=job.folder, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **options,
+        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
     )  # fmt: skip
 
 
-def _check(
-    model: str, job: Job, preset: str | None, options: dict[str, Any], kind: Any, further: tuple[str, ...]
-) -> None:
-    """Refuse what the model does not have; forget what was not given."""
-    if preset not in (None, "paper"):
-        raise UnknownChoiceError("preset", str(preset), ("paper",))
-    if job.start is not None:
-        raise InputError(f"{model} is counted, not learnt step by step: it cannot go on from another lexicon")
-    known = (*(field.name for field in dataclasses.fields(kind)), *further)
-    for name in list(options):
-        if options[name] is None:
-            del options[name]
-        elif name not in known:
-            raise UnknownChoiceError(f"option of {model}", name, known)
+def _own(options: Any, kind: Any) -> dict[str, Any]:
+    """Those options that a smaller class of options has too."""
+    return {field.name: getattr(options, field.name) for field in dataclasses.fields(kind)}

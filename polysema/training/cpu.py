@@ -13,7 +13,7 @@ from polysema.kernels import cbow, ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
 from polysema.kernels.rounds import Buffers, Model, bounds, largest_share
-from polysema.training.options import Options
+from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -22,7 +22,7 @@ _TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will
 _ROOM = 1 << 29  # bytes of address space for what a round notes
 
 
-def auto_round(options: Options, text: TrainingText) -> int | None:
+def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
     """How many targets make a round; None for Adam, whose rounds are batches of sentences.
 
     The busiest word should not meet more than a thousand times in a round what was true before it, and a round should
@@ -70,10 +70,8 @@ class CpuEngine:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text))
-        self._kernel = {"word2dm": word2dm, "cbow": cbow}.get(
-            "cbow" if options.form == "cbow" else options.model, ms_word2dm
-        )
-        hogwild = options.parallel == "hogwild" and threads > 1
+        self._kernel = word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
+        self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
         shares = threads if hogwild else self._most_shares()
         self._cut(shares)
         while not hogwild and shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
@@ -83,12 +81,14 @@ class CpuEngine:
         self._buffers = self._new_buffers()
         m, n = state.target.shape[1:]
         self._model = Model(
-            state.target.reshape(-1), state.context.reshape(-1), n, m, options.select == "cosine" and m > 1,
-            options.pairs, options.form == "cbow", m * n if self._kernel is word2dm else n,
+            state.target.reshape(-1), state.context.reshape(-1), n, m, options.cosine and m > 1,
+            options.pairs, options.cbow, m * n if self._kernel is word2dm else n,
         )  # fmt: skip
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
         forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
+        nothing = self._work(0, np.empty(0, np.float32), np.uint64(0))
+        self._kernel.train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
@@ -120,10 +120,10 @@ class CpuEngine:
         places, slots, negatives = self._places, self._slots, self.text.options.negatives
         shares = len(self._regions) - 1
         m, n = self.state.target.shape[1:]
-        used, pulls, work = slots * n, slots * n, n
+        vectors, target_steps, work = slots * n, slots * n, n
         bits = negatives.bit_length()
         if self._kernel is word2dm:
-            used, pulls, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
+            vectors, target_steps, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
         room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
 
         def empty(length: int, kind: Any) -> NDArray[Any]:
@@ -136,16 +136,16 @@ class CpuEngine:
             highs=empty(places, np.uint64),
             slots=empty(places, np.uint64),
             noise=empty((slots + 4) * negatives, np.uint32),  # what is fetched ahead may be beyond the last
-            pushes=empty(places * n, np.float32),
-            pulls=empty(pulls, np.float32),
-            used=empty(used, np.float32),
-            steps=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
-            push_moves=empty(self._parts * places, np.uint64),
-            pull_moves=empty(self._parts * slots, np.uint64),
-            step_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
-            push_ends=empty(self._parts, np.uint64),
-            pull_ends=empty(self._parts, np.uint64),
-            step_ends=empty(self._parts, np.uint64),
+            window_steps=empty(places * n, np.float32),
+            target_steps=empty(target_steps, np.float32),
+            vectors=empty(vectors, np.float32),
+            coefficients=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
+            window_moves=empty(self._parts * places, np.uint64),
+            target_moves=empty(self._parts * slots, np.uint64),
+            scaled_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
+            window_ends=empty(self._parts, np.uint64),
+            target_ends=empty(self._parts, np.uint64),
+            scaled_ends=empty(self._parts, np.uint64),
             room=room,
             bits=bits,
             work=empty(work + 16, np.float32),
@@ -172,32 +172,27 @@ class CpuEngine:
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
         """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it.
 
-        Ctrl-C is raised when the rounds are done, so that the state is one that can be gone on from.
+        Not to be called in a thread that signals reach: a kernel thread waits for the others, so all must be started.
         """
-        buffers, options = self._buffers, self.text.options
+        buffers = self._buffers
         buffers.loss[:] = 0
         meeting = new_meeting(self.threads)
-        hogwild = options.parallel == "hogwild" and self.threads > 1
         futures = [
-            self._pool.submit(
-                self._kernel.train_rounds, thread, self.threads, meeting, self.text.text, buffers, first,
-                len(self.rounds) - 1, rates, key, self._model, self._adams[0], self._adams[1], self.state.step, hogwild,
-            )
+            self._pool.submit(self._kernel.train_rounds, thread, self.threads, meeting, *self._work(first, rates, key))
             for thread in range(self.threads)
-        ]  # fmt: skip
-        interrupted = False
+        ]
         for future in futures:
-            while True:
-                try:
-                    future.result()
-                    break
-                except KeyboardInterrupt:
-                    interrupted = True
+            future.result()
         self._release(first, last)
         loss, count = buffers.loss[:, :2].sum(axis=0)
-        if interrupted:
-            raise KeyboardInterrupt
         return float(loss / count) if count else float("nan")
+
+    def _work(self, first: int, rates: NDArray[np.float32], key: np.uint64) -> tuple[Any, ...]:
+        """What the kernels of some rounds are called with, besides the thread."""
+        return (
+            self.text.text, self._buffers, first, len(self.rounds) - 1, rates, key, self._model, *self._adams,
+            self.state.step, self._hogwild,
+        )  # fmt: skip
 
     def _release(self, first: int, last: int) -> None:
         """Tell the system which parts of the mapped corpus will not be needed for a while."""

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError, MissingExtraError
 from polysema.files.platform import processors
-from polysema.training.options import Options
+from polysema.kernels.rounds import LONGEST
+from polysema.kernels.simd import padded
+from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -57,9 +59,9 @@ class Place(NamedTuple):
     read: Any
 
 
-def model_bytes(options: Options, size: int) -> int:
+def model_bytes(options: NegativeSamplingOptions, size: int) -> int:
     """How much of the card's memory the model takes, with Adam's state."""
-    n, m = -(-options.dim // 4) * 4, options.senses or 1
+    n, m = padded(options.dim), options.m
     numbers = size * n * m + size * n * (m if options.model == "word2dm" else 1)
     return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
 
@@ -113,8 +115,8 @@ class CudaEngine:
         self._pinned = [np.frombuffer(cp.cuda.alloc_pinned_memory(_PINNED), np.uint8, _PINNED) for _ in range(2)]
         self._sent = [cp.cuda.Event(block=True, disable_timing=True) for _ in self._pinned]
         self._turn = 0
-        use = cp.cuda.Device().use  # a thread has a current device of its own
-        self._launcher, self._loader = (ThreadPoolExecutor(1, initializer=use) for _ in range(2))
+        self._use = cp.cuda.Device().use  # a thread has a current device of its own
+        self._loader = ThreadPoolExecutor(1, initializer=self._use)
         self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
@@ -138,7 +140,7 @@ class CudaEngine:
             raise InputError(
                 f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}"
                 f"{'' if memory is None else f', of which {memory / 1e9:.1f} may be used'}; the model needs "
-                f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.senses}) "
+                f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.m}) "
                 f"or the vocabulary (now {size:,} words; see min count and max size)"
             )
         return segments
@@ -246,13 +248,13 @@ class CudaEngine:
         m, n = self.state.target.shape[1:]
         constants = {
             "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
-            "COSINE": int(options.select == "cosine" and m > 1), "PAIRS": int(options.pairs),
-            "CBOW": int(options.form == "cbow"), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
-            "BLOCK": _BLOCK, "CAPACITY": _CAPACITY,
+            "COSINE": int(options.cosine and m > 1), "PAIRS": int(options.pairs),
+            "CBOW": int(options.cbow), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
+            "BLOCK": _BLOCK, "CAPACITY": _CAPACITY, "LONGEST": f"{LONGEST}f",
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
         module = self._cp.RawModule(code=_source(), options=flags, backend="nvrtc")
-        names = ["to_rows", "train", *(["adam"] if self._lazy else [])]
+        names = ["to_rows", "train", "adam" if self._lazy else "bound"]
         return {name: module.get_function(name) for name in names}
 
     def _blocks(self) -> int:
@@ -265,24 +267,8 @@ class CudaEngine:
         return int(max(1, min(held, in_flight // (_BLOCK // group))))
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
-        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it.
-
-        Ctrl-C is raised when the rounds are done, so that the state is one that can be gone on from.
-        """
-        launched = self._launcher.submit(self._launch, first, last, rates, key)
-        interrupted = False
-        while True:
-            try:
-                loss = launched.result()
-                break
-            except KeyboardInterrupt:
-                interrupted = True
-        if interrupted:
-            raise KeyboardInterrupt
-        return loss
-
-    def _launch(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
-        """Runs in a thread of its own, which Ctrl-C does not reach."""
+        """Do some rounds of an epoch; returns the mean loss of the samples that were asked for it."""
+        self._use()
         cp, text, sides = self._cp, self.text.text, self._sides
         self._loss[:] = 0
         starts = [segment.sentence for segment in self._segments]
@@ -309,8 +295,16 @@ class CudaEngine:
             )  # fmt: skip
             if self._lazy:
                 self._adam(rates[r - first], self.state.step + r - first + 1)
+            else:
+                self._bound()
         loss, count = self._loss.get()
         return float(loss / count) if count else float("nan")
+
+    def _bound(self) -> None:
+        """Shorten rows that the last launch made longer than ``LONGEST``, as the processor does after every round."""
+        for values in (self._target, self._context):
+            width = values[0].size if self.text.options.model == "word2dm" else values.shape[2]
+            self._functions["bound"]((64,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
 
     def _adam(self, rate: np.float32, step: int) -> None:
         """Move the rows that the last launch gave gradients to."""
@@ -337,7 +331,7 @@ class CudaEngine:
 
     def close(self) -> None:
         """Let go of the corpus on the card."""
-        for threads in (self._launcher, self._loader, self._copiers):
+        for threads in (self._loader, self._copiers):
             threads.shutdown()
         self._copies.synchronize()
         self._held.clear()

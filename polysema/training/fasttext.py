@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import dataclasses
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from polysema.corpus.corpus import Corpus
-from polysema.errors import MissingExtraError, UnknownChoiceError
+from polysema.errors import MissingExtraError
+from polysema.files.options import option
+from polysema.files.progress import Progress
 from polysema.lexicon.lexicon import VectorLexicon
-from polysema.training.models import Job
-from polysema.training.options import Options
+from polysema.training.job import Job
+from polysema.training.options import TextOptions
 from polysema.training.text import trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class FastTextOptions:
-    """How FastText is trained; names as in :class:`~polysema.training.options.Options`.
+@dataclass(frozen=True)
+class FastTextOptions(TextOptions):
+    """How FastText is trained."""
 
-    Attributes:
-        shortest, longest: lengths of the character n-grams.
-        buckets: how many n-gram vectors there are.
-    """
+    model: ClassVar[str] = "fasttext"
+    dim: int = option(100, "n, the dimension", least=1, most=10_000)
+    negatives: int = option(5, "K, noise words a sample", least=1, most=60)
+    epochs: int | None = option(
+        None, "how many times to go through the corpus", least=1, most=1_000_000,
+        by_default="4 for 100 million words and more, in proportion to the root for fewer, at most 40",
+    )  # fmt: skip
+    rate: float = option(0.025, "the learning rate", above=0, most=10)
+    shortest: int = option(3, "characters of the shortest n-grams", least=1, most=100)
+    longest: int = option(6, "characters of the longest n-grams", least=1, most=100)
+    buckets: int = option(2_000_000, "how many n-gram vectors there are", least=1, most=10**9)
+    seed: int = option(1, "of all randomness", least=0, most=2**32 - 1)
 
-    dim: int = 100
-    window: int = 5
-    negatives: int = 5
-    subsample: float | None = None
-    min_count: int | None = None
-    max_size: int | None = None
-    epochs: int | None = None
-    rate: float = 0.025
-    shortest: int = 3
-    longest: int = 6
-    buckets: int = 2_000_000
-    seed: int = 1
+    def by_text(self, small: float, sentences: int) -> dict[str, Any]:
+        """The defaults; see :meth:`TextOptions.by_text`."""
+        return super().by_text(small, sentences) | {"epochs": min(40, round(4 / small**0.5))}
 
 
 class _Sentences:
@@ -50,34 +51,40 @@ class _Sentences:
             yield [word for word in sentence if word in self.known]
 
 
-def train(job: Job, chosen: dict[str, Any]) -> VectorLexicon:
+def train(job: Job, options: FastTextOptions) -> VectorLexicon:
     """Train FastText; see :func:`polysema.training.models.train`. One thread gives the same result every time."""
     try:
         from gensim.models import FastText
+        from gensim.models.callbacks import CallbackAny2Vec
     except ImportError:
         raise MissingExtraError("FastText", "gensim") from None
-    names = [field.name for field in dataclasses.fields(FastTextOptions)]
-    for name in chosen:
-        if name not in names:
-            raise UnknownChoiceError("option of fasttext", name, names)
-    fast = FastTextOptions(**chosen)
-    shared = {name: getattr(fast, name) for name in ("window", "subsample", "min_count", "max_size", "epochs")}
-    options = Options(**shared).settled(len(job.corpus.tokens), len(job.corpus))
+    options = options.settled(job.corpus)
+    assert options.epochs is not None
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)
     model = FastText(
-        vector_size=fast.dim, window=fast.window, negative=fast.negatives, sample=options.subsample or 0, sg=1,
-        min_count=1, alpha=fast.rate, min_n=fast.shortest, max_n=fast.longest, bucket=fast.buckets, seed=fast.seed,
-        workers=job.threads,
+        vector_size=options.dim, window=options.window, negative=options.negatives, sample=options.subsample or 0, sg=1,
+        min_count=1, alpha=options.rate, min_n=options.shortest, max_n=options.longest, bucket=options.buckets,
+        seed=options.seed, workers=job.threads,
     )  # fmt: skip
-    sentences = _Sentences(job.corpus, vocabulary)
+    started, tokens, epochs = time.perf_counter(), len(job.corpus.tokens), options.epochs
+
+    class Told(CallbackAny2Vec):  # type: ignore[misc]
+        """Tells of every epoch."""
+
+        epoch = 0
+
+        def on_epoch_end(self, model: Any) -> None:
+            self.epoch += 1
+            seconds, done = time.perf_counter() - started, self.epoch * tokens
+            left = seconds * (epochs - self.epoch) / self.epoch
+            job.progress(
+                Progress(
+                    "training", done, epochs * tokens, speed=done / max(seconds, 1e-9), seconds=seconds, left=left,
+                    epoch=self.epoch, epochs=epochs,
+                )
+            )  # fmt: skip
+
     model.build_vocab_from_freq(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
-    model.train(sentences, total_words=int(vocabulary.counts.sum()), epochs=options.epochs)
-    settled = {**dataclasses.asdict(fast), **{k: getattr(options, k) for k in ("subsample", "min_count", "epochs")}}
-    return VectorLexicon(
-        vocabulary,
-        model.wv[vocabulary.words],
-        metadata={
-            "training": {"model": "fasttext", **settled},
-            "corpus": {"sentences": len(job.corpus), "tokens": len(job.corpus.tokens)},
-        },
-    )
+    sentences, words = _Sentences(job.corpus, vocabulary), int(vocabulary.counts.sum())
+    model.train(sentences, total_words=words, epochs=epochs, callbacks=[Told()])
+    return VectorLexicon(vocabulary, model.wv[vocabulary.words], metadata=job.described(options))

@@ -6,115 +6,133 @@ vector is the sum of its two sides. The walk over the counts is one thread's, in
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from polysema.errors import UnknownChoiceError
+from polysema.corpus.corpus import Corpus
+from polysema.files.options import option
+from polysema.files.progress import Progress
+from polysema.files.signals import Held
 from polysema.kernels.glove import count_pairs, train_counts
-from polysema.kernels.sampling import gather, stream_key
+from polysema.kernels.sampling import gather, stream_key, thresholds
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import VectorLexicon
-from polysema.training.models import Job
-from polysema.training.options import Options
-from polysema.training.run import DivergenceError, Progress
-from polysema.training.text import TrainingText, trained_vocabulary
+from polysema.training.job import Job
+from polysema.training.options import TextOptions
+from polysema.training.run import DivergenceError
+from polysema.training.text import model_rows, trained_vocabulary
+from polysema.vocabulary import Vocabulary
 
 _CHUNK = 4_000_000  # tokens that are counted at once
-_BLOCK = 400_000  # counts between two looks at the clock
+_BLOCK = 400_000  # counts between two looks at the clock and at Ctrl-C
+_SIDES = ("target", "context", "target_squares", "context_squares")
 
 
-@dataclass(frozen=True, slots=True)
-class GloveOptions:
-    """How GloVe is trained; names as in :class:`~polysema.training.options.Options`.
+@dataclass(frozen=True)
+class GloveOptions(TextOptions):
+    """How GloVe is trained."""
 
-    Attributes:
-        most: counts from this on have full weight.
-        power: smaller ones weigh (x / most) to this power.
-    """
-
-    dim: int = 100
-    window: int = 5
-    subsample: float | None = None
-    min_count: int | None = None
-    max_size: int | None = None
-    epochs: int = 15
-    rate: float = 0.05
-    most: float = 10.0
-    power: float = 0.75
-    seed: int = 1
+    model: ClassVar[str] = "glove"
+    dim: int = option(100, "n, the dimension", least=1, most=10_000)
+    epochs: int = option(15, "how many times to go through the counts", least=0, most=1_000_000)
+    rate: float = option(0.05, "the learning rate of AdaGrad", above=0, most=10)
+    most: float = option(10.0, "counts from this on have full weight", above=0)
+    power: float = option(0.75, "smaller ones weigh (x / most) to this power", least=0, most=5)
 
 
-def train(job: Job, chosen: dict[str, Any]) -> VectorLexicon:
+def train(job: Job, options: GloveOptions) -> VectorLexicon:
     """Train GloVe; see :func:`polysema.training.models.train`."""
-    names = [field.name for field in dataclasses.fields(GloveOptions)]
-    for name in chosen:
-        if name not in names:
-            raise UnknownChoiceError("option of glove", name, names)
-    glove = GloveOptions(**chosen)
-    shared = {name: getattr(glove, name) for name in ("dim", "window", "subsample", "min_count", "max_size", "seed")}
-    options = Options(**shared, held_out=0.0).settled(len(job.corpus.tokens), len(job.corpus))
+    options = options.settled(job.corpus)
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)
-    text = TrainingText(job.corpus, vocabulary, options)
-    counts = co_occurrences(text).tocoo()
-    n = padded(glove.dim)
-    rng = np.random.default_rng([glove.seed, 2])
-    sides = [np.zeros((len(vocabulary), n + 4), np.float32) for _ in range(2)]
-    for side in sides:
-        side[:, : glove.dim] = rng.uniform(-0.5 / glove.dim, 0.5 / glove.dim, (len(vocabulary), glove.dim))
-    squares = [np.ones_like(side) for side in sides]
-    flat = [array.reshape(-1) for array in (*sides, *squares)]
-    curve: list[dict[str, Any]] = []
-    started = time.perf_counter()
-    size = counts.nnz
-    for epoch in range(glove.epochs):
-        order = np.random.default_rng([glove.seed, 3, epoch]).permutation(size)
-        total, taken = 0.0, 0
-        for first in range(0, size, _BLOCK):
-            loss, steps = train_counts(
-                order, first, min(first + _BLOCK, size), counts.row, counts.col, counts.data, flat[0], flat[1],
-                flat[2], flat[3], np.uint64(n), np.float32(glove.rate), glove.most, glove.power,
-            )  # fmt: skip
-            total, taken = total + loss, taken + steps
-            if not np.isfinite(total):
-                raise DivergenceError(f"GloVe diverged in epoch {epoch + 1}: lower the rate (now {glove.rate})")
-            _show(job, glove, epoch, first, size, started, loss / max(steps, 1))
-        seconds = round(time.perf_counter() - started, 2)
-        curve.append({"epoch": epoch + 1, "training_loss": total / max(taken, 1), "seconds": seconds})
-    vectors = sides[0][:, : glove.dim] + sides[1][:, : glove.dim]
-    settled = {**dataclasses.asdict(glove), "subsample": options.subsample, "min_count": options.min_count}
-    facts = {"sentences": len(job.corpus), "tokens": len(job.corpus.tokens), "co_occurrences": int(size)}
-    return VectorLexicon(
-        vocabulary, vectors, metadata={"training": {"model": "glove", **settled}, "corpus": facts, "curve": curve}
-    )
+    counts = co_occurrences(job.corpus, vocabulary, options).tocoo()
+    walk = _Walk(job, options, counts, len(vocabulary))
+    walk.run()
+    dim = options.dim
+    vectors = walk.arrays["target"][:, :dim] + walk.arrays["context"][:, :dim]
+    facts = {"co_occurrences": int(counts.nnz)}
+    return VectorLexicon(vocabulary, vectors, metadata=job.described(options, corpus=facts, curve=walk.at["curve"]))
 
 
-def _show(job: Job, glove: GloveOptions, epoch: int, done: int, size: int, started: float, loss: float) -> None:
-    if job.progress is None:
-        return
-    tokens = len(job.corpus.tokens)
-    share = (epoch + done / size) / glove.epochs
-    seconds = time.perf_counter() - started
-    words = int(share * tokens * glove.epochs)
-    left = seconds * (1 - share) / max(share, 1e-9)
-    job.progress(
-        Progress(
-            epoch + 1, glove.epochs, words, tokens * glove.epochs, words / max(seconds, 1e-9), loss, None, glove.rate,
-            seconds, left,
-        )
-    )  # fmt: skip
+class _Walk:
+    """The steps over all counts, in blocks; where it stands is ``at``, what it has learnt ``arrays``."""
+
+    def __init__(self, job: Job, options: GloveOptions, counts: coo_array, size: int) -> None:
+        self.job, self.options, self.counts = job, options, counts
+        self.checkpoint = job.checkpoint(options)
+        self._whole = True  # the arrays are those of a moment between two blocks
+        self.at: dict[str, Any] = {"epoch": 0, "first": 0, "loss": 0.0, "steps": 0, "seconds": 0.0, "curve": []}
+        n, rng = options.dim, np.random.default_rng([options.seed, 2])
+        sides = [np.zeros((size, padded(n) + 4), np.float32) for _ in range(2)]
+        for side in sides:
+            side[:, :n] = rng.uniform(-0.5 / n, 0.5 / n, (size, n))
+        self.arrays = dict(zip(_SIDES, (*sides, *map(np.ones_like, sides)), strict=True))
+        if self.checkpoint is not None and self.checkpoint.load():
+            self.at, self.arrays = self.checkpoint.numbers, self.checkpoint.arrays
+
+    def run(self) -> None:
+        """Walk to the end; Ctrl-C stops between two blocks, after the state is written."""
+        with Held() as signals:
+            try:
+                while self.at["epoch"] < self.options.epochs:
+                    order = np.random.default_rng([self.options.seed, 3, self.at["epoch"]]).permutation(self.counts.nnz)
+                    for first in range(self.at["first"], self.counts.nnz, _BLOCK):
+                        signals.deliver()
+                        self._block(order, first)
+                        if self.checkpoint is not None and self.checkpoint.due:
+                            self._write()
+                    self._end_epoch()
+            except KeyboardInterrupt:
+                if self._whole:
+                    self._write()
+                raise
+        self._write()
+
+    def _block(self, order: NDArray[np.int64], first: int) -> None:
+        options, counts, at, started = self.options, self.counts, self.at, time.perf_counter()
+        last = min(first + _BLOCK, counts.nnz)
+        self._whole = False
+        target, context, squares, context_squares = (self.arrays[name].reshape(-1) for name in _SIDES)
+        loss, steps = train_counts(
+            order, first, last, counts.row, counts.col, counts.data, target, context, squares, context_squares,
+            np.uint64(padded(options.dim)), np.float32(options.rate), options.most, options.power,
+        )  # fmt: skip
+        seconds = at["seconds"] + time.perf_counter() - started
+        self.at = {**at, "first": last, "loss": at["loss"] + loss, "steps": at["steps"] + steps, "seconds": seconds}
+        self._whole = True
+        if not np.isfinite(self.at["loss"]):
+            raise DivergenceError(f"GloVe diverged in epoch {at['epoch'] + 1}: lower the rate (now {options.rate})")
+        done, total = at["epoch"] * counts.nnz + last, options.epochs * counts.nnz
+        self.job.progress(
+            Progress(
+                "training", done, total, "co-occurrences", speed=done / max(seconds, 1e-9), seconds=seconds,
+                left=seconds * (total - done) / max(done, 1), epoch=at["epoch"] + 1, epochs=options.epochs,
+                loss=loss / max(steps, 1), rate=options.rate,
+            )
+        )  # fmt: skip
+
+    def _end_epoch(self) -> None:
+        at, epoch = self.at, self.at["epoch"] + 1
+        loss = at["loss"] / max(at["steps"], 1)
+        row = {"epoch": epoch, "training_loss": loss, "seconds": round(at["seconds"], 2)}
+        curve = [*at["curve"], row]
+        self.at = {**at, "epoch": epoch, "first": 0, "loss": 0.0, "steps": 0, "curve": curve}
+
+    def _write(self) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.save(self.at, self.arrays)
 
 
-def co_occurrences(text: TrainingText) -> csr_array:
-    """The upper triangle of the weighted co-occurrence counts, (V, V)."""
-    source, size = text.text, len(text.vocabulary)
-    sentences = source.sentences
-    key = stream_key(text.options.seed, 1, 0)
+def co_occurrences(corpus: Corpus, vocabulary: Vocabulary, options: TextOptions) -> csr_array:
+    """The upper triangle of the weighted co-occurrence counts, (V, V); the options must be settled."""
+    assert options.subsample is not None
+    sentences, size = np.asarray(corpus.sentences), len(vocabulary)
+    rows, keep = model_rows(corpus, vocabulary), thresholds(vocabulary.keep_probabilities(options.subsample))
+    key = stream_key(options.seed, 1, 0)
     total = csr_array((size, size), dtype=np.float32)
     start = 0
     while start < len(sentences) - 1:
@@ -124,13 +142,13 @@ def co_occurrences(text: TrainingText) -> csr_array:
         ids = np.empty(places, np.uint32)
         hashes, lows, highs = (np.empty(places, np.uint64) for _ in range(3))
         count = gather(
-            source.tokens, sentences, start, stop, source.rows, source.keep, key, source.window, 0, 0, ids, hashes,
-            lows, highs,
+            np.asarray(corpus.tokens), sentences, start, stop, rows, keep, key, options.window, 0, 0, ids, hashes, lows,
+            highs,
         )  # fmt: skip
         most = int((np.arange(count) - lows[:count].astype(np.int64)).sum())
-        rows, columns = np.empty(most, np.int32), np.empty(most, np.int32)
+        firsts, seconds = np.empty(most, np.int32), np.empty(most, np.int32)
         weights: NDArray[np.float32] = np.empty(most, np.float32)
-        count_pairs(ids, lows, count, rows, columns, weights)
-        total = total + coo_array((weights, (rows, columns)), shape=(size, size)).tocsr()
+        count_pairs(ids, lows, count, firsts, seconds, weights)
+        total = total + coo_array((weights, (firsts, seconds)), shape=(size, size)).tocsr()
         start = stop
     return total

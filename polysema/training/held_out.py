@@ -1,4 +1,4 @@
-"""A loss one can trust: double precision, on windows that training never sees, the same ones after every epoch."""
+"""Held-out loss: in double precision, on windows that training never sees, the same ones after every epoch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from polysema.kernels.rounds import draw
 from polysema.kernels.sampling import gather, stream_key
+from polysema.training.options import NegativeSamplingOptions
 from polysema.training.reference import log_sigmoid
 from polysema.training.text import TrainingText
+
+Array = NDArray[np.float32]
 
 _MOST = 4000  # sentences
 _STREAM = 0x6865_6C64  # a stream of random numbers of its own
@@ -23,8 +26,8 @@ class HeldOut:
         noise: (s, K).
     """
 
-    def __init__(self, text: TrainingText, pairs: bool) -> None:
-        options, source = text.options, text.text
+    def __init__(self, text: TrainingText) -> None:
+        options, source, pairs = text.options, text.text, text.options.pairs
         sentences = text.held_out()
         if len(sentences) > _MOST:
             sentences = sentences[np.linspace(0, len(sentences) - 1, _MOST).astype(np.int64)]
@@ -55,7 +58,17 @@ class HeldOut:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def ms_word2dm(self, target: NDArray[np.float32], context: NDArray[np.float32], cosine: bool) -> float:
+    def loss(self, options: NegativeSamplingOptions, target: Array, context: Array) -> float | None:
+        """The mean of −J; None where nothing is held out. Target (V, m, n), context (V, 1 or m, n)."""
+        if not len(self):
+            return None
+        if options.model == "word2dm":
+            return self.word2dm(target, context)
+        if options.cbow:
+            return self.cbow(target[:, 0], context[:, 0])
+        return self.ms_word2dm(target, context[:, 0], options.cosine)
+
+    def ms_word2dm(self, target: Array, context: Array, cosine: bool) -> float:
         """The mean of −J; target (V, m, n), context (V, n)."""
         total = 0.0
         for part in self._parts():
@@ -69,7 +82,7 @@ class HeldOut:
             total += log_sigmoid(scores[rows, chosen]).sum() + log_sigmoid(-noise).sum()
         return -float(total) / len(self)
 
-    def cbow(self, target: NDArray[np.float32], context: NDArray[np.float32]) -> float:
+    def cbow(self, target: Array, context: Array) -> float:
         """The mean of −J; target, the vectors of the window, and context, of predicted words, (V, n)."""
         total = 0.0
         for part in self._parts():
@@ -80,7 +93,7 @@ class HeldOut:
             total += log_sigmoid(score).sum() + log_sigmoid(-noise).sum()
         return -float(total) / len(self)
 
-    def word2dm(self, target: NDArray[np.float32], context: NDArray[np.float32]) -> float:
+    def word2dm(self, target: Array, context: Array) -> float:
         """The mean of −J; target and context (V, m, n)."""
         total = 0.0
         for part in self._parts(1000):
@@ -95,7 +108,7 @@ class HeldOut:
     def _parts(self, size: int = 10_000) -> list[slice]:
         return [slice(i, min(i + size, len(self))) for i in range(0, len(self), size)]
 
-    def _sums(self, part: slice, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _sums(self, part: slice, vectors: Array) -> NDArray[np.float64]:
         """The sum of each sample's context vectors, for a part of the samples."""
         first = self.starts[part.start]
         last = self.starts[part.stop] if part.stop < len(self) else len(self.contexts)

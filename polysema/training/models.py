@@ -1,108 +1,133 @@
-"""The models that can be trained, in one table, and the one function that trains any of them."""
+"""The models that can be trained, in one table, and the one function that trains any of them.
+
+A new model is a file with its options and its train function, and a line here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.files.options import Options
 from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon
-
-DEVICES = ("cpu", "cuda")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a model's trainer is given, besides its own options.
-
-    Attributes:
-        corpus: the text.
-        keep: words that are trained whatever their count.
-        start: a lexicon to go on from.
-        folder: where the state of the run is kept while it lasts; None: nowhere.
-        threads: how many.
-        device: a name in ``DEVICES``.
-        card_memory: gigabytes of a card that may be used; None: what is free.
-        progress, on_epoch: called with how far it has come; what they get is the trainer's own.
-        checkpoint_seconds: how often the state is written.
-    """
-
-    corpus: Corpus
-    keep: tuple[str, ...]
-    start: AnyLexicon | None
-    folder: Path | None
-    threads: int
-    device: str
-    card_memory: float | None
-    progress: Callable[[Any], None] | None
-    on_epoch: Callable[[Any], None] | None
-    checkpoint_seconds: float
+from polysema.slots.parse import parse_text
+from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
+from polysema.training import fasttext, glove, negative_sampling
+from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
+from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
+from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
-    """A model that can be trained.
+    """A model that can be trained, and what it can do.
 
     Attributes:
-        name: as it is written everywhere.
-        summary: what it is.
-        train: trains it: name, job, preset, options.
+        options: its options, which also know its name.
+        train: trains it.
+        summary: what it is, in a line.
+        devices: where it runs.
+        resumes: whether a run that was stopped goes on, by its state.
+        inherits: options that are taken from a lexicon it goes on from; without any it cannot.
+        epochs: whether ``on_epoch`` is called.
+        card_memory: whether the memory it takes of a card can be limited.
+        presets: named settings.
+        parsed: whether it learns from parsed text; plain text is parsed first.
     """
 
-    name: str
+    options: type[Options]
+    train: Callable[[Any, Any], AnyLexicon]
     summary: str
-    train: Callable[[str, Job, str | None, dict[str, Any]], AnyLexicon]
+    devices: tuple[str, ...] = ("cpu",)
+    resumes: bool = True
+    inherits: tuple[str, ...] = ()
+    epochs: bool = False
+    card_memory: bool = False
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parsed: bool = False
+
+    @property
+    def name(self) -> str:
+        """As it is written everywhere."""
+        return self.options.model
+
+    def chosen(self, options: Mapping[str, Any], preset: str | None = None, start: AnyLexicon | None = None) -> Options:
+        """The options: those given, else those of the lexicon to go on from, else the preset's, else the defaults."""
+        if preset is not None and preset not in self.presets:
+            raise UnknownChoiceError(f"preset of {self.name}", preset, self.presets)
+        settings = dict(self.presets[preset]) if preset is not None else {}
+        if start is not None:
+            if start.metadata.get("model") != self.name:
+                found = start.metadata.get("model")
+                raise InputError(f"the lexicon to go on from is of model {found!r}, not {self.name!r}")
+            known = {item.name for item in dataclasses.fields(self.options)}
+            before = start.metadata.get("options", {})
+            settings |= {name: before[name] for name in self.inherits if name in known and before.get(name) is not None}
+        return self.options.given(settings | {name: value for name, value in options.items() if value is not None})
+
+    def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
+        """Raise InputError if the model cannot do what it is asked to."""
+        name, preset, device = self.name, run.preset, run.device
+        able = _listed(model.name for model in MODELS.values() if model.card_memory)
+        for wrong, message in (
+            (
+                run.card_memory is not None and (device != "cuda" or not self.card_memory),
+                f"card memory is for {able} on device cuda, not for {name} on {device}",
+            ),
+            (device not in self.devices, f"{name} runs on {_listed(self.devices)}, not on {device}"),
+            (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
+            (start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),
+            (state is not None and not self.resumes, f"{name} cannot go on after a stop: leave out state"),
+            (on_epoch is not None and not self.epochs, f"{name} does not call on_epoch: leave it out"),
+        ):
+            if wrong:
+                raise InputError(message)
 
 
-def _negative_sampling(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
-    from polysema.training.negative_sampling import train
-
-    return train(name, job, preset, options)
-
-
-def _glove(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
-    from polysema.training.glove import train
-
-    return train(job, options)
-
-
-def _fasttext(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
-    from polysema.training.fasttext import train
-
-    return train(job, options)
-
-
-def _context2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
-    from polysema.training.contexts import train_context2dm
-
-    return train_context2dm(job, preset, options)
-
-
-def _bert2dm(name: str, job: Job, preset: str | None, options: dict[str, Any]) -> AnyLexicon:
-    from polysema.training.contexts import train_bert2dm
-
-    return train_bert2dm(job, preset, options)
-
+_SAMPLED: dict[str, Any] = {
+    "devices": DEVICES,
+    "inherits": ("dim", "senses", "form", "select", "window", "negatives", "noise_power", "subsample", "seed"),
+    "epochs": True,
+    "card_memory": True,
+    "presets": {"paper": PAPER},
+}
 
 MODELS: dict[str, Model] = {
-    item.name: item
-    for item in (
-        Model("ms-word2dm", "multi-sense Word2DM: a density matrix of m senses a word", _negative_sampling),
-        Model("word2dm", "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", _negative_sampling),
-        Model("word2vec", "vectors: skip-gram or CBOW with negative sampling", _negative_sampling),
-        Model("glove", "vectors: GloVe, from co-occurrence counts", _glove),
-        Model("fasttext", "vectors: FastText, by gensim", _fasttext),
-        Model("context2dm", "density matrices of clustered contexts, on word vectors", _context2dm),
-        Model("bert2dm", "density matrices of an encoder's vectors", _bert2dm),
+    model.name: model
+    for model in (
+        Model(MSWord2DMOptions, negative_sampling.train,
+              "multi-sense Word2DM: a density matrix of m senses a word", **_SAMPLED),
+        Model(Word2DMOptions, negative_sampling.train,
+              "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", **_SAMPLED),
+        Model(Word2VecOptions, negative_sampling.train,
+              "vectors: skip-gram or CBOW with negative sampling", **_SAMPLED),
+        Model(glove.GloveOptions, glove.train, "vectors: GloVe, from co-occurrence counts"),
+        Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
+        Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
+              devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
+        Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
+              parsed=True),
+        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
     )
-}
+}  # fmt: skip
+
+
+def model_named(name: str) -> Model:
+    """The model of that name; an unknown one is an error that lists the choices."""
+    if not isinstance(name, str) or name not in MODELS:
+        raise UnknownChoiceError("model", name, MODELS)
+    return MODELS[name]
 
 
 def train(
@@ -116,12 +141,12 @@ def train(
     threads: int | None = None,
     device: str = "cpu",
     card_memory: float | None = None,
-    progress: Callable[[Any], None] | None = None,
+    progress: Report | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
     **options: Any,
 ) -> AnyLexicon:
-    """Learn a lexicon from a corpus.
+    """Learn a lexicon from a corpus. What a model cannot do is an error: see ``MODELS``.
 
     Args:
         corpus: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
@@ -131,61 +156,102 @@ def train(
         start: a lexicon to go on from, on new text: its words stay, new ones are added.
         state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
             bits as if it had never stopped. Delete it when the lexicon is saved.
-        threads: how many; by default one per core.
-        device: ``cpu``, or ``cuda`` for a graphics card (Word2DM, multi-sense Word2DM, word2vec and BERT2DM).
-        card_memory: gigabytes of the card to use at most, for Word2DM, multi-sense Word2DM and word2vec; by default
-            what is free. A corpus that does not fit beside the model streams through.
+        threads: how many at most, up to 64; by default one per core.
+        device: ``cpu``, or ``cuda`` for a graphics card.
+        card_memory: gigabytes of the card to use at most; by default what is free. A corpus that does not fit beside
+            the model streams through.
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
-        options: see :class:`polysema.training.options.Options`; for context2dm and bert2dm,
-            :mod:`polysema.training.contexts`.
+        options: those of the model, ``MODELS[model].options``.
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
     >>> train(text, dim=4, senses=2, min_count=1, epochs=2, subsample=0)
     Lexicon(4 words, n=4, m=2)
     """
-    if model not in MODELS:
-        raise UnknownChoiceError("model", model, MODELS)
-    if device not in DEVICES:
-        raise UnknownChoiceError("device", device, DEVICES)
-    if card_memory is not None:
-        if device != "cuda" or MODELS[model].train is not _negative_sampling:
-            raise InputError(
-                f"card memory is for ms-word2dm, word2dm and word2vec on device cuda, not for {model} on {device}"
-            )
-        if not card_memory > 0:
-            raise InputError(f"card memory is in gigabytes, above 0, not {card_memory}")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads must be at least 1, not {threads}")
+    record = model_named(model)
+    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes)
+    record.refuse(run, start=start, state=state, on_epoch=on_epoch)
+    chosen = record.chosen(options, preset, start)
+    report = progress or silent
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with TemporaryDirectory(prefix="polysema-") as temporary:
+        if record.parsed:
+            where = folder if folder is not None else Path(temporary)
+            return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
         job = Job(
-            corpus=_encoded(corpus, folder if folder is not None else Path(temporary)),
+            corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
             start=start,
-            folder=folder,
-            threads=threads or processors(),
-            device=device,
-            card_memory=card_memory,
-            progress=progress,
+            state=folder,
+            threads=run.threads or min(processors(), MOST_THREADS),
+            device=run.device,
+            card_memory=run.card_memory,
+            progress=report,
             on_epoch=on_epoch,
-            checkpoint_seconds=60 * checkpoint_minutes,
+            checkpoint_seconds=60 * run.checkpoint_minutes,
         )
-        return MODELS[model].train(model, job, preset, options)
+        return record.train(job, chosen)
 
 
-def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
-    """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again."""
+def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
+    """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again.
+
+    Text that cannot be told apart by its name, as standard input or lists, is encoded again and must be the same; where
+    nothing more comes, as from standard input the second time, the text that was kept is gone on with.
+    """
     if isinstance(corpus, Corpus):
         return corpus
     if isinstance(corpus, str | Path) and is_corpus(corpus):
         return Corpus(corpus)
     working = WorkingFolder(folder)
+    where = folder / "corpus"
     try:
-        return build_corpus(corpus, working.file("corpus"))
+        if not is_corpus(where) or Corpus(where).config.get("sources"):
+            built = build_corpus(corpus, working.file("corpus"), progress=lambda at: report(_reading(at)))
+            if bad := built.config.get("read", {}).get("invalid_bytes"):
+                note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
+                report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
+            return built
+        with TemporaryDirectory(prefix="polysema-") as temporary:
+            try:
+                same = build_corpus(corpus, Path(temporary) / "corpus").digest == Corpus(where).digest
+            except CorpusError:  # nothing came
+                same = True
+        if not same:
+            raise InputError(f"{folder} holds another run (another text): finish that one, or delete it")
+        return Corpus(where)
     except BaseException:
         working.remove_if_empty()
         raise
+
+
+def _parsed(corpus: Any, folder: Path, workers: int | None, report: Report) -> Parsed:
+    """Parsed text: as given, the sum of folders of it, or text that is parsed in the run's folder."""
+    if isinstance(corpus, Parsed):
+        return corpus
+    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
+        return merged(Parsed.load(source) for source in sources)
+    if not all(isinstance(source, str | Path) for source in sources):
+        raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
+    working = WorkingFolder(folder)
+    if is_parsed(folder / "text.parsed"):
+        return Parsed.load(folder / "text.parsed")
+    working.file("text.parsed.parsing")
+    return parse_text(
+        sources, working.file("text.parsed"), workers=workers or processors(),
+        progress=lambda at: report(Progress("parsing", at.tokens, unit="tokens")),
+    )  # fmt: skip
+
+
+def _reading(at: Any) -> Progress:
+    """How far the encoding of text is."""
+    return Progress(at.stage, at.done, at.total, "bytes" if at.stage == "reading" else "words")
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import PolysemaError
+from polysema.files.checkpoint import Checkpoint
+from polysema.files.progress import Progress, Report, silent
+from polysema.files.signals import Held
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
-from polysema.training.checkpoint import save_state
 from polysema.training.held_out import HeldOut
 from polysema.training.state import State
 from polysema.training.text import TrainingText
@@ -47,32 +48,6 @@ class Engine(Protocol):
         """Give back what was taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come.
-
-    Attributes:
-        epoch, epochs: which of how many, from 1.
-        words, total: words read, and to be read in all.
-        words_per_second: of the last moments.
-        loss: of a sample of the training text's last positive samples, −log σ(score).
-        held_out: mean −J on held-out windows after the last whole epoch; None where there is none yet.
-        rate: the learning rate.
-        seconds, seconds_left: spent, and to go.
-    """
-
-    epoch: int
-    epochs: int
-    words: int
-    total: int
-    words_per_second: float
-    loss: float
-    held_out: float | None
-    rate: float
-    seconds: float
-    seconds_left: float
-
-
 class Run:
     """One run of training.
 
@@ -82,8 +57,7 @@ class Run:
         engine: what does the work.
         progress: called several times a second.
         on_epoch: called after every epoch with the run; its ``state`` is what was learnt so far.
-        checkpoint: a folder, and what the state belongs to; None: nothing is written.
-        checkpoint_seconds: how often.
+        checkpoint: where the state is written; None: nowhere.
     """
 
     def __init__(
@@ -92,51 +66,62 @@ class Run:
         state: State,
         engine: Engine,
         *,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Report = silent,
         on_epoch: Callable[[Run], None] | None = None,
-        checkpoint: tuple[Path, dict[str, Any]] | None = None,
-        checkpoint_seconds: float = 600.0,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.text, self.options, self.state, self.engine = text, text.options, state, engine
-        self.progress, self.on_epoch = progress, on_epoch
-        self._checkpoint, self._checkpoint_seconds = checkpoint, checkpoint_seconds
+        self.progress, self.on_epoch, self.checkpoint = progress, on_epoch, checkpoint
         self.epochs = self.options.epochs or 0
         self.tokens = int(text.text.sentences[-1])
-        self.held_out = HeldOut(text, self.options.pairs)
+        self.held_out = HeldOut(text)
+        self._block = 16  # rounds
+        self._whole = True  # the state is that of a moment between two blocks: it can be gone on from
 
     def run(self) -> State:
-        """Train to the end. Ctrl-C is obeyed within a moment, after the state is written where it should be."""
-        state, rounds = self.state, self.engine.rounds
-        written = time.perf_counter()
-        block = 16
-        try:
-            while state.epoch < self.epochs:
-                first, last = state.round, min(state.round + block, len(rounds) - 1)
-                started = time.perf_counter()
-                words = self._words_at(last) - self._words_at(first)
-                try:
-                    key = stream_key(self.options.seed, 1, state.epoch)
-                    loss = self.engine.train(first, last, self._rates(first, last), key)
-                finally:
-                    seconds = time.perf_counter() - started
-                    state.round, state.step = last, state.step + last - first
-                    state.words, state.seconds = state.words + words, state.seconds + seconds
-                if loss > _DIVERGED or np.isinf(loss):
-                    self._diverged()
-                block = max(1, int(min(block * min(2.0, _BLOCK / max(seconds, 1e-3)), len(rounds))))
-                if last == len(rounds) - 1:
-                    self._end_epoch()
-                self._show(words / max(seconds, 1e-9), loss)
-                if time.perf_counter() - written > self._checkpoint_seconds:
+        """Train to the end.
+
+        Ctrl-C and SIGTERM wait for the end of the block that is being learnt, a moment, and then stop the run after its
+        state is written. A second one stops it without that: the state that was written last is still there. Blocks are
+        done by a thread of their own, which signals never reach: what has begun is finished.
+        """
+        worker = ThreadPoolExecutor(1)
+        with Held() as signals:
+            try:
+                while self.state.epoch < self.epochs:
+                    signals.deliver()
+                    self._learn(worker)
+                    if self.checkpoint is not None and self.checkpoint.due:
+                        self.write()
+            except KeyboardInterrupt:
+                if self._whole:
                     self.write()
-                    written = time.perf_counter()
-        except KeyboardInterrupt:
-            self.write()
-            raise
-        finally:
-            self.engine.pull()
-            self.engine.close()
-        return state
+                raise
+            finally:
+                worker.shutdown()
+                self.engine.pull()
+                self.engine.close()
+        return self.state
+
+    def _learn(self, worker: ThreadPoolExecutor) -> None:
+        """Learn from a block of rounds, about as many as a moment takes, and say so."""
+        state, end = self.state, len(self.engine.rounds) - 1
+        first, last = state.round, min(state.round + self._block, end)
+        words = self._words_at(last) - self._words_at(first)
+        key = stream_key(self.options.seed, 1, state.epoch)
+        started = time.perf_counter()
+        self._whole = False
+        loss = worker.submit(self.engine.train, first, last, self._rates(first, last), key).result()
+        seconds = time.perf_counter() - started
+        state.round, state.step = last, state.step + last - first
+        state.words, state.seconds = state.words + words, state.seconds + seconds
+        self._whole = True
+        if loss > _DIVERGED or np.isinf(loss):
+            self._diverged()
+        self._block = max(1, int(min(self._block * min(2.0, _BLOCK / max(seconds, 1e-3)), end + 1)))
+        if last == end:
+            self._end_epoch()
+        self._show(words / max(seconds, 1e-9), loss)
 
     def _words_at(self, round: int) -> int:
         return int(self.text.text.sentences[self.engine.rounds[round]])
@@ -153,34 +138,28 @@ class Run:
 
     def _end_epoch(self) -> None:
         state = self.state
-        state.epoch, state.round = state.epoch + 1, 0
         self.engine.pull()
-        bounded = self.options.optimiser == "sgd" and state.epoch == self.epochs  # before, rows may still come back
+        ends = self.options.optimiser == "sgd" and state.epoch + 1 == self.epochs  # before, rows may still come back
         for side in (state.target, state.context):
             rows = side.reshape(len(side), -1) if self.options.model == "word2dm" else side.reshape(-1, side.shape[2])
-            if not np.isfinite(_square(side)) or (bounded and _run_away(rows) > _RUN_AWAY):
+            if not np.isfinite(_square(side)) or (ends and _run_away(rows) > _RUN_AWAY):
                 self._diverged()
-        state.curve.append(
-            {
-                "epoch": state.epoch,
-                "held_out_loss": self.loss(),
-                "words": state.words,
-                "seconds": round(state.seconds, 2),
-            }
-        )
+        row = {
+            "epoch": state.epoch + 1,
+            "held_out_loss": self.loss(),
+            "words": state.words,
+            "seconds": round(state.seconds, 2),
+        }
+        self._whole = False
+        state.epoch, state.round = state.epoch + 1, 0
+        state.curve.append(row)
+        self._whole = True
         if self.on_epoch is not None:
             self.on_epoch(self)
 
     def loss(self) -> float | None:
         """The mean of −J on the held-out windows; None where nothing is held out."""
-        if not len(self.held_out):
-            return None
-        target, context = self.state.target, self.state.context
-        if self.options.model == "word2dm":
-            return self.held_out.word2dm(target, context)
-        if self.options.form == "cbow":
-            return self.held_out.cbow(target[:, 0], context[:, 0])
-        return self.held_out.ms_word2dm(target, context[:, 0], self.options.select == "cosine")
+        return self.held_out.loss(self.options, self.state.target, self.state.context)
 
     def _diverged(self) -> None:
         options = self.options
@@ -189,28 +168,24 @@ class Run:
             f"lower the rate (now {options.rate}) or the round (now {options.round or 'automatic'})"
         )
 
-    def _show(self, words_per_second: float, loss: float) -> None:
-        if self.progress is None:
-            return
-        state = self.state
-        total = self.tokens * self.epochs
+    def _show(self, speed: float, loss: float) -> None:
+        state, total = self.state, self.tokens * self.epochs
         left = max(total - state.epoch * self.tokens - self._words_at(state.round), 0)
-        speed = state.words / max(state.seconds, 1e-9)
-        held_out = state.curve[-1]["held_out_loss"] if state.curve else None
-        epoch = min(state.epoch + 1, self.epochs)
         rate = float(self._rates(state.round, state.round + 1)[0]) if state.epoch < self.epochs else 0.0
         self.progress(
             Progress(
-                epoch, self.epochs, total - left, total, words_per_second, loss, held_out, rate, state.seconds,
-                left / max(speed, 1e-9),
+                "training", total - left, total, speed=speed, seconds=state.seconds,
+                left=left * state.seconds / max(state.words, 1), epoch=min(state.epoch + 1, self.epochs),
+                epochs=self.epochs, loss=loss, held_out=state.curve[-1]["held_out_loss"] if state.curve else None,
+                rate=rate,
             )
         )  # fmt: skip
 
     def write(self) -> None:
         """Write the state, where it was asked for."""
-        if self._checkpoint is not None:
+        if self.checkpoint is not None:
             self.engine.pull()
-            save_state(self._checkpoint[0], self.state, self._checkpoint[1])
+            self.state.save(self.checkpoint)
 
 
 def _run_away(rows: NDArray[np.float32]) -> float:

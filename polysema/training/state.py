@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.errors import InputError
+from polysema.files.checkpoint import Checkpoint
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
-from polysema.training.options import Options
+from polysema.training.options import NegativeSamplingOptions
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float32]
@@ -43,10 +45,26 @@ class State:
     seconds: float = 0.0
     curve: list[dict[str, Any]] = field(default_factory=list)
 
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write it."""
+        arrays = {"target": self.target, "context": self.context, **self.moments}
+        checkpoint.save({name: getattr(self, name) for name in _NUMBERS}, arrays)
 
-def new_state(options: Options, size: int) -> State:
+
+_NUMBERS = ("epoch", "round", "step", "words", "seconds", "curve")
+
+
+def saved_state(checkpoint: Checkpoint | None) -> State | None:
+    """The state of a run that was stopped; None where there is none."""
+    if checkpoint is None or not checkpoint.load():
+        return None
+    arrays = dict(checkpoint.arrays)
+    return State(arrays.pop("target"), arrays.pop("context"), arrays, **checkpoint.numbers)
+
+
+def new_state(options: NegativeSamplingOptions, size: int) -> State:
     """Random numbers of the chosen initialisation, from the seed."""
-    n, m = options.dim, options.senses or 1
+    n, m = options.dim, options.m
     rng = np.random.default_rng([options.seed, 0])
     target = _random(rng, options, (size, m, n))
     context = _random(rng, options, (size, m if options.model == "word2dm" else 1, n))
@@ -55,8 +73,8 @@ def new_state(options: Options, size: int) -> State:
     return State(target, context)
 
 
-def _random(rng: np.random.Generator, options: Options, shape: tuple[int, int, int]) -> Array:
-    n, m = options.dim, options.senses or 1
+def _random(rng: np.random.Generator, options: NegativeSamplingOptions, shape: tuple[int, int, int]) -> Array:
+    n, m = options.dim, options.m
     rows = np.zeros((*shape[:2], padded(n)), np.float32)
     reach = 0.5 / (n * m) if options.init == "paper" else 0.5 / n
     for start in range(0, len(rows), _ROWS):  # a piece at a time, not to need the room twice
@@ -68,8 +86,16 @@ def _random(rng: np.random.Generator, options: Options, shape: tuple[int, int, i
     return rows
 
 
-def grown_state(options: Options, vocabulary: Vocabulary, start: AnyLexicon) -> State:
+def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
     """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
+    if start.contexts is None:
+        raise InputError("the lexicon to go on from has no context vectors: it was not trained by polysema")
+    m = start.m if isinstance(start, Lexicon) else 1
+    if (start.n, m) != (options.dim, options.m):
+        raise InputError(
+            f"the lexicon to go on from has dim {start.n} and {m} senses, not {options.dim} and {options.m}: "
+            "leave these options out, they are taken from it"
+        )
     state = new_state(options, len(vocabulary))
     n = options.dim
     known = np.array([word in start for word in vocabulary])
@@ -81,13 +107,14 @@ def grown_state(options: Options, vocabulary: Vocabulary, start: AnyLexicon) -> 
         norms = start.norms[rows].astype(np.float32)
         factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
     state.target[known, :, :n] = factors.transpose(0, 2, 1)
-    assert start.contexts is not None  # or it would have been refused
     contexts = start.contexts[rows].astype(np.float32)
     state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
     return state
 
 
-def learnt_lexicon(state: State, options: Options, vocabulary: Vocabulary, metadata: dict[str, Any]) -> AnyLexicon:
+def learnt_lexicon(
+    state: State, options: NegativeSamplingOptions, vocabulary: Vocabulary, metadata: dict[str, Any]
+) -> AnyLexicon:
     """The lexicon of what was learnt, with the context side for training on."""
     n = options.dim
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))

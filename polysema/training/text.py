@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError
 from polysema.kernels.rounds import Text
-from polysema.kernels.sampling import GOLDEN, alias_table, mixed, sigmoid_table, thresholds
-from polysema.training.options import Options
+from polysema.kernels.sampling import alias_table, held_out_marks, sigmoid_table, thresholds
+from polysema.training.options import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
-_NONE = np.uint32(2**32 - 1)
+NONE = np.uint32(2**32 - 1)
+"""The row of a word that the model leaves out."""
 
 
-def trained_vocabulary(corpus: Corpus, options: Options, keep: Iterable[str] = ()) -> Vocabulary:
+def trained_vocabulary(corpus: Corpus, options: TextOptions, keep: Iterable[str] = ()) -> Vocabulary:
     """The corpus's words that are trained: frequent enough, or to be kept whatever their count."""
     assert options.min_count is not None
     counts = np.asarray(corpus.counts)
@@ -40,6 +40,12 @@ def trained_vocabulary(corpus: Corpus, options: Options, keep: Iterable[str] = (
     return Vocabulary(words, counts[chosen])
 
 
+def model_rows(corpus: Corpus, vocabulary: Vocabulary) -> NDArray[np.uint32]:
+    """(types,) each word's row in the model; ``NONE`` for words it leaves out."""
+    where = vocabulary.indices
+    return np.fromiter((where.get(word, NONE) for word in corpus.words()), np.uint32, len(corpus.counts))
+
+
 class TrainingText:
     """A corpus, mapped to the rows of a model.
 
@@ -52,26 +58,46 @@ class TrainingText:
         busiest: the share of the most frequent word among those.
     """
 
-    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, options: Options) -> None:
+    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, options: NegativeSamplingOptions) -> None:
         assert options.subsample is not None
         assert options.held_out is not None
         self.corpus, self.vocabulary, self.options = corpus, vocabulary, options
-        rows = np.full(len(corpus.counts), _NONE, np.uint32)
-        where = vocabulary.indices
-        for i, word in enumerate(corpus.words()):
-            rows[i] = where.get(word, _NONE)
+        rows = model_rows(corpus, vocabulary)
         probabilities = vocabulary.keep_probabilities(options.subsample)
-        inside = rows != _NONE
+        inside = rows != NONE
         survivors = np.asarray(corpus.counts)[inside] * probabilities[rows[inside]]
         self.kept = float(survivors.sum()) / max(len(corpus.tokens), 1)
         self.busiest = float(survivors.max(initial=0) / max(survivors.sum(), 1e-9))
-        if survivors.sum() < 2:
-            raise CorpusError(f"{corpus.path}: none of its words is left to train on: lower the min count")
+        self._check(float(np.asarray(corpus.counts)[inside].sum()))
         self.text = Text(
             _plain(corpus.tokens), _plain(corpus.sentences), rows, thresholds(probabilities),
             alias_table(vocabulary.noise_distribution(options.noise_power)), sigmoid_table(), options.window,
             options.negatives, int(options.held_out * 2**32),
         )  # fmt: skip
+        if options.held_out > 0 and len(self.held_out()) == len(corpus):
+            raise CorpusError(
+                f"{corpus.path}: all {len(corpus)} sentences are held out: lower held out (now {options.held_out})"
+            )
+
+    def _check(self, known: float) -> None:
+        """Refuse a text of which too little is left: a sample needs two surviving words in one sentence.
+
+        Args:
+            known: how many tokens are words of the model, before subsampling.
+        """
+        sentences = max(len(self.corpus), 1)
+
+        def pairs(survivors: float) -> float:
+            """About how many sentences keep two words or more."""
+            return sentences * min(1.0, (survivors / sentences) ** 2 / 2)
+
+        if pairs(known) < 1:
+            raise CorpusError(f"{self.corpus.path}: none of its words is left to train on: lower the min count")
+        if pairs(self.kept * len(self.corpus.tokens)) < 1:
+            raise CorpusError(
+                f"{self.corpus.path}: subsampling at {self.options.subsample} leaves "
+                f"{self.kept * len(self.corpus.tokens):.3g} of {known:.0f} words: raise subsample, or 0 to keep all"
+            )
 
     def rounds(self, targets: int | None) -> NDArray[np.int64]:
         """The first sentence of each round, and the end.
@@ -96,12 +122,3 @@ class TrainingText:
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     """A memory-mapped array as a plain one (the kernels are compiled once for both)."""
     return np.frombuffer(array, array.dtype) if len(array) else np.empty(0, array.dtype)
-
-
-@njit(nogil=True, cache=True)
-def held_out_marks(count: Any, held_out: Any) -> Any:
-    """For each sentence, whether it is kept from training."""
-    marks = np.empty(count, np.bool_)
-    for s in range(count):
-        marks[s] = (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < np.uint64(held_out)
-    return marks

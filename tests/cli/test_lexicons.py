@@ -28,7 +28,7 @@ def test_info(run, model):
     code, out, _ = run("info", model, "--json")
     facts = json.loads(out)
     assert (facts["words"], facts["kind"], facts["n"], facts["m"]) == (12, "matrices", 6, 3)
-    assert facts["metadata"]["training"]["seed"] == 7
+    assert facts["metadata"]["options"]["seed"] == 7
 
 
 def test_similarity(run, model, lexicon):
@@ -90,11 +90,11 @@ def test_compose(run, model, lexicon):
 
 def test_compose_a_file_in_which_a_line_fails(run, model, tmp_path):
     (tmp_path / "phrases.txt").write_text("(old cars)\n\n(old\n(bob (likes cars))\n", encoding="utf-8")
-    code, out, err = run("compose", "--file", str(tmp_path / "phrases.txt"), "-l", model)
+    code, out, err = run("compose", "--file", str(tmp_path / "phrases.txt"), "--brackets", "-l", model)
     assert code == 2
     assert out.count("near:") == 2
     assert "(old\n  not composed: unbalanced brackets" in err
-    code, out, _ = run("compose", "--file", str(tmp_path / "phrases.txt"), "-l", model, "--json")
+    code, out, _ = run("compose", "--file", str(tmp_path / "phrases.txt"), "--brackets", "-l", model, "--json")
     assert ["error" in item for item in json.loads(out)] == [False, True, False]
 
 
@@ -139,7 +139,10 @@ def test_force_replaces_no_other_file_with_a_folder(run, model, tmp_path):
     ("arguments", "message"),
     [
         (["neighbours", "bannk", "-l", "MODEL"], "polysema: error: 'bannk' is not in the lexicon; did you mean bank?"),
-        (["compose", "(a (b", "-l", "MODEL"], "unbalanced brackets in '(a (b': '(' at character 4 is never closed"),
+        (
+            ["compose", "--brackets", "(a (b", "-l", "MODEL"],
+            "unbalanced brackets in '(a (b': '(' at character 4 is never closed",
+        ),
         (["compose", "(bob (likes cars))", "-m", "fazer", "-l", "MODEL"], "unknown composition method 'fazer'"),
         (["compose", "bob", "-p", "subject", "-l", "MODEL"], "unknown role 'subject'"),
         (["similarity", "bank", "-l", "MODEL"], "two words or phrases"),

@@ -33,11 +33,52 @@ def test_disambiguate(run, model):
 
 def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
     (tmp_path / "lines.txt").write_text("(muddy bank)\n(muddy\n", encoding="utf-8")
-    code, out, err = run("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "-l", model)
+    asked = ("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "--brackets", "-l", model)
+    code, out, err = run(*asked)
     assert (code, out.count("entropy")) == (2, 1)
     assert "not told: unbalanced brackets" in err
-    code, out, _ = run("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "-l", model, "--json")
-    assert ["error" in item for item in json.loads(out)] == [False, True]
+    code, out, _ = run(*asked, "--json")
+    told, failed = json.loads(out)
+    assert "error" not in told
+    assert set(failed) == {"word", "context", "error"}
+
+
+def test_text_is_text_and_brackets_are_brackets(run, model):
+    passage = 'the Central Committee (1975) & its "muddy" bank'
+    code, out, _ = run("disambiguate", "bank", passage, "-l", model, "--json")
+    (item,) = json.loads(out)
+    assert (code, item["span"], item["form"]) == (0, [passage.index("bank"), len(passage)], "bank")
+    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "--text", "--no-parser", "-l", model, "--json")
+    (item,) = json.loads(out)
+    assert (item["tree"], item["no_tree"]) == (None, "no parser was asked for")
+    code, _, err = run("disambiguate", "bank", passage, "--brackets", "-l", model)
+    assert code == 2
+    assert "in '" in err
+
+
+def test_every_occurrence(run, model):
+    text = "The muddy bank flooded. The central bank raised rates."
+    asked = ("disambiguate", "bank", text, "--no-parser", "-l", model)
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert "at 10–14 (1 of 2)" in out
+    assert "--every answers all occurrences" in out
+    code, out, _ = run(*asked, "--every", "--json")
+    assert [(item["span"], item["occurrence"]) for item in json.loads(out)] == [([10, 14], 0), ([36, 40], 1)]
+
+
+def test_read(run, model):
+    text = "The muddy bank flooded the legal bar."
+    code, out, _ = run("read", text, "--no-parser", "-l", model, "--json")
+    (item,) = json.loads(out)
+    assert item["text"] == text
+    assert [(word["form"], word["span"]) for word in item["words"]] == [("bank", [10, 14]), ("bar", [33, 36])]
+    code, out, _ = run("read", text, "-l", model)
+    assert code == 0
+    assert "10–14" in out
+    code, _, err = run("read", "-l", model)
+    assert code == 2
+    assert "nothing to read" in err
 
 
 @pytest.mark.parametrize(

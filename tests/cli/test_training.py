@@ -38,7 +38,7 @@ def test_python_and_the_command_say_the_same(text, tmp_path, capsys):
     arguments = ["train", str(text), "-o", str(out), "--config", str(config), "--epochs", "2", "--seed", "4", "--json"]
     assert main(arguments) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["training"]["select"] == "dot"
+    assert printed["options"]["select"] == "dot"
     assert printed["corpus"]["files"] == ["words.txt"]
     same = ps.train(text, dim=6, senses=2, min_count=1, select="dot", epochs=2, seed=4, threads=1)
     found = ps.load(out)

@@ -49,7 +49,7 @@ def test_planted_senses_are_found(planted):
     assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)
     assert "lonely" not in lexicon  # no word around it has a vector
     assert "the" not in lexicon
-    assert lexicon.metadata["training"]["words without a context"] == 2
+    assert lexicon.metadata["corpus"]["words_without_a_context"] == 2
 
 
 def test_contexts_and_mixture_equal_the_slow_way(planted):
@@ -73,7 +73,7 @@ def test_frequent_words_of_a_context_count_less(planted):
     weighted = module._Contexts(corpus, vectors, 3, 0.05)(positions)
     np.testing.assert_allclose(weighted, slow_contexts(corpus, scaled, "bank", 3), rtol=1e-5)
     lexicon = context2dm(corpus, vectors, min_count=1, inverse_frequency=1e-3)
-    assert lexicon.metadata["training"]["config"]["inverse_frequency"] == 1e-3
+    assert lexicon.metadata["options"]["inverse_frequency"] == 1e-3
     assert lexicon.entropy("bank") > lexicon.entropy("coin")
     with pytest.raises(InputError, match="inverse frequency"):
         context2dm(corpus, vectors, inverse_frequency=-1.0)

@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from polysema.contexts.stop_words import STOP_WORDS
+from polysema.corpus.stop_words import STOP_WORDS
 from polysema.encoders import bert2dm as module
 from polysema.encoders import spill
 from polysema.encoders.bert2dm import bert2dm
@@ -200,7 +200,7 @@ def test_another_run_in_the_state_is_an_error(tmp_path, corpus, encoder):
 
 def test_part_of_the_text(corpus, encoder):
     lexicon = bert2dm(corpus, encoder, dim=3, words=400)
-    tokens = lexicon.metadata["training"]["corpus"]["tokens"]
+    tokens = lexicon.metadata["corpus"]["tokens"]
     assert 200 < tokens < 600
     assert lexicon.vocabulary.counts.sum() < tokens
 

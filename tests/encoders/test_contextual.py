@@ -9,6 +9,8 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
+from polysema.composition.occurrences import span_of
+from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
 from polysema.encoders import bert2dm as module
@@ -23,9 +25,8 @@ from polysema.encoders.contextual import (
     told_apart,
 )
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.sentences import TENSES, as_sentence, find_word
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.models import LexiconModel
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
@@ -59,10 +60,10 @@ def test_phrases_become_sentences(pattern, words, sentence):
 
 
 def test_words_are_found_in_any_form():
-    assert find_word("The mice ran.", "run") == (9, 12)
-    assert find_word("The mice ran.", "mouse") == (4, 8)
+    assert span_of("The mice ran.", "run") == (9, 12)
+    assert span_of("The mice ran.", "mouse") == (4, 8)
     with pytest.raises(InputError, match="does not stand in"):
-        find_word("The mice ran.", "bank")
+        span_of("The mice ran.", "bank")
 
 
 def test_tenses():
@@ -135,15 +136,15 @@ def test_compose_offers_contextual(lexicon, tmp_path):
 
 def test_evaluation_offers_contextual(lexicon):
     model = LexiconModel(lexicon)
-    assert "contextual" in model.methods
-    data = PhrasePairs(
+    data = EvaluationSet(
         "x",
         "subj verb obj",
         (("family", "run", "hotel"), ("bank", "lend", "money")),
         (("family", "walk", "hotel"), ("bank", "run", "money")),
         np.array([1.0, 2.0]),
     )
-    scores = model.phrases(data, "contextual")
+    assert "contextual" in model.methods(data)
+    scores = model.scores(data, "contextual")
     assert scores.similarity.shape == (2,)
     assert (scores.entropy > 0).all()
     reader = contextual(lexicon)
@@ -235,6 +236,29 @@ def test_disambiguate_by_the_encoder(lexicon):
     assert bracketed.tree == parse_brackets("(family (run hotel))")
 
 
+def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
+    text = "The bank lends money by the river bank."
+    first, second = lexicon.disambiguate_every("bank", text, method="contextual")
+    spans = [(4, 8), (34, 38)]
+    assert [first.span, second.span] == spans
+    for item, span in zip((first, second), spans, strict=True):
+        expected = dict(enumerate(sense_probabilities(lexicon, "bank", text, span)))
+        assert {sense.id: sense.probability for sense in item.senses} == pytest.approx(expected)
+    vectors = contextual(lexicon).encoder.words([text, text], spans)
+    assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
+
+
+def test_a_composed_sentence_reads_each_word_where_it_stands(lexicon):
+    pytest.importorskip("spacy")
+    text = "The bank of the family runs the bank."
+    phrase = lexicon.compose(text, "contextual")
+    found = [phrase.meanings[step.path] for step in phrase.steps if step.phrase == "bank"]
+    expected = contextual(lexicon).matrices([text, text], [(4, 8), (32, 36)])
+    assert len(found) == 2
+    for meaning, rho in zip(found, expected.dense(), strict=True):
+        np.testing.assert_allclose(meaning.dense(), rho, atol=1e-5)
+
+
 def test_lexicons_without_an_encoder_do_not():
     plain = Lexicon(["a"], np.ones((1, 2, 2)))
     with pytest.raises(UnknownChoiceError, match="contextual"):
@@ -246,7 +270,8 @@ def test_lexicons_without_an_encoder_do_not():
 def test_an_encoder_that_is_gone(lexicon, monkeypatch):
     gone = replace(lexicon.encoder, name="/nowhere/bert")
     moved = Lexicon(lexicon.vocabulary, lexicon.factors, metadata=lexicon.metadata, encoder=gone)
-    assert "contextual" not in LexiconModel(moved).methods
+    items = EvaluationSet("x", "subj verb", (("bank", "run"),), (("bank", "walk"),), np.ones(1))
+    assert "contextual" not in LexiconModel(moved).methods(items)
     with pytest.raises(InputError, match="POLYSEMA_ENCODER"):
         moved.compose("(family (run hotel))", "contextual")
     monkeypatch.setenv("POLYSEMA_ENCODER", lexicon.metadata["encoder"]["name"])

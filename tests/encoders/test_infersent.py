@@ -5,7 +5,7 @@ import pytest
 
 from polysema import VectorLexicon
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.sentence_models import EncoderModel
 
 torch = pytest.importorskip("torch")
@@ -107,7 +107,7 @@ def test_what_does_not_fit(weights, vectors, tmp_path):
 
 
 def test_as_a_model(weights, vectors):
-    data = PhrasePairs(
+    data = EvaluationSet(
         "toy",
         "subj verb",
         (("dog", "run"), ("home", "run")),
@@ -121,8 +121,8 @@ def test_as_a_model(weights, vectors):
         },
     )
     encoder = InferSent(weights, vectors)
-    scores = EncoderModel(encoder, methods=("mean",)).phrases(data, "mean").similarity
+    scores = EncoderModel(encoder, ways=("own",)).scores(data, "own").similarity
     a, b = encoder.sentences(["The dog runs.", "The dog moves."]).astype(float)
     assert scores[0] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)), abs=1e-6)
     with pytest.raises(InputError):
-        EncoderModel(encoder).phrases(data, "target")
+        EncoderModel(encoder).scores(data, "target")

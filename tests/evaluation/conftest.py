@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysema import Lexicon
-from polysema.evaluation.datasets import PhrasePairs, WordPairs
+from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import load_all
 
 
@@ -23,11 +23,7 @@ def sets(data: Path):
 @pytest.fixture(scope="session")
 def words(sets) -> list[str]:
     """Every word of the nine sets, lower-cased."""
-    found: set[str] = set()
-    for items in sets.values():
-        groups = items.pairs if isinstance(items, WordPairs) else items.first + items.second
-        found |= {word.lower() for group in groups for word in group}
-    return sorted(found)
+    return words_of(sets.values())
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +35,8 @@ def known(words) -> Lexicon:
 
 
 @pytest.fixture
-def phrases() -> PhrasePairs:
+def phrases() -> EvaluationSet:
     """Four pairs of phrases over the words of the small lexicon."""
     first = (("bob", "likes", "cars"), ("family", "run", "hotel"), ("bank", "run", "river"), ("bob", "run", "money"))
     second = tuple((a, "likes" if b == "run" else "run", c) for a, b, c in first)
-    return PhrasePairs("toy", "subj verb obj", first, second, np.array([1.0, 3.0, 2.0, 5.0]))
+    return EvaluationSet("toy", "subj verb obj", first, second, np.array([1.0, 3.0, 2.0, 5.0]))

@@ -7,7 +7,7 @@ import pytest
 
 from polysema.errors import DataError, TreeError, UnknownChoiceError
 from polysema.evaluation import datasets, download
-from polysema.evaluation.datasets import load_sets, read_own_phrases, read_own_words, search
+from polysema.evaluation.datasets import EvaluationSet, load_sets, read_set, search, words_of
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.records import DISAMBIGUATION, RECORDS, WORD_SIMILARITY, record_named
 from polysema.evaluation.statistics import human_agreement
@@ -44,6 +44,13 @@ def test_items_and_traps(sets):
     assert sets["ML2008"].first[0] == ("thought", "stray")
     assert sets["ML2008"].second[0] == ("thought", "roam")
     assert sets["WS"].gold[2] == 10.0
+    assert (sets["WS"].first[2], sets["WS"].pattern) == (("tiger",), "word")
+    assert {name: len(set(sets[name].clusters)) for name in sets} == {
+        **{name: len(sets[name]) for name in WORD_SIMILARITY},
+        **{"ML2008": 30, "GS2011": 20, "GS2012": 20, "KS2013": 20},
+    }
+    assert "53" in sets["ML2008"].note
+    assert len(words_of(sets.values())) == len({word.lower() for items in sets.values() for word in items.words})
     for name in DISAMBIGUATION:
         items = sets[name]
         assert all(" ".join(phrase) in items.sentences for phrase in items.first + items.second), name
@@ -122,24 +129,60 @@ def test_fetch_downloads_what_is_missing(data, tmp_path, monkeypatch):
 def test_own_word_pairs(tmp_path):
     file = tmp_path / "mine.tsv"
     file.write_text("word1\tword2\tscore\r\nbank\triver\t3\r\nbank\tmoney\t4\r\nold\tcars\t1.5\r\n")
-    own = read_own_words(file)
+    own = read_set(file)
     assert own.name == "mine"
-    assert own.pairs[0] == ("bank", "river")
+    assert (own.first[0], own.second[0]) == (("bank",), ("river",))
     assert own.gold.tolist() == [3, 4, 1.5]
     file.write_text("bank river 3\n")
-    with pytest.raises(DataError, match="line 1: two words and a score, separated by tabs"):
-        read_own_words(file)
+    with pytest.raises(DataError, match="line 1: two words or phrases and a score, separated by tabs or commas"):
+        read_set(file)
     file.write_text("bank\triver\t3\nbank\tmoney\tnan\n")
     with pytest.raises(DataError, match="line 2"):
-        read_own_words(file)
+        read_set(file)
+    file.write_text("bank\triver\t3\nbank\tmoney\t4\n")
+    with pytest.raises(DataError, match="2 pairs"):
+        read_set(file)
 
 
 def test_own_phrase_pairs(tmp_path):
     file = tmp_path / "mine.tsv"
     file.write_text("old bank\told cars\t1\nold bank\told cars\t4\nold river\told money\t2\nold bob\told bank\t3\n")
-    own = read_own_phrases(file, "adj  noun")
+    own = read_set(file, "adj  noun")
     assert own.pattern == "adj noun"
     assert own.first[0] == ("old", "bank")
     assert np.array_equal(own.gold, [2.5, 2, 3])
     with pytest.raises(TreeError, match="3 roles for 2 words"):
-        read_own_phrases(file, "subj verb obj")
+        read_set(file, "subj verb obj")
+
+
+def test_own_set_with_a_heading(tmp_path):
+    """Columns by name in any order, quoted commas, annotators and clusters."""
+    file = tmp_path / "mine.csv"
+    lines = ["annotator,score,second,first,cluster"]
+    lines += [
+        f"{who},{score},{second},{first},{group}"
+        for who, score, second, first, group in (
+            ("ann", 1, "old cars", "old bank", "x"),
+            ("bob", 4, "old cars", "old bank", "x"),
+            ("ann", 2, "old money", "old river", "x"),
+            ("bob", 3, "old bank", '"old bob"', "y"),
+        )
+    ]
+    file.write_text("\n".join(lines))
+    own = read_set(file, "adj noun", "own")
+    assert own.name == "own"
+    assert own.first == (("old", "bank"), ("old", "river"), ("old", "bob"))
+    assert own.gold.tolist() == [2.5, 2, 3]
+    assert own.clusters == ("x", "x", "y")
+    assert np.array_equal(own.ratings, [[1, 2, np.nan], [4, np.nan, 3]], equal_nan=True)
+    with pytest.raises(DataError, match="no such file"):
+        read_set(tmp_path / "none.csv")
+
+
+def test_what_an_evaluation_set_is():
+    own = EvaluationSet("x", "adj noun", (("a", "b"),), (("c", "b"),), np.array([1.0]))
+    assert own.clusters == ("0",)
+    with pytest.raises(DataError, match="1 first phrases, 1 second, 2 judgements"):
+        EvaluationSet("x", "adj noun", (("a", "b"),), (("c", "b"),), np.ones(2))
+    with pytest.raises(DataError, match="2 clusters for 1 items"):
+        EvaluationSet("x", "adj noun", (("a", "b"),), (("c", "b"),), np.ones(1), clusters=("p", "q"))

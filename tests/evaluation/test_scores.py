@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import time
 
 import numpy as np
 import pytest
 
-from polysema import METHODS, VECTOR_METHODS, Lexicon, VectorLexicon, evaluate
-from polysema.evaluation.datasets import PhrasePairs, WordPairs
-from polysema.evaluation.evaluate import load_all
-from polysema.evaluation.models import EnsembleModel, LexiconModel
+from polysema import METHODS, VECTOR_METHODS, Ensemble, EvaluationSet, Lexicon, VectorLexicon, evaluate
+from polysema.errors import InputError
+from polysema.evaluation.evaluate import evaluate_models
+from polysema.evaluation.models import LexiconModel
 from polysema.evaluation.records import DISAMBIGUATION, WORD_SIMILARITY
 from polysema.evaluation.unknown_words import POLICIES
 from tests import dense
@@ -28,29 +27,29 @@ def found(known, data):
 
 @pytest.mark.parametrize("name", WORD_SIMILARITY)
 def test_word_similarity_is_the_dense_one(name, found, matrices, data):
-    result = found.word_similarity[name]
+    result = found[name].best
     rho, covered, total = reference.evaluate_words(data, name, matrices)
-    assert (result.covered, result.total) == (covered, total)
+    assert (result.scored, result.covered.sum(), len(result.items)) == (covered, covered, total)
     assert result.spearman == pytest.approx(rho, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", DISAMBIGUATION)
 def test_disambiguation_is_the_dense_one(name, method, found, matrices, data):
-    result = found.disambiguation[name]
+    result = found[name, method].best
     rho, entropy, covered, total = reference.evaluate_phrases(data, name, matrices, method)
-    assert (result.covered, result.total) == (covered, total)
+    assert (result.covered.sum(), len(result.items)) == (covered, total)
     assert 0 < covered < total
-    assert result.methods[method].scored == covered
-    assert result.methods[method].spearman == pytest.approx(rho, abs=1e-6)
-    assert result.methods[method].entropy == pytest.approx(entropy, abs=1e-6)
+    assert result.scored == covered
+    assert result.spearman == pytest.approx(rho, abs=1e-6)
+    assert result.entropy == pytest.approx(entropy, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["ML2008", "GS2012"])
 def test_vectors(name, words, data):
     rng = np.random.default_rng(5)
     vectors = rng.normal(size=(len(words), 6))
-    found = evaluate(VectorLexicon(words, vectors), data, sets=[name]).disambiguation[name]
+    found = evaluate(VectorLexicon(words, vectors), data, sets=[name])
     of = dict(zip(words, vectors, strict=True))
 
     def tensor(phrase):
@@ -66,37 +65,51 @@ def test_vectors(name, words, data):
         "mult": lambda phrase: np.prod([of[word] for word in phrase], axis=0),
         "tensor": tensor,
     }
-    assert set(found.methods) == set(VECTOR_METHODS) == set(composed)
+    assert {row.method for row in found.rows} == set(VECTOR_METHODS) == set(composed)
     for method, compose in composed.items():
         gold, scores = [], []
         for first, second, score in reference.phrase_items(data, name):
             a, b = compose(first), compose(second)
             gold.append(score)
             scores.append(round(a @ b / np.sqrt((a @ a) * (b @ b)), 12))  # v vᵀ n ties but for rounding
-        assert found.methods[method].spearman == pytest.approx(reference.spearmanr(gold, scores)[0], abs=1e-6)
-        assert found.methods[method].entropy is None
+        assert found[name, method].spearman == pytest.approx(reference.spearmanr(gold, scores)[0], abs=1e-6)
+        assert found[name, method].entropy is None
 
 
 def test_the_json(known, data):
-    found = evaluate(known, data, bootstraps=50, name="mine").to_json()
-    assert found["model"] == "mine"
-    assert list(found["word_similarity"]) == list(WORD_SIMILARITY)
-    assert {"spearman", "covered", "total", "interval"} == set(found["word_similarity"]["MEN"])
-    assert list(found["disambiguation"]) == list(DISAMBIGUATION)
-    assert set(found["disambiguation"]["GS2011"]) == {*METHODS, "covered", "total"}
-    low, high = found["disambiguation"]["GS2011"]["phaser"]["interval"]
-    assert low < found["disambiguation"]["GS2011"]["phaser"]["spearman"] < high
-    json.dumps(found)
+    found = evaluate(known, data, bootstraps=50, name="mine")
+    held = json.loads(json.dumps(found.to_json()))
+    assert [model["name"] for model in held["models"]] == ["mine"]
+    rows = {(row["set"], row["method"]): row for row in held["results"]}
+    assert set(rows) == {
+        *((name, "word") for name in WORD_SIMILARITY),
+        *((n, m) for n in DISAMBIGUATION for m in METHODS),
+    }
+    row = rows["GS2011", "phaser"]
+    low, high = row["interval"]
+    assert low < row["spearman"] < high
+    assert (row["items"], row["sd"], row["ensemble"]) == (200, None, None)
+    assert row["seeds"] == [
+        {key: row[key] for key in ("spearman", "interval", "entropy", "covered", "scored")} | {"seed": 1}
+    ]
+    flat = found.to_rows()
+    assert len(flat) == len(rows)
+    assert {type(value) for one in flat for value in one.values()} <= {str, int, float, type(None)}
+    assert found.figures()["mine"]["GS2011"]["phaser"] == row["spearman"]
+    assert repr(found) == f"Evaluation(1 models, 9 sets, {len(rows)} rows)"
 
 
-def test_it_is_quick(words, data):
-    """All nine sets, all methods, entropies included, for one 17×5 model."""
-    rng = np.random.default_rng(6)
-    model = Lexicon(words, rng.normal(size=(len(words), 17, 5)).astype(np.float32))
-    sets = load_all(data)
-    started = time.process_time()
-    evaluate(model, sets)
-    assert time.process_time() - started < 4  # 1 s alone on a quiet core
+def test_rows_by_name(known, phrases):
+    found = evaluate(known, {"toy": phrases})
+    with pytest.raises(InputError, match="10 rows: ask by .*sets: toy"):
+        found["toy"]
+    with pytest.raises(InputError, match="0 rows"):
+        found["tay", "add"]
+    assert found["model", "toy", "add"] is found["toy", "add"]
+
+
+def pair(a, b):
+    return EvaluationSet.of_words("w", [(a, b)], np.ones(1))
 
 
 def test_a_matrix_that_is_none_is_not_covered(lexicon, phrases):
@@ -104,10 +117,10 @@ def test_a_matrix_that_is_none_is_not_covered(lexicon, phrases):
     factors[lexicon.vocabulary.index("hotel")] = 0
     factors[lexicon.vocabulary.index("river")] = np.nan
     broken = LexiconModel(Lexicon(lexicon.vocabulary, factors))
-    assert broken.covers(phrases).tolist() == [True, False, False, True]
-    scores = broken.phrases(phrases, "phaser")
+    scores = broken.scores(phrases, "phaser")
+    assert scores.covered.tolist() == [True, False, False, True]
     assert np.isfinite(scores.similarity).tolist() == [True, False, False, True]
-    assert np.isnan(broken.words([("hotel", "bank")]))[0]
+    assert np.isnan(broken.scores(pair("hotel", "bank"), "word").similarity[0])
 
 
 def test_composition_that_comes_to_nothing_is_masked(phrases):
@@ -115,36 +128,60 @@ def test_composition_that_comes_to_nothing_is_masked(phrases):
     factors = np.zeros((len(words), 2, 1))
     factors[:, 0] = 1
     factors[words.index("hotel")] = [[0], [1]]  # orthogonal to all verbs
-    model = LexiconModel(Lexicon(words, factors))
-    result = evaluate(model, {"toy": phrases}).disambiguation["toy"]
-    assert result.covered == 4
-    assert result.methods["phaser"].scored == 3
-    assert result.methods["add"].scored == 4
+    found = evaluate(Lexicon(words, factors), {"toy": phrases})
+    assert found["toy", "phaser"].best.covered.sum() == 4
+    assert found["toy", "phaser"].best.scored == 3
+    assert found["toy", "add"].best.scored == 4
 
 
 def test_no_word_known(phrases):
     model = Lexicon(["x", "y"], np.ones((2, 2, 1)))
-    pairs = WordPairs("w", (("a", "b"), ("c", "d")), np.array([1.0, 2]))
+    pairs = EvaluationSet.of_words("w", [("a", "b"), ("c", "d")], np.array([1.0, 2]))
     found = evaluate(model, {"toy": phrases, "w": pairs}, bootstraps=10)
-    assert found.disambiguation["toy"].covered == 0
-    assert np.isnan(found.disambiguation["toy"].methods["add"].spearman)
-    assert found.word_similarity["w"].covered == 0
-    assert np.isnan(found.word_similarity["w"].spearman)
+    for row in found.rows:
+        assert row.best.covered.sum() == 0
+        assert np.isnan(row.spearman)
+    assert found.to_json()["results"][0]["spearman"] is None
+
+
+def test_a_word_is_a_phrase_of_one_word(lexicon, vectors):
+    for model in (lexicon, vectors):
+        found = LexiconModel(model).scores(pair("bank", "river"), "word")
+        assert found.similarity[0] == pytest.approx(model.similarity("bank", "river"))
+        assert (found.entropy is None) == (model is vectors)
+    assert LexiconModel(lexicon).scores(pair("bank", "river"), "word").entropy[0] == pytest.approx(lexicon.entropies[0])
 
 
 def test_an_ensemble_averages_similarities(lexicon, phrases):
     rng = np.random.default_rng(1)
     other = Lexicon(lexicon.vocabulary, rng.normal(size=lexicon.factors.shape))
-    members = [LexiconModel(lexicon), LexiconModel(other)]
-    both = EnsembleModel(members)
-    one, two = (member.phrases(phrases, "phaser") for member in members)
-    found = both.phrases(phrases, "phaser")
-    assert np.allclose(found.similarity, (one.similarity + two.similarity) / 2)
-    assert np.allclose(found.entropy, (one.entropy + two.entropy) / 2)
-    pairs = [("bank", "river"), ("bank", "nowhere")]
+    pairs = EvaluationSet.of_words("w", [("bank", "river"), ("bank", "nowhere")], np.ones(2))
+    found = evaluate_models([("a", lexicon), ("a", other)], {"toy": phrases, "w": pairs})
+    one, two = (LexiconModel(member).scores(phrases, "phaser") for member in (lexicon, other))
+    row = found["toy", "phaser"]
+    assert [result.seed for result in row.seeds] == [1, 2]
+    assert np.array_equal(row.ensemble.scores, (one.similarity + two.similarity) / 2)
+    assert np.allclose(row.ensemble.entropies, (one.entropy + two.entropy) / 2)
+    assert row.spearman == pytest.approx(np.mean([result.spearman for result in row.seeds]))
+    assert row.sd == pytest.approx(np.std([result.spearman for result in row.seeds], ddof=1))
     expected = (lexicon.similarity("bank", "river") + other.similarity("bank", "river")) / 2
-    assert both.words(pairs)[0] == pytest.approx(expected)
-    assert np.isnan(both.words(pairs)[1])
+    assert found["w"].ensemble.scores[0] == pytest.approx(expected)
+    assert np.isnan(found["w"].ensemble.scores[1])
+    together = evaluate(Ensemble([lexicon, other]), {"toy": phrases})["toy", "phaser"].best
+    assert np.array_equal(together.scores, row.ensemble.scores)
+
+
+def test_seeds_are_composed_once(lexicon, phrases, monkeypatch):
+    asked = []
+    real = LexiconModel.scores
+    monkeypatch.setattr(LexiconModel, "scores", lambda self, *given: asked.append(given) or real(self, *given))
+    evaluate_models([("a", lexicon), ("a", lexicon)], {"toy": phrases}, methods=["add"], senses=None)
+    assert len(asked) == 2
+
+
+def test_one_name_is_one_kind(lexicon, vectors, phrases):
+    with pytest.raises(InputError, match="a: models of one name are its seeds, but these are matrices and vectors"):
+        evaluate_models([("a", lexicon), ("a", vectors)], {"toy": phrases})
 
 
 def test_unknown_words():
@@ -161,13 +198,13 @@ def test_unknown_words():
 
 
 def test_phrase_pairs_may_differ_anywhere(lexicon):
-    data = PhrasePairs(
+    data = EvaluationSet(
         "own",
         "adj noun",
         (("old", "cars"), ("old", "bank"), ("old", "hotel")),
         (("old", "money"), ("bob", "bank"), ("old", "hotel")),
         np.array([1.0, 2, 3]),
     )
-    scores = LexiconModel(lexicon).phrases(data, "phaser").similarity
+    scores = LexiconModel(lexicon).scores(data, "phaser").similarity
     assert scores[0] == pytest.approx(lexicon.similarity("(old cars)", "(old money)"))
     assert scores[2] == pytest.approx(1.0)

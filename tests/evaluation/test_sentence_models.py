@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.composition.occurrences import counted_word
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.datasets import PhrasePairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.records import DISAMBIGUATION
-from polysema.evaluation.sentence_models import EncoderModel, word_span
+from polysema.evaluation.sentence_models import EncoderModel
 
 
 class Letters:
@@ -30,7 +31,7 @@ class Letters:
 
 @pytest.fixture
 def toy():
-    return PhrasePairs(
+    return EvaluationSet(
         "toy",
         "subj verb obj",
         (("family", "run", "hotel"), ("family", "run", "hotel")),
@@ -46,7 +47,7 @@ def toy():
 def test_full_sentences_are_read_once(toy):
     encoder = Letters()
     model = EncoderModel(encoder)
-    found = model.phrases(toy, "mean")
+    found = model.scores(toy, "mean")
     assert encoder.read == ["The family runs the hotel.", "family operate hotel", "The family moves the hotel."]
     a, b = (encoder._count(text) for text in encoder.read[:2])
     assert found.similarity[0] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)))
@@ -55,22 +56,26 @@ def test_full_sentences_are_read_once(toy):
 
 def test_the_verbs_own_vector(toy):
     encoder = Letters()
-    found = EncoderModel(encoder, layer="3").phrases(toy, "target")
+    found = EncoderModel(encoder, layer="3").scores(toy, "target")
     a, b = encoder._count("runs"), encoder._count("moves")
     assert found.similarity[1] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)))
-    nouns = PhrasePairs("n", "adj noun", (("old", "car"),), (("new", "car"),), np.ones(1))
-    assert np.isnan(EncoderModel(encoder).phrases(nouns, "target").similarity).all()
+    nouns = EvaluationSet("n", "adj noun", (("old", "car"),), (("new", "car"),), np.ones(1))
+    assert EncoderModel(encoder).methods(nouns) == ("cls", "mean")
+    with pytest.raises(InputError, match="has no verb"):
+        EncoderModel(encoder).scores(nouns, "target")
 
 
 def test_as_any_model(toy):
-    found = evaluate(EncoderModel(Letters(), "letters"), {"toy": toy}).disambiguation["toy"]
-    assert list(found.methods) == ["cls", "mean", "target"]
-    assert (found.covered, found.total) == (2, 2)
-    assert np.isnan(EncoderModel(Letters()).words([("a", "b")])).all()
+    pairs = EvaluationSet.of_words("w", [("a", "b")], np.ones(1))
+    found = evaluate(EncoderModel(Letters(), "letters"), {"toy": toy, "w": pairs})
+    assert [(row.items.name, row.method) for row in found.rows] == [("toy", "cls"), ("toy", "mean"), ("toy", "target")]
+    assert all(row.best.covered.all() for row in found.rows)
+    own = evaluate(EncoderModel(Letters(), ways=("own",)), {"toy": toy})["toy", "own"]
+    assert np.array_equal(own.best.scores, found["toy", "mean"].best.scores)
     with pytest.raises(InputError, match="no word 2"):
-        word_span("The dog", 1, "run")
-    with pytest.raises(UnknownChoiceError, match="cls, mean or target"):
-        EncoderModel(Letters()).phrases(toy, "max")
+        counted_word("The dog", 1, "run")
+    with pytest.raises(UnknownChoiceError, match="cls, mean, own or target"):
+        EncoderModel(Letters()).scores(toy, "max")
 
 
 @pytest.mark.parametrize("name", DISAMBIGUATION)
@@ -79,6 +84,6 @@ def test_every_verb_of_the_sets_is_found(name, sets):
     verb = items.roles.index("verb")
     for phrase in {*items.first, *items.second}:
         text = items.sentence(phrase)
-        found = text[slice(*word_span(text, verb, phrase[verb]))]
+        found = text[slice(*counted_word(text, verb, phrase[verb]))]
         assert found.startswith(phrase[verb][:2]), (phrase, text)
         assert (" over" in found) == ("-over" in phrase[verb])

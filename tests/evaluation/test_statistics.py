@@ -18,6 +18,8 @@ from polysema.evaluation.statistics import (
     pearson,
     ranks,
     spearman,
+    student_quantile,
+    student_tail,
 )
 
 numbers = arrays(np.float64, st.integers(3, 30), elements=st.integers(-4, 4).map(float))
@@ -52,14 +54,20 @@ def test_partial_is_the_correlation_of_residuals():
     assert partial(x, y, z) == pytest.approx(stats.pearsonr(*rest)[0], abs=1e-12)
 
 
+@pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("block", [10, 10**6])
-def test_bootstrap_is_spearman_of_each_resample(block, monkeypatch):
+def test_bootstrap_is_spearman_of_each_resample(block, clustered, monkeypatch):
     monkeypatch.setattr(statistics, "_BLOCK", block)
     rng = np.random.default_rng(1)
     gold, scores = rng.integers(0, 6, 25).astype(float), rng.integers(0, 9, (2, 25)).astype(float)
-    found = bootstrap(gold, scores, 40, seed=5)
-    drawn = np.concatenate([counts for _, counts in statistics._resamples(25, 40, 5)]).astype(int)
+    clusters = [f"c{i % 7}" for i in range(25)] if clustered else None
+    found = bootstrap(gold, scores, 40, seed=5, clusters=clusters)
+    codes = np.arange(25) % 7 if clustered else np.arange(25)
+    drawn = np.concatenate([counts for _, counts in statistics._resamples(codes, 40, 5)]).astype(int)
     for r, counts in enumerate(drawn):
+        if clustered:
+            assert all(len(set(counts[codes == code])) == 1 for code in range(7))  # whole clusters
+            assert sum(counts[code] for code in range(7)) == 7
         items = np.repeat(np.arange(25), counts)
         for model in range(2):
             expected = stats.spearmanr(gold[items], scores[model][items])[0]
@@ -73,7 +81,7 @@ def test_bootstrap_interval_covers_the_truth():
     inside = 0
     for trial in range(200):
         x, y = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 200).T
-        low, high = interval(bootstrap(x, y, 400, seed=trial)[0])
+        low, high = interval(spearman(x, y), bootstrap(x, y, 400, seed=trial)[0], 200)
         inside += low <= truth <= high
     assert 180 <= inside <= 199
 
@@ -92,6 +100,44 @@ def test_paired_permutation_is_the_slow_one():
     found = paired_test(gold, a, b, resamples=500, seed=9)
     assert found.difference == pytest.approx(observed)
     assert found.p == pytest.approx((1 + count) / 501)
+    assert found.interval[0] < observed < found.interval[1]
+
+
+def test_whole_clusters_change_places():
+    rng = np.random.default_rng(3)
+    codes = np.arange(40) % 6
+    gold = rng.normal(size=40)
+    a, b = gold + rng.normal(size=40), gold + 2 * rng.normal(size=40)
+    g, ra, rb = (stats.rankdata(v) for v in (gold, a, b))
+    observed = np.corrcoef(g, ra)[0, 1] - np.corrcoef(g, rb)[0, 1]
+    swap = np.random.default_rng(9).integers(0, 2, (500, 6), dtype=np.int8).astype(bool)[:, codes]
+    differences = [np.corrcoef(g, np.where(s, rb, ra))[0, 1] - np.corrcoef(g, np.where(s, ra, rb))[0, 1] for s in swap]
+    found = paired_test(gold, a, b, resamples=500, seed=9, clusters=[str(code) for code in codes])
+    assert found.clusters == 6
+    assert found.p == pytest.approx((1 + sum(d >= observed - 1e-12 for d in differences)) / 501)
+    assert found.p_worse == pytest.approx((1 + sum(d <= observed + 1e-12 for d in differences)) / 501)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 9, 19, 200, 2999])
+def test_students_t_is_scipys(freedom):
+    for p in (0.6, 0.9, 0.95, 0.975):
+        assert student_quantile(p, freedom) == pytest.approx(stats.t.ppf(p, freedom), rel=1e-5)
+    for value in (-1.0, 0.0, 0.5, 2.0, 3.0):
+        assert student_tail(value, freedom) == pytest.approx(stats.t.sf(value, freedom), abs=1e-6)
+
+
+def test_equivalent_only_by_a_test():
+    """Two models that say nearly the same of many items are equivalent; two that say little of few are not."""
+    rng = np.random.default_rng(5)
+    gold = rng.normal(size=400)
+    a = gold + rng.normal(size=400)
+    near = a + 0.01 * rng.normal(size=400)
+    assert paired_test(gold, a, near, resamples=500).verdict == "equivalent"
+    assert paired_test(gold, a, near, resamples=500, margin=1e-6).verdict == "not told apart"
+    few, other = gold[:20] + rng.normal(size=20), gold[:20] + rng.normal(size=20)
+    assert paired_test(gold[:20], few, other, resamples=500).verdict == "not told apart"
+    assert paired_test(gold, gold, rng.normal(size=400), resamples=500).verdict == "better"
+    assert paired_test(gold, rng.normal(size=400), gold, resamples=500).verdict == "worse"
 
 
 @pytest.mark.parametrize("method", ["permutation", "bootstrap"])
@@ -117,7 +163,8 @@ def test_paired_test_details():
     assert found.difference == pytest.approx(2)
     assert found.p == 0.01
     assert found.adjusted == 1.0
-    assert paired_test(gold, x, x).p == 1.0
+    same = paired_test(gold, x, x)
+    assert (same.p, same.p_worse, same.verdict) == (1.0, 1.0, "equivalent")
     assert paired_test(gold, np.ones(20), x).p == 1.0
     with pytest.raises(UnknownChoiceError, match="permutation or bootstrap"):
         paired_test(gold, x, x, method="t-test")
@@ -131,3 +178,46 @@ def test_human_agreement_of_three():
     pairs = [stats.spearmanr(ratings[0], ratings[1])[0], 1.0, stats.spearmanr([1, 4, 3], [2, 5, 6])[0]]
     assert found.pairwise == pytest.approx(np.mean(pairs))
     assert found.annotators == 3
+
+
+@pytest.fixture(scope="module")
+def chance(sets):
+    """Scores of 200 random lexicons on sets whose items share their verbs, by set and method: (200, k)."""
+    from polysema.evaluation.noise import random_evaluations
+
+    some = {name: sets[name] for name in ("GS2011", "GS2012")}
+    found: dict[tuple[str, str], list[np.ndarray]] = {}
+    for evaluation in random_evaluations(some, 4, 2, ("verb", "add", "phaser"), 200, seed=11):
+        for row in evaluation.rows:
+            found.setdefault((row.items.name, row.method), []).append(row.best.scores)
+    return {key: (sets[key[0]], np.stack(rows)) for key, rows in found.items()}
+
+
+def test_intervals_keep_their_level_under_chance(chance):
+    """Random lexicons have nothing to find: at most about 5 of 100 intervals may lie above 0 or below it."""
+    for key, (items, scores) in chance.items():
+        drawn = bootstrap(items.gold, scores, 200, seed=1, clusters=items.clusters)
+        groups = len(set(items.clusters))
+        bounds = [interval(spearman(items.gold, row), d, groups) for row, d in zip(scores, drawn, strict=True)]
+        above, below = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
+        assert above <= 12, key  # 5 expected of 200 on each side; 12 or more has a chance of 1 in 200
+        assert below <= 12, key
+        assert above + below <= 19, key
+    items, scores = chance["GS2012", "verb"]
+    drawn = bootstrap(items.gold, scores, 200, seed=1)  # items as if they were independent: what it is against
+    bounds = [interval(spearman(items.gold, row), d, len(items)) for row, d in zip(scores, drawn, strict=True)]
+    assert sum(low > 0 or high < 0 for low, high in bounds) > 40
+
+
+def test_paired_tests_keep_their_level_under_chance(chance):
+    """Of two random lexicons neither is better: p ≤ .05 in at most about 5 of 100, and neither interval excludes 0."""
+    for key, (items, scores) in chance.items():
+        better = worse = outside = 0
+        for trial, (a, b) in enumerate(zip(scores, np.roll(scores, 1, axis=0), strict=True)):
+            found = paired_test(items.gold, a, b, clusters=items.clusters, resamples=200, seed=trial)
+            better += found.p <= 0.05
+            worse += found.p_worse <= 0.05
+            outside += not found.interval[0] <= 0 <= found.interval[1]
+        assert better <= 19, key  # 10 expected of 200; 19 or more has a chance of 1 in 200
+        assert worse <= 19, key
+        assert outside <= 19, key

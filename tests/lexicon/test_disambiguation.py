@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
 import pytest
 
-from polysema import Lexicon, disambiguate, disambiguate_all, entropy, measures
+from polysema import (
+    Brackets,
+    Lexicon,
+    Text,
+    Vocabulary,
+    disambiguate,
+    disambiguate_all,
+    disambiguate_every,
+    entropy,
+    measures,
+    read,
+)
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
 from polysema.errors import Failed, InputError, PolysemaError
@@ -48,12 +60,15 @@ def test_the_planted_sense_is_found(planted, word, context, topic):
     told = disambiguate(word, context, planted)
     best, other = told.senses
     assert topic_of_sense(told) == topic
-    assert best.probability > 0.9
+    assert best.probability > 0.85  # tempered: one word around does not make it sure
     assert best.by_composition > 0.6
+    assert told.form == word
+    assert told.span == (context.index(word), context.index(word) + len(word))
+    assert (told.occurrence, told.occurrences, told.no_tree) == (0, 1, "")
     assert best.probability + other.probability == pytest.approx(1)
     assert told.entropy_before == pytest.approx(planted.entropy(word))
     assert told.entropy_after == pytest.approx(entropy(told.meaning))
-    assert told.entropy_after < 0.5 * told.entropy_before
+    assert told.entropy_after < 0.6 * told.entropy_before
     assert str(told.tree) == context
 
 
@@ -79,10 +94,11 @@ def test_the_context_vector_by_hand():
     lexicon = planted_lexicon()
     contexts, vocabulary = lexicon.contexts, lexicon.vocabulary
     keep = vocabulary.keep_probabilities(1e-5)
-    around = [vocabulary.index(word) for word in ("the", "muddy", "flooded")]
+    around = [vocabulary.index(word) for word in ("muddy", "flooded")]  # *the* is a function word
     c = sum(keep[i] * contexts[i].astype(float) for i in around)
+    strength = keep[around].sum() / (keep[around].sum() + 0.25)
     weights, vectors = lexicon.sense_vectors("bank")
-    logits = np.log(weights) + 12 * vectors @ c / np.linalg.norm(c)
+    logits = np.log(weights) + 7 * strength * vectors @ c / np.linalg.norm(c)
     expected = np.exp(logits) / np.exp(logits).sum()
     told = disambiguate("bank", "(the ((muddy bank) flooded*))", lexicon)
     assert {round(s.by_context, 9) for s in told.senses} == {round(p, 9) for p in expected}
@@ -103,6 +119,7 @@ def test_patterns_trees_and_compositions(planted):
     listed = disambiguate("bank", ["central", "bank", "raised", "rates"], planted, pattern="adj subj verb obj")
     for other in (brackets, tree, composed, listed):
         assert other.senses == words.senses
+        assert other.form == "bank"
     assert (composed.context, listed.context) == ("central bank raised rates",) * 2
 
 
@@ -129,11 +146,11 @@ def test_plain_sentences_with_a_parser(planted):
 
 
 def test_a_batch_with_failures(planted):
-    pairs = [("bank", "(muddy bank)"), ("bank", "(muddy"), ("bar", "(muddy bank)"), ("bnak", "(muddy bnak)")]
+    pairs = [("bank", "(muddy bank)"), ("bank", Brackets("(muddy")), ("bar", "(muddy bank)"), ("bnak", "(muddy bnak)")]
     first, *failed = disambiguate_all(pairs, planted)
     assert topic_of_sense(first) == "water"
     messages = ["unbalanced brackets", "'bar' does not stand in '(muddy bank)'", "'bnak' is not in the lexicon"]
-    for (pair, item), message in zip(zip(pairs[1:], failed, strict=True), messages, strict=True):
+    for item, pair, message in zip(failed, pairs[1:], messages, strict=True):
         assert isinstance(item, Failed)
         assert item.input == pair
         assert message in str(item.error)
@@ -151,3 +168,104 @@ def test_it_reads(planted):
     assert text.startswith("bank: (muddy bank)\nentropy 0.")
     assert len(text.splitlines()) == 4
     assert set(AMBIGUOUS) == {"bank", "bar"}
+
+
+def test_every_occurrence_has_its_own_answer(planted, no_parser):
+    text = "The muddy bank flooded; the central Banks raised rates."
+    (first,) = disambiguate_every("bank", text, planted)  # without a parser, other forms only where the word is not
+    assert first.span == (10, 14)
+    text = text.replace("Banks", "BANK")
+    water, money = disambiguate_every("bank", text, planted)
+    assert [item.span for item in (water, money)] == [(10, 14), (36, 40)]
+    assert (water.occurrences, money.occurrence) == (2, 1)
+
+
+def test_the_second_occurrence_in_a_tree(planted):
+    """Two leaves of one word: composition tells each by its own place, and the words around leave only that one out."""
+    brackets = "((muddy bank) & (central bank))"
+    water, money = disambiguate_every("bank", brackets, planted)
+    assert (water.span, money.span) == ((8, 12), (25, 29))
+    assert (money.occurrence, money.occurrences) == (1, 2)
+    assert water.senses[0].by_composition is not None
+    assert topic_of_sense(water) != topic_of_sense(money) or water.senses != money.senses
+    assert disambiguate("bank", brackets, planted, which=1).senses == money.senses
+    assert disambiguate("bank", brackets, planted).span == water.span
+    with pytest.raises(InputError, match="stands 2 times in the context: there is no occurrence 2"):
+        disambiguate("bank", brackets, planted, which=2)
+
+
+@pytest.mark.parametrize("context", ["the bank", "the bank of the", "The bank."])
+def test_function_words_leave_the_prior_as_it_is(planted, no_parser, context):
+    told = disambiguate("bank", context, planted)
+    assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
+
+
+def test_frequent_words_give_no_evidence(no_parser):
+    """A word that nearly never survives subsampling says nothing, on whatever list it is or is not."""
+    lexicon = planted_lexicon()
+    words = ["zog" if word == "the" else word for word in lexicon.vocabulary.words]
+    renamed = Lexicon(Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, contexts=lexicon.contexts)
+    told = disambiguate("bank", "zog bank", renamed)
+    assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
+    alone, more = (disambiguate("bank", text, renamed) for text in ("muddy bank", "muddy zog bank zog"))
+    assert more.senses == alone.senses
+
+
+def test_sense_ids_stay_whatever_the_order(planted):
+    water, money = (disambiguate("bank", f"({word} bank)", planted) for word in ("muddy", "central"))
+    assert water.senses[0].id != money.senses[0].id
+    assert {sense.id: sense.weight for sense in water.senses} == {sense.id: sense.weight for sense in money.senses}
+    factor = planted["bank"].factor
+    for sense in water.senses:
+        assert sense.weight == pytest.approx((factor[:, sense.id] ** 2).sum())
+
+
+def test_results_as_dictionaries(planted):
+    told = disambiguate("bank", "(muddy bank)", planted, top=1)
+    facts = json.loads(json.dumps(told.to_dict()))
+    assert facts["span"] == [7, 11]
+    assert facts["senses"][0]["neighbours"] == [
+        {"word": near.word, "similarity": near.similarity} for near in told.sense.neighbours
+    ]
+    assert len(repr(told)) < 120
+    assert "sense" in repr(told)
+
+
+def test_a_capital_is_looked_up_in_lower_case(planted):
+    assert disambiguate("Bank", "(muddy bank)", planted).word == "bank"
+
+
+def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
+    text = 'The muddy bank flooded (1975) & the Legal Bar sentenced "the" judge; bank.'
+    found = read(text, planted, min_weight=0.2)
+    assert [(item.word, text[slice(*item.span)]) for item in found] == [
+        ("bank", "bank"),
+        ("bar", "Bar"),
+        ("bank", "bank"),
+    ]
+    assert [(item.occurrence, item.occurrences) for item in found] == [(0, 2), (0, 1), (1, 2)]
+    assert [item.span for item in read(text, planted, nlp=False, min_weight=0.2)] == [item.span for item in found]
+    assert read("", planted) == []
+
+
+def test_a_batch_keeps_its_order(planted):
+    pairs = [
+        ("bar", "(legal bar)"),
+        ("bank", Text("(muddy) bank")),
+        ("bar", "nothing here"),
+        ("bank", "(central bank)"),
+    ]
+    told = disambiguate_all(pairs, planted, nlp=False)
+    assert [isinstance(item, Failed) for item in told] == [False, False, True, False]
+    assert [item.word for item in told if not isinstance(item, Failed)] == ["bar", "bank", "bank"]
+
+
+def test_a_pipeline_of_ones_own(planted):
+    spacy = pytest.importorskip("spacy")
+    blank = spacy.blank("en")
+    told = disambiguate("bank", "The muddy bank flooded.", planted, nlp=blank)
+    assert told.tree is None
+    assert told.no_tree == "this spaCy pipeline gives no dependencies: hand in one that has a parser"
+    assert topic_of_sense(told) == "water"
+    missing = disambiguate("bank", "The muddy bank flooded.", planted, nlp=False)
+    assert missing.senses == told.senses

@@ -8,7 +8,7 @@ import pytest
 from polysema import Ensemble, Lexicon, VectorLexicon, Vocabulary, evaluate, load
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, UnknownWordError
-from polysema.evaluation.datasets import WordPairs
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.lexicon.lexicon import with_matrices
 
 
@@ -116,8 +116,8 @@ def test_saved_and_loaded(both, tmp_path):
 def test_it_is_evaluated_as_any_lexicon(seeds, both):
     words = both.vocabulary.words
     pairs = tuple((a, b) for a in words[:5] for b in words[5:])
-    data = WordPairs("own", pairs, np.arange(len(pairs), dtype=float))
-    found = evaluate(both, {"own": data}).word_similarity["own"]
+    data = EvaluationSet.of_words("own", pairs, np.arange(len(pairs), dtype=float))
+    found = evaluate(both, {"own": data})["own"].best
     assert found.scores == pytest.approx([both.similarity(a, b) for a, b in pairs])
 
 

@@ -105,7 +105,7 @@ def test_square_vectors_are_not_mistaken_for_matrices(tmp_path):
     model = VectorLexicon(["a", "b"], rng.normal(size=(2, 100)).astype(np.float32))
     model.save(tmp_path / "v.txt")
     assert load(tmp_path / "v.txt").kind == "vectors"
-    with pytest.raises(FormatError, match="v.txt: 'a': its density matrix is not symmetric"):
+    with pytest.raises(MatrixError, match="v.txt: 'a': its density matrix is not symmetric"):
         load(tmp_path / "v.txt", "matrices")
 
 
@@ -113,7 +113,7 @@ def test_the_folder_is_readable_and_complete(lexicon: Lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     config = json.loads((tmp_path / "model/config.json").read_text())
     assert config["format"] == "polysema-lexicon"
-    assert config["metadata"] == {"training": {"model": "random", "seed": 7}}
+    assert config["metadata"] == {"model": "random", "options": {"seed": 7}}
     card = (tmp_path / "model/README.md").read_text()
     assert "12 words, density matrices (n = 6, m = 3)" in card
     assert "| seed | 7 |" in card

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from polysema import DensityMatrix, Lexicon, VectorLexicon, Vocabulary, measures
+from polysema import Brackets, DensityMatrix, Lexicon, VectorLexicon, Vocabulary, measures
 from polysema.composition.compose import Step
 from polysema.errors import Failed, InputError, MatrixError, UnknownWordError
 from polysema.lexicon import lexicon as module
@@ -269,7 +269,7 @@ def test_results_are_json_and_short(lexicon: Lexicon):
 
 
 def test_batches_give_one_result_an_input(lexicon: Lexicon):
-    first, failed, last = lexicon.compose_all(["(old cars)", "(old", "(bob (likes cars))"])
+    first, failed, last = lexicon.compose_all(["(old cars)", Brackets("(old"), "(bob (likes cars))"])
     assert (first.phrase, last.phrase) == ("old cars", "bob likes cars")
     assert isinstance(failed, Failed)
     assert failed.input == "(old"

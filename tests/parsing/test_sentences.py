@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_what_belongs_to_an_unknown_word_is_mixed():
     assert str(parse_sentence("The family runs a small hotel.", {"runs", "small"}).tree) == "(runs* small)"
 
 
-def test_one_bad_sentence_does_not_stop_a_batch(monkeypatch):
+def test_one_bad_sentence_does_not_stop_a_batch():
     batch = ["The dog sleeps.", "It is.", "", "The cat sleeps.", "x" * 2_000_000, 7, "Zyxx qwrtz."]
     results = parse_sentences(batch, {"dog", "cat", "sleeps"})
     assert [isinstance(result, PolysemaError) for result in results] == [False, True, True, False, True, True, True]
@@ -131,8 +132,7 @@ def test_one_bad_sentence_does_not_stop_a_batch(monkeypatch):
             return [self(text) for text in texts]
 
     whole = module.parser()
-    monkeypatch.setattr(module, "parser", Fragile)
-    first, second = parse_sentences(["The dog slept.", "The cat slept."])
+    first, second = parse_sentences(["The dog slept.", "The cat slept."], nlp=Fragile())
     assert str(first.tree) == "(dog slept*)"
     assert str(second) == "the parser failed on 'The cat slept.': RuntimeError: no cats"
 
@@ -156,9 +156,10 @@ def test_the_lexicon_composes_sentences(lexicon: Lexicon):
 
 
 def test_the_documentation_shows_the_table():
-    text = (Path(__file__).parents[2] / "docs" / "parsing.md").read_text(encoding="utf-8")
-    assert rules_table() in text
-    assert f"{_NUMBERS[len(SENTENCES)]} hand-written sentences" in text
+    docs = Path(__file__).parents[2] / "docs"
+    assert rules_table() in (docs / "parsing.md").read_text(encoding="utf-8")
+    measured = (docs / "measurements" / "parsing.md").read_text(encoding="utf-8")
+    assert f"{_NUMBERS[len(SENTENCES)]} hand-written sentences" in measured
 
 
 _NUMBERS = {41: "Forty-one"}
@@ -194,9 +195,71 @@ def test_a_missing_model_is_named_with_the_way_out(monkeypatch):
 
     module.parser.cache_clear()
     monkeypatch.setattr(spacy.util, "is_package", lambda name: False)
-    with pytest.raises(MissingExtraError, match="python -m spacy download en_core_web_sm"):
+    with pytest.raises(
+        MissingExtraError, match="spaCy is installed, but none of en_core_web_sm.* download en_core_web_sm"
+    ):
         parse_sentence("The dog sleeps.")
     module.parser.cache_clear()
+
+
+def test_a_missing_spacy_is_named_with_the_way_out(monkeypatch):
+    module.parser.cache_clear()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match=r"spaCy is not installed.* pip install 'polysema\[parse\]'"):
+        parse_sentence("The dog sleeps.")
+    module.parser.cache_clear()
+
+
+TEXTS = [
+    *SENTENCES,
+    'The  family\t(1975) — runs a "small" hotel & bar.',
+    "The voice\n throbs.",
+    "They can't bank on it.",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_tokens_know_where_they_stand(text):
+    read = parse_sentence(text)
+    assert all(text[slice(*token.span)] == token.text for token in read.tokens)
+    for leaf in leaves(read.tree):
+        token = read.tokens[leaf.position]
+        assert read.leaf_of[leaf.position] is leaf
+        assert text[slice(*read.spans[leaf.position])] == token.text
+    assert read.text == read.source == text
+
+
+def test_every_occurrence_has_its_own_leaf():
+    text = "The bank of the river is near the banks."
+    read = parse_sentence(text)
+    first, second = (read.at(span) for span in read.places("bank"))
+    assert (first.form, second.form, second.lemma) == ("bank", "banks", "bank")
+    assert first.leaf is not second.leaf
+    assert text[slice(*read.spans[second.leaf.position])] == "banks"
+    assert "banks" in first.around
+    assert "bank" in second.around
+
+
+def test_a_pipeline_of_ones_own(lexicon):
+    import spacy
+
+    class Mine:
+        """The default pipeline, but it counts what it is asked."""
+
+        asked = 0
+
+        def __getattr__(self, name):
+            return getattr(module.parser(), name)
+
+        def pipe(self, texts, batch_size):
+            self.asked += len(texts)
+            return module.parser().pipe(texts, batch_size=batch_size)
+
+    mine = Mine()
+    assert str(parse_sentence("The dog sleeps.", nlp=mine).tree) == "(dog sleeps*)"
+    assert mine.asked == 1
+    with pytest.raises(InputError, match="gives no dependencies"):
+        parse_sentence("The dog sleeps.", nlp=spacy.blank("en"))
 
 
 def test_one_word_is_a_leaf():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from polysema.kernels.rounds import bounds, draw
+from polysema.kernels.rounds import draw
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
 from polysema.training.cpu import CpuEngine
@@ -21,7 +23,7 @@ def samples(text, options, first, last, key):
         source.tokens, source.sentences, first, last, source.rows, source.keep, key, options.window, source.held_out, 0,
         ids, hashes, lows, highs,
     )  # fmt: skip
-    pairs = options.form in ("pair", "skip-gram")
+    pairs = options.pairs
     noise = np.zeros(places * options.negatives * (2 * options.window if pairs else 1), np.uint32)
     draw(
         hashes, lows, highs, slots, noise, np.uint64(0), np.uint64(count), pairs, np.uint64(options.negatives),
@@ -32,6 +34,19 @@ def samples(text, options, first, last, key):
         size = len(window) if pairs else 1
         start = int(slots[t]) * options.negatives
         yield int(ids[t]), window, noise[start : start + size * options.negatives].reshape(size, -1).astype(int)
+
+
+def round_parts(text, rounds, shares, lazy):
+    """The sentences of every round as ranges, by the definition: cut into as many regions as there are shares, of about
+    as many words each, and every region into rounds; Adam's rounds are neighbours, whole. Nothing of the engine's is
+    used but the two numbers."""
+    marks = [int(mark) for mark in text.text.sentences]
+    count, words = len(marks) - 1, marks[-1]
+    if lazy:
+        return [[(count * r // rounds, count * (r + 1) // rounds)] for r in range(rounds)]
+    starts = [next(s for s in range(count + 1) if marks[s] >= words * i // shares) for i in range(shares)] + [count]
+    regions = list(pairwise(starts))
+    return [[(a + (b - a) * r // rounds, a + (b - a) * (r + 1) // rounds) for a, b in regions] for r in range(rounds)]
 
 
 class Adam:
@@ -51,11 +66,14 @@ def train(text, state, epochs):
     """Train in place; target (V, m, n) and context (V, 1 or m, n) in double precision, not padded."""
     options = text.options
     engine = CpuEngine(text, new_state(options, len(text.vocabulary)), 1)
-    rounds, regions = engine.rounds, engine._regions
+    rounds, shares = engine.rounds, len(engine._regions) - 1
     target, context = state
     lazy = options.optimiser == "adam"
     adams = Adam(target.shape), Adam(context.shape)
     tokens = int(text.text.sentences[-1])
+    parts = round_parts(text, len(rounds) - 1, shares, lazy)
+    read = [s for part in parts for first, last in part for s in range(first, last)]
+    assert sorted(read) == list(range(len(text.corpus))), "a sentence is left out or read twice"
     for epoch in range(epochs):
         key = stream_key(options.seed, 1, epoch)
         for r in range(len(rounds) - 1):
@@ -66,8 +84,7 @@ def train(text, state, epochs):
             def later(moves, row, move):
                 moves[row] = moves.get(row, 0) + move
 
-            for share in range(len(regions) - 1):
-                first, last = bounds(share, regions, r, len(rounds) - 1, not lazy)
+            for first, last in parts[r]:
                 for t, window, noise in samples(text, options, first, last, key):
                     for (side, row), gradient in _gradients(options, target, context, t, window, noise):
                         later(target_moves if side == "target" else context_moves, row, gradient)
@@ -90,7 +107,7 @@ def _gradients(options, target, context, t, window, noise):
             for k, row in enumerate(noise[i]):
                 yield ("context", row), found.noise[i, k].T
         return
-    if options.form == "cbow":
+    if options.cbow:
         found = reference.cbow(context[t, 0], target[window, 0], context[noise[0], 0])
         yield ("context", t), found.target[None]
         for i, c in enumerate(window):
@@ -98,9 +115,11 @@ def _gradients(options, target, context, t, window, noise):
         for k, row in enumerate(noise[0]):
             yield ("context", row), found.noise[k][None]
         return
-    groups = [[c] for c in window] if options.form in ("pair", "skip-gram") else [window]
+    groups = [[c] for c in window] if options.pairs else [window]
     for group, words in zip(groups, noise, strict=True):
-        found = reference.ms_word2dm(target[t], context[group, 0], context[words, 0], options.select)
+        found = reference.ms_word2dm(
+            target[t], context[group, 0], context[words, 0], "cosine" if options.cosine else "dot"
+        )
         chosen = int(np.argmax(np.abs(found.target).sum(axis=1)))
         yield ("target", (t, chosen)), found.target[chosen]
         for i, c in enumerate(group):

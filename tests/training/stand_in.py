@@ -189,7 +189,7 @@ class StandIn:
     def RawModule(self, code, options, backend):
         defines = [option[2:].replace("=", " ", 1) for option in options if option.startswith("-D")]
         adam = "ADAM 1" in defines
-        names = ["to_rows", "train", *(["adam"] if adam else [])]
+        names = ["to_rows", "train", "adam" if adam else "bound"]
         lanes = Path(__file__).with_name("lanes.h")
         source = "\n".join(
             [

@@ -41,7 +41,7 @@ def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
     lexicon = ps.load(out)
     assert lexicon.n == 4
     assert lexicon.metadata["encoder"]["layers"] == "1,2"
-    assert lexicon.metadata["training"]["config"]["reduction"] == "pca"
+    assert lexicon.metadata["options"]["reduction"] == "pca"
     assert not (tmp_path / "bert.training").exists()
     assert main(["compose", "(family (run hotel))", "-m", "contextual", "-l", str(out)]) == 0
     assert main(["disambiguate", "bank", "The bank lends money.", "-m", "contextual", "-l", str(out)]) == 0
@@ -95,7 +95,7 @@ def test_context2dm_by_the_command(corpus, tmp_path):
         (["--model", "bert2dm", "--encoder", "{encoder}", "--layers", "9"], "layers 0 to 3"),
         (["--model", "context2dm", "--weights", "odd"], "choose even or size"),
         (["--model", "context2dm", "--encoder", "x"], "unknown option of context2dm"),
-        (["--encoder", "x"], "unknown option"),
+        (["--encoder", "x"], "unknown option of ms-word2dm 'encoder'"),
     ],
 )
 def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from polysema.errors import InputError
+from polysema.kernels.rounds import LONGEST
 from polysema.training import cuda
 from polysema.training.cuda import CudaEngine
-from polysema.training.models import train
-from polysema.training.options import Options
+from polysema.training.models import MODELS, train
 from polysema.training.run import Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from tests.training import slow
 from tests.training.stand_in import StandIn
-from tests.training.test_run import FORMS
+from tests.training.test_run import FORMS, some_senses
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def card(compiled, monkeypatch):
     return stand_in
 
 
-def prepared(corpus, **options):
+def prepared(corpus, model="ms-word2dm", **options):
     options = {
         "min_count": 1,
         "dim": 5,
@@ -46,7 +46,7 @@ def prepared(corpus, **options):
         "round": 10**6,
         **options,
     }
-    chosen = Options(**options).settled(len(corpus.tokens), len(corpus))
+    chosen = MODELS[model].chosen(options).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, chosen), chosen)
     return text, new_state(chosen, len(text.vocabulary))
 
@@ -65,7 +65,7 @@ def check(found, wanted, start, lazy):
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 def test_the_kernels_follow_the_reference(card, small_corpus, form, optimiser):
     text, state = prepared(
-        small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, batch=3,
+        small_corpus, **form, **some_senses(form), optimiser=optimiser, batch=3,
         rate=2e-5 if optimiser == "sgd" else None,
     )  # fmt: skip
     starts = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
@@ -167,6 +167,30 @@ def test_too_little_memory_is_one_line_with_what_to_lower(card, small_corpus):
 def test_card_memory_is_checked(small_corpus, model, device, memory, said):
     with pytest.raises(InputError, match=said):
         train(small_corpus, model, device=device, card_memory=memory)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+def test_no_row_gets_longer_than_on_the_processor(card, small_corpus, form):
+    """Rows that are too long are cut to the bound after every launch, their direction kept; others stay."""
+    text, state = prepared(small_corpus, **form, **some_senses(form), optimiser="sgd")
+    whole = form["model"] == "word2dm"
+    for side in (state.target, state.context):
+        side[0] *= 100 / np.linalg.norm(side[0])
+    before = [side.copy() for side in (state.target, state.context)]
+    engine = CudaEngine(text, state)
+    engine.train(0, len(engine.rounds) - 1, np.full(len(engine.rounds) - 1, 1e-9, np.float32), np.uint64(1))
+    engine.pull()
+    engine.close()
+    for found, start in zip((state.target, state.context), before, strict=True):
+        rows, old = (
+            side.reshape(len(side) if whole else -1, *([-1] if whole else side.shape[2:])) for side in (found, start)
+        )
+        lengths, wanted = np.linalg.norm(rows, axis=1), np.minimum(np.linalg.norm(old, axis=1), LONGEST)
+        assert lengths.max() <= 1.0001 * LONGEST
+        np.testing.assert_allclose(lengths, wanted, rtol=1e-2)
+        cut = old[np.argmax(np.linalg.norm(old, axis=1))]
+        kept = rows[np.argmax(np.linalg.norm(old, axis=1))]
+        assert kept @ cut > 0.99 * LONGEST * np.linalg.norm(cut)
 
 
 def test_the_limit_of_word2dm(card, small_corpus):

@@ -13,8 +13,7 @@ from polysema.errors import CorpusError, InputError
 from polysema.kernels.rounds import LONGEST
 from polysema.training import cpu
 from polysema.training.cpu import CpuEngine
-from polysema.training.models import train
-from polysema.training.options import Options
+from polysema.training.models import MODELS, train
 from polysema.training.run import DivergenceError, Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
@@ -30,8 +29,12 @@ FORMS = [
 ]
 
 
-def settled(corpus, **options):
-    return Options(**{"min_count": 1, "dim": 5, "epochs": 2, **options}).settled(len(corpus.tokens), len(corpus))
+def settled(corpus, model="ms-word2dm", **options):
+    return MODELS[model].chosen({"min_count": 1, "dim": 5, "epochs": 2, **options}).settled(corpus)
+
+
+def some_senses(form):
+    return {} if form["model"] == "word2vec" else {"senses": 3}
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
@@ -39,8 +42,8 @@ def settled(corpus, **options):
 def test_the_kernels_follow_the_reference(small_corpus, form, optimiser, monkeypatch):
     monkeypatch.setattr(cpu, "_TARGETS", 8)  # rounds of several shares
     options = settled(
-        small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, optimiser=optimiser, init="unit", round=40,
-        batch=3, subsample=1e-2, held_out=0.1,
+        small_corpus, **form, **some_senses(form), optimiser=optimiser, init="unit", round=40, batch=3,
+        subsample=1e-2, held_out=0.1,
     )  # fmt: skip
     text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
     state = new_state(options, len(text.vocabulary))
@@ -80,7 +83,7 @@ def test_long_sentences_make_fewer_shares(small_corpus, monkeypatch):
     monkeypatch.setattr(cpu, "_ROOM", 4_000)
     few = CpuEngine(text, new_state(options, len(text.vocabulary)), 2)
     assert len(few._regions) < len(many._regions)
-    assert few._buffers.used.shape[0] * few._slots * few._slot_bytes() <= 4_000 or len(few._regions) == 2
+    assert few._buffers.vectors.shape[0] * few._slots * few._slot_bytes() <= 4_000 or len(few._regions) == 2
 
 
 def test_hogwild_learns_too(planted, planted_corpus):
@@ -187,8 +190,18 @@ def test_a_list_that_repeats_itself_does_not_run_away(form):
     assert same > other + 0.4
 
 
+class OfSize:
+    """A corpus of so many tokens and sentences."""
+
+    def __init__(self, tokens, sentences):
+        self.tokens, self.sentences = range(tokens), sentences
+
+    def __len__(self):
+        return self.sentences
+
+
 def test_a_start_is_drawn_in_pieces_as_in_one():
-    options = Options(model="word2vec", dim=3).settled(10**6, 10**5)
+    options = MODELS["word2vec"].chosen({"dim": 3}).settled(OfSize(10**6, 10**5))
     state = new_state(options, 10_000)
     drawn = np.random.default_rng([options.seed, 0]).uniform(-0.5 / 3, 0.5 / 3, (2, 10_000, 1, 3))
     np.testing.assert_array_equal(state.target[..., :3], drawn[0].astype(np.float32))
@@ -201,7 +214,7 @@ def test_callbacks(planted_corpus):
         planted_corpus, min_count=1, epochs=3, progress=seen.append, on_epoch=lambda run: epochs.append(run.state.epoch)
     )
     assert epochs == [1, 2, 3]
-    assert seen[-1].words == seen[-1].total == 3 * len(planted_corpus.tokens)
+    assert seen[-1].done == seen[-1].total == 3 * len(planted_corpus.tokens)
     assert seen[-1].held_out > 0
 
 
@@ -209,9 +222,7 @@ def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
     from polysema.training import reference
 
     for form in FORMS:
-        options = settled(
-            small_corpus, **form, senses=1 if form["model"] == "word2vec" else 3, init="unit", held_out=0.3, subsample=0
-        )
+        options = settled(small_corpus, **form, **some_senses(form), init="unit", held_out=0.3, subsample=0)
         text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
         state = new_state(options, len(text.vocabulary))
         run = Run(text, state, CpuEngine(text, state, 1))
@@ -224,10 +235,11 @@ def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
             if options.model == "word2dm":
                 b = context.transpose(0, 2, 1)
                 total += reference.word2dm(target[t].T, b[words], b[noise][None]).objective
-            elif options.form == "cbow":
+            elif options.cbow:
                 total += reference.cbow(context[t, 0], target[words, 0], context[noise, 0]).objective
             else:
-                total += reference.ms_word2dm(target[t], context[words, 0], context[noise, 0], options.select).objective
+                select = "cosine" if options.cosine else "dot"
+                total += reference.ms_word2dm(target[t], context[words, 0], context[noise, 0], select).objective
         assert len(held) > 20
         assert run.loss() == pytest.approx(-total / len(held), abs=1e-6)
 
@@ -258,9 +270,9 @@ def test_bad_options_are_one_line(planted_corpus):
         ({"form": "cbow"}, "choose window or pair"),
         ({"dim": 0}, "dim must be at least 1, not 0"),
         ({"rate": -1.0}, "rate must be above 0"),
-        ({"colour": 3}, "unknown option 'colour'"),
+        ({"colour": 3}, "unknown option of ms-word2dm 'colour'"),
         ({"preset": "papper"}, "choose paper"),
-        ({"model": "word2vec", "senses": 3}, "one vector a word"),
+        ({"model": "word2vec", "senses": 3}, "unknown option of word2vec 'senses'"),
         ({"held_out": 1.0}, "share of the sentences"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -268,9 +280,7 @@ def test_bad_options_are_one_line(planted_corpus):
 
 
 def test_the_paper_preset():
-    from polysema.training.options import options_for
-
-    options = options_for("word2dm", "paper", {"seed": 7}).settled(10**9, 10**8)
+    options = MODELS["word2dm"].chosen({"seed": 7}, "paper").settled(OfSize(10**9, 10**8))
     assert dataclasses.asdict(options) | {"min_count": 50, "optimiser": "adam", "init": "paper"} == dataclasses.asdict(
         options
     )
@@ -283,7 +293,7 @@ def test_metadata_says_how_the_model_was_made(planted_corpus, tmp_path):
     card = (tmp_path / "model" / "README.md").read_text()
     assert "| seed | 1 |" in card
     assert "| epoch | held out loss |" in card
-    assert ps.load(tmp_path / "model").metadata["training"]["model"] == "ms-word2dm"
+    assert ps.load(tmp_path / "model").metadata["model"] == "ms-word2dm"
 
 
 @pytest.mark.parametrize("model", ["glove", "fasttext"])

@@ -3,7 +3,7 @@
 // with it the last digits, differ from run to run.
 //
 // Constants set by the caller: N, the length of a row, a multiple of four, and DIM, how many of its numbers are not padding;
-// M, senses; K, noise words; WINDOW; COSINE; PAIRS, CBOW, WORD2DM, what is learnt; ADAM; BLOCK, threads a block; and CAPACITY,
+// M, senses; K, noise words; WINDOW; LONGEST, the bound of a row; COSINE; PAIRS, CBOW, WORD2DM, what is learnt; ADAM; BLOCK, threads a block; and CAPACITY,
 // how many targets a warp gathers at once. Sentences with more surviving words than that are cut.
 
 typedef unsigned int u32;
@@ -407,6 +407,22 @@ extern "C" __global__ void __launch_bounds__(BLOCK) train(
         if (count) TRAIN(count);
     }
 }
+
+#if !ADAM
+// Shorten the rows of one side, WIDTH numbers each, that are longer than LONGEST. A warp takes a row at a time.
+extern "C" __global__ void bound(float* values, u64 rows, int width) {
+    u64 warps = (u64)gridDim.x * blockDim.x / LANES;
+    int lane = threadIdx.x % LANES;
+    for (u64 r = (blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES; r < rows; r += warps) {
+        float* row = values + r * width;
+        float square = 0.0f;
+        for (int i = lane; i < width; i += LANES) square += row[i] * row[i];
+        for (int step = 16; step > 0; step /= 2) square += __shfl_xor_sync(ALL, square, step);
+        if (square > LONGEST * LONGEST)
+            for (int i = lane; i < width; i += LANES) row[i] *= LONGEST / sqrtf(square);
+    }
+}
+#endif
 
 #if ADAM
 // Move the touched rows of one side, WIDTH numbers each, by their gradients, and forget these.

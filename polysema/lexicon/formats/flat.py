@@ -42,7 +42,7 @@ def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", wh
     try:
         return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
     except MatrixError as error:
-        raise FormatError(f"{where}{error}") from None
+        raise MatrixError(f"{where}{error}") from None
 
 
 def to_rows(lexicon: AnyLexicon, start: int, stop: int) -> NDArray[np.float32]:

@@ -1,0 +1,210 @@
+"""Where a word stands in a text: one finder, and one record that goes from the reader to the answer."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from polysema.composition.trees import Leaf, Tree, leaves
+from polysema.errors import InputError
+
+Span = tuple[int, int]
+"""Where a word stands in a text: its first character, and the one after its last."""
+
+_RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
+_ARTICLES = ("the", "a", "an")
+
+
+class Token(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        text: the word as it stands.
+        lemma: its dictionary form, where a parser gave it; else the word itself.
+        start: its first character in the text.
+        pos: its part of speech, from a parser.
+        label: the dependency that it is to its head, from a parser.
+        head: the index of its head; its own, for a root.
+    """
+
+    text: str
+    lemma: str
+    start: int = 0
+    pos: str = ""
+    label: str = ""
+    head: int = 0
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.start, self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A word where it stands.
+
+    Attributes:
+        text: what it stands in: a sentence, or a phrase as it was written.
+        span: where, in characters.
+        lemma: its dictionary form, where the text was parsed; else the word as it stands.
+        leaf: its leaf of the tree; None where it is not in the tree, or there is none.
+        tree: the tree of the text; None where it was not parsed.
+        around: the other words of the text, in order.
+    """
+
+    text: str
+    span: Span
+    lemma: str
+    leaf: Leaf | None
+    tree: Tree | None
+    around: tuple[str, ...]
+
+    @property
+    def form(self) -> str:
+        """The word as it stands."""
+        return self.text[slice(*self.span)]
+
+
+def leaf_tokens(text: str, tree: Tree) -> tuple[Token, ...]:
+    """The leaves of a tree where they stand in the text that was written for it: brackets, or its words in order."""
+    found: list[Token] = []
+    end = 0
+    for leaf in leaves(tree):
+        start = text.index(leaf.word, end)
+        found.append(Token(leaf.word, leaf.word, start))
+        end = start + len(leaf.word)
+    return tuple(found)
+
+
+def find_occurrences(text: str, word: str, tokens: Sequence[Token] = ()) -> list[Span]:
+    """Every place where a word stands in a text, from left to right; empty where it does not.
+
+    It is looked for as spelled, in any case, and by the lemmas of the tokens. Only where that finds nothing, it is
+    looked for in other forms: by regular endings and then, with the extra ``encoders``, by ``lemminflect``.
+
+    Args:
+        word: one word, or several with a space between them.
+        tokens: the words of the text, as the reader has them. A place then begins and ends with a token; only where
+            there is no such place, the word is also found inside one, as *mail* in *e-mail*.
+
+    >>> find_occurrences("The bank by the river bank.", "bank"), find_occurrences("Two families ran it.", "family")
+    ([(4, 8), (22, 26)], [(4, 12)])
+    """
+    if not word:
+        return []
+    wanted = word.lower()
+    spelled = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]
+    whole = set(spelled)
+    if tokens:
+        starts, ends = ({token.span[side] for token in tokens} for side in (0, 1))
+        whole = {(start, end) for start, end in spelled if start in starts and end in ends}
+        whole |= {token.span for token in tokens if token.lemma.lower() == wanted}
+    if whole:
+        return sorted(whole)
+    words, forms = tokens or tokenised(text).tokens, _regular_forms(wanted)
+    return (
+        [token.span for token in words if token.text.lower() in forms]
+        or [token.span for token in words if _is_form_of(token.text.lower(), wanted)]
+        or spelled
+    )
+
+
+def first_choice(text: str, word: str, spans: Sequence[Span]) -> int:
+    """Which of a word's places is meant where none is named: the first as spelled, then in another case, then any."""
+    forms = [text[start:end] for start, end in spans]
+    for listed, wanted in ((forms, word), ([form.lower() for form in forms], word.lower())):
+        if wanted in listed:
+            return listed.index(wanted)
+    return 0
+
+
+def span_of(text: str, word: str | Span) -> Span:
+    """Where one word stands in a text: by its spelling, its dictionary form, or its span.
+
+    >>> span_of("The family runs the hotel.", "run")
+    (11, 15)
+    """
+    if not isinstance(word, str):
+        return word
+    spans = Tokenised(text, ()).places(word)
+    return spans[first_choice(text, word, spans)]
+
+
+def counted_word(text: str, position: int, word: str) -> Span:
+    """Where the word at a position of a phrase stands in a sentence that was made of the phrase by hand.
+
+    The sentences of the paper's sets add articles and inflect (*family run hotel*: *The family runs the hotel.*), some
+    with slips (*expresss*), so the words are counted, not looked for. *win-over* is two words there.
+
+    >>> text = "The family runs the hotel."
+    >>> text[slice(*counted_word(text, 1, "run"))]
+    'runs'
+    """
+    found = [match for match in re.finditer(r"[\w'-]+", text) if match.group().lower() not in _ARTICLES]
+    if len(found) <= position:
+        raise InputError(f"{text!r} has no word {position + 1}, where {word!r} should stand")
+    last = position + (word.count("-") if "-" not in found[position].group() else 0)
+    return found[position].start(), found[min(last, len(found) - 1)].end()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenised:
+    """A text and where its words stand, without a tree.
+
+    Attributes:
+        source: the text as it was written.
+        tokens: its words, in order.
+    """
+
+    source: str
+    tokens: tuple[Token, ...]
+
+    def places(self, word: str) -> list[Span]:
+        """Every place where a word stands; an error where there is none."""
+        found = find_occurrences(self.source, word, self.tokens)
+        if not found:
+            text = self.source if len(self.source) <= 60 else self.source[:57] + "..."
+            raise InputError(f"{word!r} does not stand in {text!r}")
+        return found
+
+    def at(self, span: Span) -> Occurrence:
+        """The word that stands at a place."""
+        first = bisect_left(self.tokens, span[0] + 1, key=lambda token: token.span[1])
+        last = bisect_left(self.tokens, span[1], key=lambda token: token.start)
+        around = tuple(token.text for token in (*self.tokens[:first], *self.tokens[last:]))
+        lemma = self.tokens[first].lemma if last - first == 1 else self.source[slice(*span)]
+        return Occurrence(self.source, span, lemma, None, None, around)
+
+
+def tokenised(text: str) -> Tokenised:
+    """The words of a text that was not parsed: its runs of letters.
+
+    >>> [token.text for token in tokenised("The bank's (1975) rate.").tokens]
+    ['The', 'bank', 's', 'rate']
+    """
+    found = _RUN_OF_LETTERS.finditer(text)
+    return Tokenised(text, tuple(Token(match.group(), match.group(), match.start()) for match in found))
+
+
+def _regular_forms(word: str) -> set[str]:
+    """A word with the regular endings of English nouns and verbs."""
+    forms = {word + ending for ending in ("s", "es", "ed", "ing")}
+    if word.endswith("e"):
+        forms |= {word + "d", word[:-1] + "ing"}
+    if word.endswith("y"):
+        forms |= {word[:-1] + ending for ending in ("ies", "ied")}
+    return forms
+
+
+def _is_form_of(form: str, word: str) -> bool:
+    """Whether a form belongs to a word by the tables of ``lemminflect``; False where it is not installed."""
+    try:
+        import lemminflect
+    except ImportError:
+        return False
+    lemmas = {lemma for listed in lemminflect.getAllLemmas(form).values() for lemma in listed}
+    return word in lemmas or any(form in listed for listed in lemminflect.getAllInflections(word).values())

@@ -1,0 +1,118 @@
+"""Phrases as English sentences.
+
+The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. Here the
+same follows from the tree, in any of some tenses, with the forms of words by ``lemminflect``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polysema.composition.occurrences import Span
+from polysema.composition.trees import Node, Tree, head, leaves
+from polysema.errors import MissingExtraError, UnknownChoiceError
+
+TENSES = {
+    "present": ("", "", "VBZ", "VBP"),
+    "past": ("", "", "VBD", "VBD"),
+    "progressive": ("is", "are", "VBG", "VBG"),
+    "future": ("will", "will", "VB", "VB"),
+}
+"""By name: what comes before the verb after a singular and a plural subject, and its form (Penn tag) after each."""
+
+
+def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span]]:
+    """A phrase as an English sentence, and where each of its words stands in that.
+
+    A verb agrees with its subject, a noun phrase begins with *the*. A phrase without a verb is just that.
+
+    >>> from polysema.composition.trees import from_pattern
+    >>> as_sentence(from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"]))[0]
+    'The local family runs the small hotel.'
+
+    Args:
+        tense: a name in ``TENSES``.
+    """
+    if tense not in TENSES:
+        raise UnknownChoiceError("tense", tense, TENSES)
+    verbs = _verbs(tree)
+    words: list[tuple[str, int | None]] = []
+    opening, subject = True, ""
+    for leaf in leaves(tree):
+        verb = leaf.position in verbs
+        if not verb and leaf.position not in _adverbs(tree):
+            if opening:
+                words.append(("the", None))
+            opening = False
+            subject = leaf.word
+            words.append((leaf.word, leaf.position))
+            continue
+        before, form = inflected(leaf.word, subject, tense) if verb else ("", leaf.word)
+        words += [(before, None)] if before else []
+        words.append((form, leaf.position))
+        opening = opening or verb
+    text, spans = "", {}
+    for word, position in words:
+        text += " " if text else ""
+        if position is not None:
+            spans[position] = (len(text), len(text) + len(word))
+        text += word
+    return text[:1].upper() + text[1:] + ".", spans
+
+
+def _verbs(tree: Tree) -> set[int]:
+    """The positions of words that take arguments."""
+    found: set[int] = set()
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            if top.kind == "argument":
+                found.add(head(top.functor).position)
+            stack += [top.functor, top.argument]
+    return found
+
+
+def _adverbs(tree: Tree) -> set[int]:
+    """The positions of words that modify a verb."""
+    verbs = _verbs(tree)
+    found: set[int] = set()
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            if top.kind == "modifier" and head(top.argument).position in verbs:
+                found |= {leaf.position for leaf in leaves(top.functor)}
+            stack += [top.functor, top.argument]
+    return found
+
+
+def inflected(verb: str, subject: str, tense: str = "present") -> tuple[str, str]:
+    """The verb in a tense, as it agrees with its subject: the auxiliary, if there is one, and the verb's own form.
+
+    >>> inflected("run", "family"), inflected("run", "people"), inflected("win-over", "speaker", "progressive")
+    (('', 'runs'), ('', 'run'), ('is', 'winning over'))
+    """
+    verb, dash, rest = verb.partition("-")
+    plural = is_plural(subject)
+    forms = _lemminflect().getInflection(verb, tag=TENSES[tense][2 + plural])
+    return TENSES[tense][plural], (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun is plural: not its own dictionary form, or the plural of another word.
+
+    >>> is_plural("children"), is_plural("people"), is_plural("glass")
+    (True, True, False)
+    """
+    return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get(
+        "NOUN", (noun,)
+    )
+
+
+def _lemminflect() -> Any:
+    try:
+        import lemminflect
+    except ImportError:
+        raise MissingExtraError("forms of words", "encoders") from None
+    return lemminflect

@@ -1,0 +1,298 @@
+"""The paper again, from a corpus: train every variant, evaluate everything, write the report.
+
+Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes further seeds
+or an encoder later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each there whole
+or not at all), ``report`` is the report.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysema.composition.methods import METHODS
+from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.corpus.readers import find_sources, read_blocks
+from polysema.errors import InputError, PolysemaError
+from polysema.evaluation.datasets import EvaluationSet, words_of
+from polysema.evaluation.evaluate import Evaluated, evaluate_models
+from polysema.evaluation.results import Evaluation
+from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
+from polysema.files.atomic import atomic_file
+from polysema.files.progress import Report
+from polysema.files.working import WorkingFolder
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
+from polysema.reproduction.published import EXAMPLE, plain
+from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.write import write_report
+from polysema.reproduction.variants import VARIANTS, Preset, Variant, departures, options_of
+from polysema.training.models import MODELS, train
+from polysema.version import __version__
+
+_BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
+_PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
+_MATRICES = ("ms-word2dm", "word2dm")
+_LEARNT = (*_MATRICES, "word2vec", "glove", "fasttext")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to reproduce.
+
+    Attributes:
+        corpus: text as :func:`polysema.build_corpus` takes it, or an encoded corpus.
+        folder: where everything goes.
+        preset: how large.
+        sets: the evaluation sets.
+        missing: those that are not there, with the reason.
+        only: rows to train; by default all.
+        seeds: how many seeds of every model that is learnt; by default the preset's of those of density matrices.
+        encoder: the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out.
+        given: models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name
+            of a row stands in its place, and the row is not trained.
+        left_out: further systems that could not be had, and why.
+        all_occurrences: whether Context2DM and clustered BERT2DM take all occurrences of a word, as the paper does, or
+            a sample of them.
+        device: cpu or cuda.
+        threads: how many; None for one per core.
+    """
+
+    corpus: str | Path | Sequence[str | Path]
+    folder: Path
+    preset: Preset
+    sets: Mapping[str, EvaluationSet]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    only: Sequence[str] = ()
+    seeds: int | None = None
+    encoder: str = ""
+    given: Sequence[tuple[str, Evaluated]] = ()
+    left_out: Sequence[Skipped] = ()
+    all_occurrences: bool = False
+    device: str = "cpu"
+    threads: int | None = None
+
+    @property
+    def keep(self) -> list[str]:
+        """Words that are trained whatever their count."""
+        return words_of(self.sets.values()) if self.preset.keep else []
+
+
+Say = Callable[[str], None]
+
+
+def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None = None) -> Path:
+    """Train what is not yet trained, evaluate all of it, write the report.
+
+    Args:
+        say: called with a line when something is begun or done.
+        progress: handed to the trainers.
+
+    Returns:
+        the report's page.
+    """
+    _claim(plan)
+    text = _text(plan, say)
+    models: list[tuple[str, Evaluated]] = []
+    skipped: list[Skipped] = []
+    given = {plain(name) for name, _ in plan.given}
+    for variant in VARIANTS:
+        if plain(variant.row) in given:
+            continue
+        if plan.only and variant.row not in plan.only:
+            skipped.append(Skipped(variant.row, "not asked for"))
+            continue
+        try:
+            models += [(variant.row, lexicon) for lexicon in _trained(variant, plan, text, say, progress)]
+        except PolysemaError as error:
+            reason = " ".join(str(error).split())
+            say(f"{variant.row}: left out: {reason}")
+            skipped.append(Skipped(variant.row, reason))
+    for state in (plan.folder / "models").glob("bert2dm*.training"):
+        WorkingFolder(state).remove()
+    models += plan.given
+    if not models:
+        reasons = [item.reason for item in skipped if item.reason != "not asked for"]
+        raise InputError(f"no model could be trained: {reasons[0]}" if reasons else "there is no model to train")
+    say("evaluating")
+    evaluation = evaluate_models(
+        models,
+        {**plan.sets, EXAMPLE.name: EXAMPLE},
+        methods=(*METHODS, *ENCODER_METHODS),  # not the contextual matrices, which the paper does not have
+        bootstraps=plan.preset.bootstraps,
+        missing=plan.missing,
+    )
+    say("writing the report")
+    return _report(plan, text, evaluation, [*skipped, *plan.left_out])
+
+
+def _claim(plan: Plan) -> None:
+    """Note in the folder what it is for; a folder that is for something else is an error."""
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    note = plan.folder / "reproduce.json"
+    wanted = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
+    if note.is_file():
+        try:
+            found = json.loads(note.read_text(encoding="utf-8"))
+        except ValueError:
+            found = None
+        if found != wanted:
+            raise InputError(f"{plan.folder} holds a run of other text or another preset: choose another folder")
+    elif any(plan.folder.iterdir()):
+        raise InputError(f"{plan.folder} is not empty: choose a new folder for the run")
+    else:
+        with atomic_file(note) as stream:
+            stream.write(json.dumps(wanted, indent=2).encode())
+
+
+def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
+    """What tells the text apart from any other, wherever it lies: of files of text, the SHA-256 of their bytes."""
+    if isinstance(corpus, str | Path) and is_corpus(corpus):
+        return Corpus(corpus).digest
+    whole = sha256()
+    for path in find_sources(corpus):
+        if str(path) == "-":
+            raise InputError("the text of a reproduction is read again when it goes on: name a file, not -")
+        with open(path, "rb") as stream:
+            while block := stream.read(1 << 20):
+                whole.update(block)
+    return whole.hexdigest()
+
+
+def _text(plan: Plan, say: Say) -> Corpus:
+    """The corpus to train on: all of it, or its beginning."""
+    most = plan.preset.words
+    if isinstance(plan.corpus, str | Path) and is_corpus(plan.corpus):
+        whole = Corpus(plan.corpus)
+        if most is None or len(whole.tokens) <= most:
+            return whole
+        sentences = int(np.searchsorted(whole.sentences, most))
+        return _encoded(plan, lambda where: build_corpus(islice(whole, sentences), where), say)
+    if most is None:
+        return _encoded(plan, lambda where: build_corpus(plan.corpus, where), say)
+    return _encoded(plan, lambda where: _beginning(plan, where, most), say)
+
+
+def _encoded(plan: Plan, build: Callable[[Path], Corpus], say: Say) -> Corpus:
+    where = plan.folder / "corpus"
+    if is_corpus(where):
+        return Corpus(where)
+    say("reading the corpus")
+    return build(where)
+
+
+def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
+    """The corpus of about so many words from the beginning of text; no more of it is unpacked than that."""
+    left = words * _BYTES
+    part = WorkingFolder(plan.folder / "text")
+    for number, source in enumerate(find_sources(plan.corpus)):
+        name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
+        with atomic_file(part.file(name), True) as out:
+            for block in read_blocks(source, block=min(left, 1 << 18)):
+                out.write(block.data)
+                left -= len(block.data)
+                if left <= 0:
+                    break
+        if left <= 0:
+            break
+    corpus = build_corpus(part.path, where)
+    part.remove()
+    return corpus
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Report | None) -> Iterator[AnyLexicon]:
+    """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
+    if variant.needs == "encoder" and not plan.encoder:
+        raise InputError("no encoder was named: give one with --encoder")
+    seeds = 1
+    if variant.model in _LEARNT:
+        seeds = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    for seed in range(1, seeds + 1):
+        where = plan.folder / "models" / _slug(variant, plan) / str(seed)
+        if not where.is_dir():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
+            started = time.monotonic()
+            _train(variant, seed, plan, text, where, progress).save(where)
+            say(f"{variant.row}: {time.monotonic() - started:.0f} s")
+            WorkingFolder(where.with_name(f"{seed}.training")).remove()
+        yield single(load(where))
+
+
+def _slug(variant: Variant, plan: Plan) -> str:
+    """The folder of a variant's lexicons; what may differ between runs into one folder is part of it."""
+    slug = variant.row.lower().replace(" + ", "-").replace(" ", "-")
+    if variant.needs == "encoder":
+        slug += f"@{_name_of(plan.encoder)}"
+    if plan.all_occurrences and "occurrences" in options_of(variant, plan.preset, True):
+        slug += "-all"
+    return slug
+
+
+def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Report | None) -> AnyLexicon:
+    """Train one lexicon."""
+    options = {**options_of(variant, plan.preset, plan.all_occurrences), "seed": seed}
+    state = where.with_name(f"{seed}.training")
+    learn = partial(train, keep=plan.keep, threads=plan.threads, progress=progress)
+    if variant.model == "context2dm":  # the paper's: on word2vec vectors of 17 numbers
+        vectors = where.with_name("vectors")
+        if not vectors.is_dir():
+            chosen = dict(plan.preset.options.get("word2vec", {})) | {"dim": 17, "device": plan.device}
+            below = vectors.with_name("vectors.training")
+            learn(text, "word2vec", state=below, **chosen).save(vectors)
+            WorkingFolder(below).remove()
+        options["vectors"] = vectors
+    if variant.model == "bert2dm":
+        options["encoder"] = plan.encoder
+        state = _bert2dm_state(options, plan)
+    model = MODELS[variant.model]
+    device = plan.device if plan.device in model.devices and "vectors" not in options else "cpu"
+    return learn(text, variant.model, state=state if model.resumes else None, device=device, **options)
+
+
+def _bert2dm_state(options: Mapping[str, Any], plan: Plan) -> Path:
+    """Variants that read the same sentences share a state, so that these are encoded once."""
+    read = {key: options.get(key) for key in ("words", "min_count", "max_size", "stop_words", "seed")}
+    key = sha256(json.dumps([plan.encoder, read]).encode()).hexdigest()[:8]
+    return plan.folder / "models" / f"bert2dm-{key}.training"
+
+
+def _name_of(encoder: str) -> str:
+    """The last part of an encoder's name or folder."""
+    return Path(encoder).name or encoder
+
+
+def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[Skipped]) -> Path:
+    configuration = {
+        "polysema": __version__,
+        "preset": plan.preset.name,
+        "corpus": {"words": len(text.tokens), "sentences": len(text), "distinct words": len(text.counts)},
+        "options": {v.row: options_of(v, plan.preset, plan.all_occurrences) for v in VARIANTS},
+        "words of the evaluation sets are trained whatever their count": plan.preset.keep,
+        "encoder": plan.encoder,
+        "device": plan.device,
+        "bootstraps": plan.preset.bootstraps,
+    }
+    given = [name for name, model in plan.given if isinstance(model, LexiconOf)]
+    encoder = _name_of(plan.encoder) if plan.encoder else ""
+    settings = Settings(
+        f"Modelling Lexical Ambiguity with Density Matrices: a reproduction ({plan.preset.name})",
+        noise_draws=plan.preset.noise_draws,
+        configuration=configuration,
+        departures=departures(plan.preset, len(text.tokens), encoder, given, plan.all_occurrences),
+        complete=True,
+    )
+    return write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]

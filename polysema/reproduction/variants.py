@@ -1,0 +1,208 @@
+"""What the paper trained, as a table: each row of its results with the model and the options that make it.
+
+Sizes that the paper leaves to the reader or that a small machine cannot have (how much text, how many dimensions a
+baseline's vectors get) come from a preset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polysema.errors import UnknownChoiceError
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A row of the paper that is trained.
+
+    Attributes:
+        row: its name in the paper's tables.
+        model: the model's name.
+        options: what sets it apart from other rows of the model.
+        needs: what it cannot do without: ``encoder`` for BERT2DM.
+    """
+
+    row: str
+    model: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""
+
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("Word2Vec", "word2vec"),
+    Variant("GloVe", "glove"),
+    Variant("FastText", "fasttext"),
+    Variant("Context2DM", "context2dm"),
+    Variant("Word2DM", "word2dm"),
+    Variant("MS-Word2DM cos 5", "ms-word2dm", {"select": "cosine", "senses": 5}),
+    Variant("MS-Word2DM cos 10", "ms-word2dm", {"select": "cosine", "senses": 10}),
+    Variant("MS-Word2DM dot 5", "ms-word2dm", {"select": "dot", "senses": 5}),
+    Variant("MS-Word2DM dot 10", "ms-word2dm", {"select": "dot", "senses": 10}),
+    Variant("BERT2DM PCA", "bert2dm", {"reduction": "pca"}, "encoder"),
+    Variant("BERT2DM SVD", "bert2dm", {"reduction": "svd"}, "encoder"),
+    Variant("BERT2DM PCA + cluster", "bert2dm", {"reduction": "pca", "cluster": True}, "encoder"),
+    Variant("BERT2DM SVD + cluster", "bert2dm", {"reduction": "svd", "cluster": True}, "encoder"),
+)
+"""In the order of the paper's tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How large a reproduction is.
+
+    Attributes:
+        name: as it is written everywhere.
+        summary: what to expect.
+        words: how many words of the corpus are read at most; None for all.
+        seeds: how many seeds of each model of density matrices that has one.
+        keep: whether words of the evaluation sets are trained whatever their count.
+        options: of each model, what the preset says of it.
+        bootstraps: resamples for the intervals.
+        noise_draws: random lexicons for the noise floor.
+    """
+
+    name: str
+    summary: str
+    words: int | None
+    seeds: int
+    keep: bool
+    options: Mapping[str, Mapping[str, Any]]
+    bootstraps: int = 1000
+    noise_draws: int = 20
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "smoke",
+            "200 000 words, to see that everything works: a minute",
+            200_000,
+            1,
+            True,
+            {
+                "word2vec": {"dim": 50, "epochs": 3},
+                "glove": {"dim": 50, "epochs": 5},
+                "fasttext": {"dim": 50, "epochs": 2, "buckets": 50_000},
+                "word2dm": {"epochs": 1},
+                "ms-word2dm": {"epochs": 3},
+                "context2dm": {"min_count": 20, "occurrences": 20},
+                "bert2dm": {"words": 20_000, "min_count": 2},
+            },
+            bootstraps=200,
+            noise_draws=3,
+        ),
+        Preset(
+            "small",
+            "200 million words at most, two seeds: an hour or two on a laptop",
+            200_000_000,
+            2,
+            True,
+            {
+                "word2vec": {"dim": 100},
+                "glove": {"dim": 100},
+                "fasttext": {"dim": 100, "epochs": 1},
+                "word2dm": {"epochs": 1},
+                "context2dm": {"max_size": 20_000},
+                "bert2dm": {"words": 1_000_000},
+            },
+        ),
+        Preset(
+            "paper",
+            "the whole corpus with the paper's settings; 300-dimensional vectors",
+            None,
+            1,
+            False,
+            {
+                "word2vec": {"dim": 300, "min_count": 50, "epochs": 4},
+                "glove": {"dim": 300, "min_count": 50},
+                "fasttext": {"dim": 300, "min_count": 50, "epochs": 4},
+                "context2dm": {"min_count": 50},
+                "word2dm": {"preset": "paper", "init": "paper"},
+                "ms-word2dm": {"preset": "paper", "init": "paper"},
+                "bert2dm": {"words": 10_000_000},
+                "bert2dm + cluster": {"words": 20_000_000},
+            },
+        ),
+    )
+}
+"""The presets by name."""
+
+
+def preset_named(name: str) -> Preset:
+    """The preset of that name; an unknown one is an error that lists the choices."""
+    if name not in PRESETS:
+        raise UnknownChoiceError("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+ALL = 1 << 40
+"""As a number of occurrences: all there are."""
+
+
+def options_of(variant: Variant, preset: Preset, all_occurrences: bool = False) -> dict[str, Any]:
+    """The options a variant is trained with under a preset."""
+    chosen = dict(preset.options.get(variant.model, {}))
+    if variant.options.get("cluster"):
+        chosen |= preset.options.get(f"{variant.model} + cluster", {})
+    if all_occurrences and (variant.model == "context2dm" or variant.options.get("cluster")):
+        chosen["occurrences"] = ALL
+    return chosen | dict(variant.options)
+
+
+def departures(
+    preset: Preset, tokens: int, encoder: str, given: Sequence[str], all_occurrences: bool
+) -> list[tuple[str, str, str]]:
+    """Where a run departs from the paper: what, in the paper, in the run."""
+
+    def of(model: str, option: str, default: object) -> object:
+        return preset.options.get(model, {}).get(option, default)
+
+    found = [
+        ("text", "2.8 G words of ukWaC and Wackypedia", f"{tokens / 1e6:,.1f} M words of the corpus given"),
+        (
+            "Word2Vec, GloVe, FastText",
+            "pre-trained, 300 numbers, on the lemmatised corpora (Wijnholds & Sadrzadeh 2019)",
+            "trained here on word forms, "
+            + ", ".join(f"{of(m, 'dim', '?')} ({m})" for m in ("word2vec", "glove", "fasttext"))
+            + (f"; given as files: {', '.join(given)}" if given else ""),
+        ),
+        (
+            "GloVe's counts",
+            "all of the text",
+            "one draw of subsampling and windows up to 5; a pair counts 1/distance",
+        ),
+        (
+            "words BERT2DM reads",
+            "10 M (20 M clustered) of a Wackypedia subcorpus",
+            f"{of('bert2dm', 'words', 'all')} ({of('bert2dm + cluster', 'words', of('bert2dm', 'words', 'all'))} "
+            "clustered), whole sentences drawn from the corpus given",
+        ),
+        ("encoder", "bert-base-uncased, last layer", encoder or "none"),
+    ]
+    if not all_occurrences:
+        found += [
+            ("Context2DM: occurrences clustered", "all", f"{of('context2dm', 'occurrences', 200)} of a word, drawn"),
+            (
+                "BERT2DM + cluster: occurrences clustered",
+                "all",
+                f"{of('bert2dm', 'occurrences', 100)} of a word, drawn",
+            ),
+        ]
+    if of("ms-word2dm", "preset", None) != "paper":
+        found.append(
+            (
+                "Word2DM, MS-Word2DM",
+                "Adam 0.001, batches of 16 sentences, 4 epochs, minimum count 50",
+                "this package's recommended settings for a corpus of this size",
+            )
+        )
+    if of("ms-word2dm", "init", None) != "paper":
+        found.append(("start of MS-Word2DM", "uniform in ±0.5/(n·m)", "columns of squared length 1/m on average"))
+    if preset.keep:
+        found.append(("rare words", "below the minimum count left out", "words of the evaluation sets always trained"))
+    if preset.seeds > 1:
+        found.append(("seeds", "one", f"{preset.seeds} of each model of density matrices that is learnt"))
+    return found

@@ -1,0 +1,108 @@
+"""What a model's trainer is given, besides its own options."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysema.corpus.corpus import Corpus
+from polysema.files.checkpoint import Checkpoint
+from polysema.files.options import Options, option
+from polysema.files.progress import Report, silent
+from polysema.lexicon.formats.arrays import to_arrays
+from polysema.lexicon.lexicon import AnyLexicon
+from polysema.version import __version__
+
+DEVICES = ("cpu", "cuda")
+MOST_THREADS = 64
+
+
+@dataclass(frozen=True)
+class RunOptions(Options):
+    """How any model is trained: what does not belong to the model."""
+
+    preset: str | None = option(None, "named settings, such as paper; other options go before them")
+    threads: int | None = option(None, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
+    device: str = option("cpu", "where to train", choices=DEVICES)
+    card_memory: float | None = option(
+        None, "gigabytes of a card to use at most: a corpus that does not fit streams through", above=0,
+        by_default="what is free",
+    )  # fmt: skip
+    checkpoint_minutes: float = option(10.0, "how often the state is written", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run: its text, where it works, whom it tells.
+
+    Attributes:
+        corpus: the text.
+        keep: words that are trained whatever their count.
+        start: a lexicon to go on from.
+        state: a folder for the state of the run while it lasts; None: nothing is kept.
+        threads: how many at most.
+        device: ``cpu`` or ``cuda``.
+        card_memory: gigabytes of a card that may be used; None: what is free.
+        progress: told how far it has come.
+        on_epoch: called after every epoch with the run.
+        checkpoint_seconds: how often the state is written.
+    """
+
+    corpus: Corpus
+    keep: tuple[str, ...] = ()
+    start: AnyLexicon | None = None
+    state: Path | None = None
+    threads: int = 1
+    device: str = "cpu"
+    card_memory: float | None = None
+    progress: Report = silent
+    on_epoch: Callable[[Any], None] | None = None
+    checkpoint_seconds: float = 600.0
+
+    def checkpoint(self, options: Options) -> Checkpoint | None:
+        """Where the state is written, if it is, for a run with these options. Its identity is its content."""
+        if self.state is None:
+            return None
+        identity = {
+            "model": options.model,
+            "device": self.device,
+            "options": options.as_dict(),
+            "text": self.corpus.digest,
+            "kept words": hashlib.sha256("\n".join(sorted(set(self.keep))).encode()).hexdigest(),
+            "start": None if self.start is None else _digest(self.start),
+        }
+        return Checkpoint(self.state / "state.safetensors", identity, self.checkpoint_seconds)
+
+    def described(self, options: Options, **facts: Any) -> dict[str, Any]:
+        """The metadata of the lexicon: all that is needed to make it again, and how it went.
+
+        Args:
+            facts: further parts; those of ``corpus`` join what is known of it.
+        """
+        corpus = {
+            "sentences": len(self.corpus),
+            "tokens": len(self.corpus.tokens),
+            "types": len(self.corpus.counts),
+            "files": [Path(item["path"]).name for item in self.corpus.config.get("sources") or []],
+            **facts.pop("corpus", {}),
+        }
+        earlier = self.start.metadata if self.start is not None else None
+        if earlier is not None:
+            parts = {name: earlier[name] for name in ("model", "options", "corpus", "curve") if name in earlier}
+            facts["earlier"] = [*earlier.get("earlier", []), parts]
+        chosen = {"model": options.model, "options": options.as_dict(), "corpus": corpus}
+        return {**chosen, **facts, "polysema": __version__}
+
+
+def _digest(lexicon: AnyLexicon) -> str:
+    """Of a lexicon's words and numbers."""
+    found = hashlib.sha256("\n".join(lexicon.vocabulary.words).encode())
+    parts = to_arrays(lexicon)
+    for array in (lexicon.vocabulary.counts, lexicon.array, *(parts[key] for key in sorted(parts))):
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()

@@ -1,0 +1,107 @@
+"""The scripts that measure training on a GPU, without one: CuPy is stood in for, kernels run on the processor."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import io
+import json
+import lzma
+import shutil
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from polysema.training import cuda
+from tests.training.stand_in import KERNELS, StandIn
+
+
+class Pinned(bytearray):
+    """Memory with an address."""
+
+    @property
+    def ptr(self) -> int:
+        return ctypes.addressof((ctypes.c_char * len(self)).from_buffer(self))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture
+def cupy(compiled, monkeypatch):
+    """Stands in for CuPy, with what the benchmarks ask of it beyond what the engine does."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler to run the GPU's kernels on the processor with")
+    stand_in = StandIn(compiled, compiler)
+    stand_in.__version__, stand_in.__spec__ = "stand-in", None
+    device = stand_in.cuda.Device
+    stand_in.cuda.Device = lambda: SimpleNamespace(**vars(device()), synchronize=KERNELS.synchronize)
+    stand_in.cuda.alloc_pinned_memory = Pinned
+    stand_in.cuda.runtime.getDeviceProperties = lambda number: {"name": b"stand-in"}
+    stand_in.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy", stand_in)
+    monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
+    monkeypatch.setattr(cuda, "_BLOCK", 64)
+    monkeypatch.setattr(cuda, "_LAUNCHES", 1)
+    return stand_in
+
+
+def test_check(script, cupy):
+    rows = [line for line in script("gpu", "check", "--toy").splitlines() if line.startswith("| w") or "dm" in line]
+    assert len(rows) == 2
+    assert all(np.isfinite(float(loss)) for row in rows for loss in row.split("|")[4:7])
+
+
+def test_speed_growth_large(script, cupy):
+    printed = script("gpu", "speed", "growth", "large", "--toy")
+    assert "word2dm 17×17" in printed
+    assert "| n = 17 |" in printed
+    assert "| matrices on disk |" in printed
+
+
+def test_stream(script, cupy, monkeypatch):
+    for name, value in {"_SEGMENT": 1_000, "_ROUND": 500, "_PINNED": 1 << 14, "_SPARE": 0}.items():
+        monkeypatch.setattr(cuda, name, value)
+    printed = script("gpu", "stream", "--toy")
+    assert "| resident |" in printed
+    assert "| streamed" in printed
+
+
+def test_pipeline(script, cupy, text, tmp_path, monkeypatch):
+    packed = tmp_path / "toy.txt.xz"
+    packed.write_bytes(lzma.compress(text.read_bytes()[:60_000]))
+    gpu = importlib.import_module("gpu")
+
+    def here(work, sources, caches):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            gpu.stages([str(source) for source in sources], work)
+        return printed.getvalue()
+
+    monkeypatch.setattr(gpu, "run_stages", here)
+    printed = script("gpu", "pipeline", "--text", packed, "--work", tmp_path / "work")
+    assert "| whole process |" in printed
+
+
+def test_technologies(script, cupy):
+    found = json.loads(script("gpu_technologies", "cupy", "--one", "--toy").splitlines()[-1])
+    assert found["differs"] < 1e-2
+    assert found["speed"] > 0
+
+
+def test_technologies_without_a_gpu(script):
+    pytest.importorskip("torch", reason="the extra encoders is not installed")
+    found = json.loads(script("gpu_technologies", "torch", "--one", "--no-gpu", "--toy").splitlines()[-1])
+    assert found["differs"] < 1e-2
+
+
+@pytest.mark.parametrize("name", ["numba", "triton"])
+def test_technologies_that_need_one(script, name):
+    """Without a GPU these are only imported."""
+    pytest.importorskip(name if name == "triton" else "numba.cuda", reason=f"{name} is not installed")
+    assert callable(importlib.import_module(f"technologies.with_{name}").Trainer)

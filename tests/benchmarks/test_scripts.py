@@ -1,0 +1,167 @@
+"""Every script of ``benchmarks/`` and ``tools/`` runs, at toy size. The figures it prints are not looked at."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+
+import pytest
+
+from tests.benchmarks.conftest import ROOT
+
+COVERED = {
+    "benchmarks": {
+        "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
+        "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
+    },
+    "tools": {"default_model", "import_graph", "wordnet_senses"},
+}  # fmt: skip
+
+
+def test_no_script_is_forgotten():
+    for folder, names in COVERED.items():
+        assert {path.stem for path in (ROOT / folder).glob("*.py")} == names
+
+
+def test_measure_runs_in_processes_of_their_own(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from measure import in_turns, machine, table
+
+    source = "import os; print(json.dumps({'pid': os.getpid(), 'x': arguments['x']}))"
+    timing = in_turns({"a": (source, 1), "more cores than there are": (source, 10**6)}, 2, {"x": "it's"})["a"]
+    assert len({run["pid"] for run in timing.runs}) == 2
+    assert timing.runs[0]["x"] == "it's"
+    assert timing.spread("pid").count("–") == 1
+    assert table(["a", "b"], [["1", "2"]]).splitlines() == ["| a | b |", "|---|---|", "| 1 | 2 |"]
+    assert "polysema" in machine()
+
+
+def test_corpus(script, text):
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    packed = text.with_suffix(".txt.xz")
+    packed.write_bytes(lzma.compress(text.read_bytes()))
+    assert "gensim scan_vocab" in script("corpus", packed, "--repeats", 1)
+    assert "3,000 distinct words" in script("corpus", "--distinct", 3000)
+
+
+def test_training(script, text, tmp_path):
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    plot = tmp_path / "speed.png"
+    printed = script(
+        "training", text, "--words", 20_000, "--repeats", 1, "--growth", "--zipf", 5_000, "--plot", plot
+    )  # fmt: skip
+    assert "word2vec 85, CBOW" in printed
+    assert "V = 1,000,000" in printed
+    assert plot.stat().st_size > 1000
+
+
+def test_word2dm(script, corpus, tmp_path):
+    script("word2dm", corpus, "--output", tmp_path / "start.png", "--epochs", 1, "--min-count", 1)
+    assert (tmp_path / "start.png").stat().st_size > 1000
+
+
+def test_quality(script, small_corpus, shared, tmp_path):
+    only = ["17×5, 4 epochs", "skip-gram, 17", "Word2DM 17×17"]
+    printed = script(
+        "quality",
+        small_corpus,
+        "--seeds",
+        2,
+        "--data",
+        shared / "data",
+        "--json",
+        tmp_path / "all.json",
+        "--only",
+        *only,
+    )
+    assert all(name in printed for name in only)
+    assert set(json.loads((tmp_path / "all.json").read_text())) == set(only)
+
+
+def test_evaluation(script, shared):
+    assert "noise floor" in script("evaluation", shared / "data", "--bootstraps", 10, "--draws", 2)
+
+
+def test_levels(script, shared):
+    told = script("levels", shared / "data", "--draws", 3, "--size", 3, 2, "--resamples", 10)
+    assert "| GS2012 phaser |" in told
+
+
+def test_neighbours(script):
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    assert "polysema, 1 core" in script("neighbours", "--words", 300, "--queries", 60, "--repeats", 1)
+
+
+def test_front(script, english, tmp_path):
+    (tmp_path / "sentences.txt").write_text("The local family runs a small hotel.\nThe bank raised its rate.\n")
+    assert "polysema demo" in script("front", "--sentences", tmp_path / "sentences.txt", "--repeats", 1)
+
+
+def test_planted_senses(script, english, corpus, text):
+    printed = script(
+        "planted_senses", corpus, text, "--pairs", 2, "--sentences", 6, "--sharpness", 8, 12, "--epochs", 1
+    )  # fmt: skip
+    assert "2 planted words" in printed
+    assert "| 12 | both |" in printed
+
+
+def test_encoding(script, small_corpus, encoder):
+    printed = script("encoding", small_corpus, encoder, "--sentences", 30, "--batch-size", 8, "--repeats", 1)
+    assert "sums of all vectors differ by" in printed
+
+
+def test_bert2dm(script, small_corpus, encoder, shared, tmp_path):
+    pytest.importorskip("sklearn", reason="the extra cluster is not installed")
+    out = tmp_path / "out"
+    script(
+        "bert2dm", small_corpus, encoder, "-o", out, "--words", 1000, "--min-count", 2, "--device", "cpu",
+        "--data", shared / "data", "--variants", "svd", "pca+cluster",
+    )  # fmt: skip
+    figures = json.loads((out / "figures.json").read_text())
+    assert {"svd", "pca+cluster"} < set(figures)
+    assert (out / "pca-cluster" / "config.json").is_file()
+
+
+def test_senses_in_context(script, bert_lexicon, corpus, encoder):
+    printed = script(
+        "senses_in_context", bert_lexicon, corpus, "--encoder", encoder, "--homographs", 4, "--planted", 1,
+        "--learn", 4, "--ask", 2,
+    )  # fmt: skip
+    assert "1 homographs" in printed
+    assert "3 planted words" in printed
+
+
+def test_contextual(script, english, corpus, encoder, wordnet, shared, tmp_path):
+    items = tmp_path / "items.json"
+    printed = script(
+        "contextual", encoder, corpus, items, "--bootstraps", 3, "--wordnet", wordnet, "--without", shared / "data", "--statistics", 200,
+        "--device", "cpu",
+    )  # fmt: skip
+    assert "the sentence alone" in printed
+    assert json.loads(items.read_text())["items"]["phrases"]
+
+
+def test_default_model(script, text, shared, tmp_path):
+    out = tmp_path / "default"
+    printed = script(
+        "default_model", text, "--data", shared / "data", "--output", out, "--set", "dim=4", "--set", "epochs=1",
+        "--set", "min_count=1", "--threads", 1,
+    )  # fmt: skip
+    assert "words" in printed
+    assert (
+        "Rebuild" in (out / "README.md").read_text(encoding="utf-8") or "rebuild" in (out / "config.json").read_text()
+    )
+
+
+def test_wordnet_senses(script, wordnet, tmp_path):
+    assert script("wordnet_senses", wordnet, tmp_path) == "7 words\n"
+    assert "bank\t3\t0\t3\t3" in gzip.decompress((tmp_path / "senses.tsv.gz").read_bytes()).decode()
+    assert (tmp_path / "LICENSE").read_text().startswith("This software")
+
+
+def test_import_graph(script, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra plots is not installed")
+    printed = script("import_graph", "--count", "--output", tmp_path / "graph.svg")
+    assert "| rooms in the largest cycle |" in printed
+    assert "composition" in (tmp_path / "graph.svg").read_text(encoding="utf-8")

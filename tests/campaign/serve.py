@@ -1,0 +1,191 @@
+"""A process that has polysema loaded and its kernels compiled, and forks itself for every command.
+
+So a command is a process of its own (it may crash, hang, grow) and yet takes no second to start. Requests and answers
+are lines of JSON on standard input and output; a request is a list of commands that run at the same time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import importlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import polysema.cli
+import polysema.encoders.bert2dm
+import polysema.encoders.huggingface
+import polysema.notebook
+from polysema import train
+from tests.campaign.moments import Watcher
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def _end_with_parent() -> None:
+    """Be killed when the process that started this one ends: a command that hangs must not outlive the campaign."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def main() -> None:
+    _end_with_parent()
+    scratch = Path(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _warm(scratch)
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        children = []
+        for number, request in enumerate(json.loads(line)):
+            request["files"] = str(scratch / f"child{number}")
+            time.sleep(request.get("after", 0))
+            pid = _exec(request) if request.get("exec") else os.fork()
+            if pid == 0:
+                _become(request)
+            children.append(Child(pid, request))
+        while [child for child in children if not child.poll()]:
+            time.sleep(0.003)
+        answers.write(json.dumps([child.answer() for child in children]) + "\n")
+        answers.flush()
+
+
+def _warm(scratch: Path) -> None:
+    """Load what commands load, and run a small training, so that each fork finds its kernels ready."""
+    importlib.import_module("matplotlib.figure")
+    words = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "lmn"]
+    rng = np.random.default_rng(0)
+    text = [[words[i] for i in rng.integers(0, len(words), 8)] for _ in range(200)]
+    common: dict[str, Any] = {"dim": 4, "min_count": 1, "epochs": 1, "threads": 1, "held_out": 0.1}
+    for options in (
+        {"senses": 2}, {"senses": 2, "form": "pair"}, {"senses": 2, "select": "dot"}, {"model": "word2dm"},
+        {"model": "word2vec"}, {"model": "word2vec", "form": "cbow"},
+    ):  # fmt: skip
+        train(text, **{**common, **options})
+    train(text, "glove", dim=4, min_count=1, epochs=1, threads=1)
+    train(text, "context2dm", dim=4, senses=2, threads=1, min_count=1)
+
+
+def _exec(request: dict[str, Any]) -> int:
+    """A real process of the installed command's entry, from its first import on."""
+    environment = {**os.environ, **request.get("env", {})}
+    with (
+        open(request["files"] + ".out", "wb") as out,
+        open(request["files"] + ".err", "wb") as err,
+        open(request.get("stdin") or os.devnull, "rb") as standard_input,
+    ):
+        return subprocess.Popen(
+            [sys.executable, "-m", "polysema", *request["argv"]], cwd=request["cwd"], env=environment,
+            stdin=standard_input, stdout=out, stderr=err, start_new_session=True,
+        ).pid  # fmt: skip
+
+
+def _become(request: dict[str, Any]) -> None:
+    """What a forked child does: run the command as the installed entry point does, to the end of the interpreter."""
+    _end_with_parent()
+    os.setsid()
+    os.chdir(request["cwd"])
+    for name, number in (("out", 1), ("err", 2)):
+        os.dup2(os.open(f"{request['files']}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    os.dup2(os.open(request.get("stdin") or os.devnull, os.O_RDONLY), 0)
+    os.environ.update(request.get("env", {}))
+    if request.get("largest_file") is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest_file"], resource.RLIM_INFINITY))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    Watcher(request.get("moment"), request["allowed"], request["files"] + ".notes").arm()
+    import tempfile
+
+    tempfile.tempdir = None
+    sys.argv = ["polysema", *request.get("argv", ())]
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    code: Any = 0
+    try:
+        try:
+            if request.get("code"):
+                exec(request["code"], {"__name__": "campaign"})
+            else:
+                polysema.cli.run()
+        except SystemExit as stop:
+            code = stop.code or 0
+        threading._shutdown()  # type: ignore[attr-defined]  # an interpreter waits for threads at its end
+        atexit._run_exitfuncs()
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    os._exit(code)  # the rest of an interpreter's end takes longer than most commands
+
+
+class Child:
+    """A command that runs: struck at its moment, ended when it takes too long or too much memory."""
+
+    def __init__(self, pid: int, request: dict[str, Any]) -> None:
+        self.pid, self.request, self.started = pid, request, time.monotonic()
+        self.base = 0 if request.get("exec") else self._resident()
+        self.peak = 0
+        self.code: int | None = None
+        self.ended_for = ""
+        moment = request.get("moment") or {}
+        self.strike_after = moment["s"] if moment.get("at") == "seconds" else None
+
+    def _resident(self) -> int:
+        try:
+            return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * _PAGE
+        except (OSError, IndexError):
+            return 0
+
+    def poll(self) -> bool:
+        if self.code is not None:
+            return True
+        pid, status, _ = os.wait4(self.pid, os.WNOHANG)
+        if pid:
+            self.code = os.waitstatus_to_exitcode(status)
+            self.seconds = time.monotonic() - self.started
+            return True
+        elapsed = time.monotonic() - self.started
+        if self.strike_after is not None and elapsed >= self.strike_after:
+            os.kill(self.pid, getattr(signal, f"SIG{self.request['moment']['signal']}"))
+            self.strike_after = None
+        self.peak = max(self.peak, self._resident() - self.base)
+        if self.peak > self.request["memory"]:
+            self._end("memory")
+        elif elapsed > self.request["timeout"]:
+            self._end("time")
+        return False
+
+    def _end(self, reason: str) -> None:
+        if not self.ended_for:
+            self.ended_for = reason
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def answer(self) -> dict[str, Any]:
+        files = self.request["files"]
+        notes = Path(files + ".notes")
+        try:
+            found = json.loads(notes.read_text())
+        except (OSError, ValueError):
+            found = {}
+        notes.unlink(missing_ok=True)
+        shown = {
+            name: Path(f"{files}.{name}").read_bytes()[-20_000:].decode(errors="replace") for name in ("out", "err")
+        }
+        return {
+            "code": self.code, "ended_for": self.ended_for, "peak": self.peak, "seconds": round(self.seconds, 3),
+            "notes": found, **shown,
+        }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

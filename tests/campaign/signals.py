@@ -1,0 +1,200 @@
+"""A signal at some moment of a long command; then the same command again, which must come to the same result.
+
+A moment is before the n-th change to the file system, at the n-th passage of one of polysema's lines, or by the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.campaign.checks import behaviour
+from tests.campaign.world import Outcome, Sandbox, snapshot
+
+SMALL = ("--dim", "4", "--epochs", "2", "--min-count", "1", "--threads", "2", "--checkpoint-minutes", "0")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A long command.
+
+    Attributes:
+        argv: the command line.
+        output: the name it writes.
+        inputs: what it needs of the world.
+        old: what lies under the output's name before, to be replaced.
+        stdin: a file of the world for its standard input.
+        encoder: whether it needs the small encoder.
+    """
+
+    argv: tuple[str, ...]
+    output: str
+    inputs: tuple[str, ...]
+    old: str = ""
+    stdin: str = ""
+    encoder: bool = False
+
+
+def _train(*options: str, source: str = "corpus", **more: Any) -> Job:
+    inputs = (source, *more.pop("inputs", ()))
+    return Job(("train", source, "-o", "out", *SMALL, *options), "out", inputs, **more)
+
+
+JOBS: dict[str, Job] = {
+    "ms-word2dm": _train("--senses", "2", "--held-out", "0.1"),
+    "ms-word2dm from text": _train("--senses", "2", source="text.txt.gz"),
+    "ms-word2dm by adam": _train("--senses", "2", "--optimiser", "adam", "--form", "pair", "--held-out", "0.2"),
+    "ms-word2dm over an old one": _train("--senses", "2", "--force", old="old"),
+    "ms-word2dm on from another": _train("--senses", "2", "--start", "lexicon", inputs=("lexicon",)),
+    "word2dm": _train("--model", "word2dm", "--held-out", "0.1"),
+    "word2vec": _train("--model", "word2vec", "--held-out", "0.1"),
+    "word2vec cbow": _train("--model", "word2vec", "--form", "cbow"),
+    "glove": Job(
+        ("train", "corpus", "-o", "out", "--model", "glove", "--dim", "4", "--epochs", "3", "--min-count", "1"),
+        "out", ("corpus",),
+    ),
+    "context2dm": Job(
+        ("train", "corpus", "-o", "out", "--model", "context2dm", "--dim", "4", "--senses", "2", "--min-count", "1",
+         "--checkpoint-minutes", "0"),
+        "out", ("corpus",),
+    ),
+    "context2dm on given vectors": Job(
+        ("train", "text.txt", "-o", "out", "--model", "context2dm", "--vectors", "vectors", "--senses", "2",
+         "--min-count", "1", "--checkpoint-minutes", "0"),
+        "out", ("text.txt", "vectors"),
+    ),
+    "bert2dm": Job(
+        ("train", "corpus", "-o", "out", "--model", "bert2dm", "--encoder", "encoder", "--dim", "4", "--min-count", "1",
+         "--checkpoint-minutes", "0", "--cluster", "--threads", "1"),
+        "out", ("corpus", "encoder"), encoder=True,
+    ),
+    "corpus build": Job(("corpus", "build", "text.txt.xz", "-o", "out", "--workers", "2"), "out", ("text.txt.xz",)),
+    "corpus build over an old one": Job(
+        ("corpus", "build", "text.txt", "-o", "out", "--force"), "out", ("text.txt",), old="old.corpus"
+    ),
+    "convert": Job(("convert", "lexicon.txt", "out"), "out", ("lexicon.txt",)),
+    "convert over an old folder": Job(("convert", "lexicon", "out", "--force"), "out", ("lexicon",), old="old"),
+    "convert over an old file": Job(("convert", "lexicon", "out.npz", "--force"), "out.npz", ("lexicon",), old="old.npz"),
+    "convert to text": Job(("convert", "lexicon", "out.txt"), "out.txt", ("lexicon",)),
+    "ensemble": Job(("ensemble", "out", "lexicon", "lexicon2"), "out", ("lexicon", "lexicon2")),
+    "evaluate --report": Job(
+        ("evaluate", "lexicon", "--pairs", "pairs.tsv", "--bootstraps", "10", "--noise-draws", "2", "--report", "out"),
+        "out", ("lexicon", "pairs.tsv"),
+    ),
+    "draw": Job(("draw", "matrix", "bal", "-l", "lexicon", "-o", "out.png"), "out.png", ("lexicon",)),
+}  # fmt: skip
+
+
+@dataclass
+class Undisturbed:
+    """A run that no signal strikes: what it makes, and where a signal could strike."""
+
+    result: dict[str, str]
+    changes: int
+    lines: dict[str, int]
+    seconds: float
+
+
+_known: dict[tuple[Path, str], Undisturbed] = {}
+
+
+def undisturbed(sandbox: Sandbox, name: str) -> Undisturbed:
+    """The result of a job, once for all of its moments."""
+    key = (sandbox.top, name)
+    if key not in _known:
+        _prepare(sandbox, JOBS[name])
+        seconds = _run(sandbox, JOBS[name]).seconds
+        _prepare(sandbox, JOBS[name])
+        done = _run(sandbox, JOBS[name], moment={"at": "count"}, timeout=300)
+        if done.code != 0:
+            raise RuntimeError(f"{name} does not run undisturbed: {done.err}")
+        notes = done.notes
+        _known[key] = Undisturbed(snapshot(sandbox.place, timeless=True), notes["changes"], notes["lines"], seconds)
+    return _known[key]
+
+
+def _prepare(sandbox: Sandbox, job: Job, place: Path | None = None) -> None:
+    sandbox.fresh((*job.inputs, job.stdin), place)
+    if job.old:
+        sandbox.put(sandbox.world / job.old, job.output)
+
+
+def _run(sandbox: Sandbox, job: Job, *more: str, **request: Any) -> Outcome:
+    if job.stdin:
+        request["stdin"] = str(sandbox.place / job.stdin)
+    return sandbox.run(*job.argv, *more, **request)
+
+
+def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
+    names = [name for name, job in JOBS.items() if sandbox.has_encoder or not job.encoder]
+    name = names[rng.integers(len(names))]
+    known = undisturbed(sandbox, name)
+    signal = str(rng.choice(["KILL", "INT", "TERM"]))
+    kind = rng.random()
+    if kind < 0.3:
+        moment: dict[str, Any] = {"at": "change", "n": int(rng.integers(1, known.changes + 1))}
+    elif kind < 0.75:
+        where = sorted(known.lines)[rng.integers(len(known.lines))]
+        moment = {"at": "line", "where": where, "n": int(rng.integers(1, known.lines[where] + 1))}
+    else:
+        moment = {"at": "seconds", "s": round(float(rng.random() * known.seconds), 4)}
+    return {"job": name, "moment": {**moment, "signal": signal}}
+
+
+def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any]) -> list[str]:
+    """Strike, look at what is left, run again, compare."""
+    what = JOBS[job]
+    expected = undisturbed(sandbox, job).result
+    _prepare(sandbox, what)
+    before = snapshot(sandbox.place)
+    old = _part(snapshot(sandbox.place, timeless=True), what.output)
+    struck = _run(sandbox, what, moment=moment, timeout=30)
+    codes = (0, -9) if moment["signal"] == "KILL" else (0, 130)
+    after = snapshot(sandbox.place)
+    if moment["at"] == "seconds" and after == before and "/polysema/" not in struck.err and struck.code in (-15, -2, 1):
+        return []  # before the first line of polysema
+    faults = behaviour(struck, codes)
+    faults += [
+        f"{'changed' if name in after else 'deleted'}: {name}"
+        for name, digest in before.items()
+        if after.get(name) != digest and not _part({name: digest}, what.output)
+    ]
+    left = _part(snapshot(sandbox.place, timeless=True), what.output)
+    new = _part(expected, what.output)
+    if old and left not in (old, new):
+        faults.append(f"{what.output} is {'neither the old one nor the new one' if left else 'gone'} after the signal")
+    if faults:
+        return faults
+    return faults + _again(sandbox, what, expected)
+
+
+def _again(sandbox: Sandbox, job: Job, expected: dict[str, str]) -> list[str]:
+    """The same command to its end; where it had come to its end already, once more by force."""
+    again = _run(sandbox, job)
+    if again.code == 2 and "exist" in again.err and "--force" not in job.argv:
+        found = snapshot(sandbox.place, timeless=True)
+        if _part(found, job.output) != _part(expected, job.output):
+            return [f"a part of {job.output} was left: {again.err.strip()}"]
+        if found == expected:
+            return []
+        again = _run(sandbox, job, "--force")
+    faults = [f"run again: {fault}" for fault in behaviour(again, (0,))]
+    if faults and again.code == 2:
+        faults.append(again.err.strip()[-300:])
+    return faults or differences(expected, snapshot(sandbox.place, timeless=True))
+
+
+def differences(expected: dict[str, str], found: dict[str, str]) -> list[str]:
+    """How a result differs from that of an undisturbed run."""
+    faults = [f"left over: {name}" for name in sorted(found.keys() - expected.keys())]
+    faults += [f"missing: {name}" for name in sorted(expected.keys() - found.keys())]
+    return faults + [
+        f"not the same bits: {name}" for name in expected if name in found and found[name] != expected[name]
+    ]
+
+
+def _part(found: dict[str, str], top: str) -> dict[str, str]:
+    return {name: digest for name, digest in found.items() if name.rstrip("/").split("/")[0] == top}

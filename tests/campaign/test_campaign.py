@@ -1,0 +1,42 @@
+"""The campaign in the suite: every case, every saved find, and some tries of every kind from one seed."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+
+import pytest
+
+from tests.campaign.campaign import KINDS, replay, saved, tries
+from tests.campaign.cases import CASES, Skipped, run_case
+from tests.campaign.world import Sandbox
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the campaign watches processes through /proc")
+
+SEED = 14
+TRIES = {"commands": 150, "damage": 150, "degenerate": 25, "signals": 25, "disks": 8}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory):
+    sandbox = Sandbox(tmp_path_factory.mktemp("campaign") / "campaign-top")
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(sandbox, name):
+    try:
+        assert run_case(sandbox, name) == []
+    except Skipped as reason:
+        pytest.skip(str(reason))
+
+
+def test_saved_finds(sandbox):
+    assert [(find, faults) for find in saved() if (faults := replay(sandbox, find))] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tries(sandbox, kind):
+    finds = [found for _, found in islice(tries(sandbox, kind, SEED), TRIES[kind]) if found]
+    assert not finds, "\n".join(map(str, finds))

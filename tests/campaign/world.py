@@ -1,0 +1,241 @@
+"""The inputs of the campaign: a small one of every kind that polysema reads; and the sandbox that holds a copy."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysema import Lexicon, Vocabulary, build_corpus, train
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.formats import write
+
+MEMORY = 1 << 30
+"""Bytes that a command may take beyond what its process had when it started."""
+TIMEOUT = 60.0
+
+WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnr"]
+
+
+def sentences(count: int = 120, seed: int = 0) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [[WORDS[i] for i in rng.integers(0, len(WORDS), rng.integers(3, 12))] for _ in range(count)]
+
+
+def make_world(folder: Path, encoder: bool = False) -> None:
+    """Write the inputs: text in every packing, a corpus, lexicons in every format, lists, settings, foreign files."""
+    folder.mkdir(parents=True)
+    text = "".join(" ".join(words).capitalize() + ".\n" for words in sentences())
+    plain = text.encode()
+    (folder / "text.txt").write_bytes(plain)
+    (folder / "other.txt").write_text("".join(" ".join(words) + ".\n" for words in sentences(120, seed=1)))
+    (folder / "text.txt.gz").write_bytes(gzip.compress(plain, mtime=0))
+    (folder / "text.txt.bz2").write_bytes(bz2.compress(plain))
+    (folder / "text.txt.xz").write_bytes(lzma.compress(plain))
+    import zstandard
+
+    (folder / "text.txt.zst").write_bytes(zstandard.compress(plain))
+    rows = [f"{word}\tNN\t{word}" for words in sentences(20) for word in ("<s>", *words, "</s>")]
+    (folder / "text.xml").write_text("\n".join(r.split("\t")[0] if r[0] == "<" else r for r in rows) + "\n")
+    (folder / "text.conllu").write_text(
+        "\n".join(
+            "".join(f"{i}\t{w}\t{w}\tNOUN\t_\t_\t0\troot\t_\t_\n" for i, w in enumerate(words, 1))
+            for words in sentences(20)
+        )
+    )
+    corpus = build_corpus(folder / "text.txt", folder / "corpus")
+    model = train(corpus, dim=4, senses=2, min_count=1, epochs=1, threads=1)
+    model.save(folder / "lexicon")
+    other = train(corpus, dim=4, senses=2, min_count=1, epochs=1, threads=1, seed=2)
+    other.save(folder / "lexicon2")
+    vectors = Lexicon(Vocabulary(model.vocabulary.words, model.vocabulary.counts), _vectors(len(model)))
+    vectors.save(folder / "vectors")
+    for name in ("lexicon.npz", "lexicon.txt", "lexicon.bin"):
+        write(model, folder / name)
+    for name in ("vectors.npz", "vectors.txt", "vectors.vec", "vectors.bin"):
+        write(vectors, folder / name)
+    (folder / "lexicon.txt.gz").write_bytes(gzip.compress((folder / "lexicon.txt").read_bytes(), mtime=0))
+    Ensemble([model, other]).save(folder / "ensemble")
+    for name in ("old", "old.npz", "old.txt"):  # what --force may replace
+        write(other, folder / name)
+    build_corpus(folder / "other.txt", folder / "old.corpus")
+    (folder / "words.txt").write_text("\n".join(WORDS[:20]) + "\n")
+    rng = np.random.default_rng(2)
+    pair = lambda: WORDS[rng.integers(len(WORDS))]  # noqa: E731
+    (folder / "pairs.tsv").write_text("".join(f"{pair()}\t{pair()}\t{rng.random():.3f}\n" for _ in range(12)))
+    (folder / "phrases.tsv").write_text(
+        "".join(f"{pair()} {pair()} {pair()}\t{pair()} {pair()} {pair()}\t{rng.random():.3f}\n" for _ in range(12))
+    )
+    (folder / "sentences.txt").write_text("".join(f"({pair()} ({pair()} {pair()}))\n" for _ in range(5)))
+    (folder / "config.toml").write_text("[train]\ndim = 4\nsenses = 2\nepochs = 1\nmin_count = 1\n")
+    (folder / "notes.txt").write_text("My notes: not polysema's, never to be overwritten.\n")
+    (folder / "notes.png").write_bytes(b"\x89PNG my picture")
+    (folder / "thesis").mkdir()
+    (folder / "thesis" / "thesis.tex").write_text("Chapter one.\n")
+    if encoder:
+        from tests.encoders.tiny import make_encoder
+
+        make_encoder(folder / "encoder")
+
+
+def _vectors(count: int) -> Any:
+    return np.random.default_rng(8).normal(size=(count, 6)).astype(np.float32)
+
+
+OWN = ("old", "old.npz", "old.txt", "old.corpus", "lexicon", "lexicon2", "vectors", "corpus", "ensemble")
+"""What polysema wrote here, and may replace when told to."""
+
+
+def snapshot(folder: Path, timeless: bool = False) -> dict[str, str]:
+    """Every file, link and empty folder below a folder, with a digest of what it holds.
+
+    Args:
+        timeless: leave out how long something took, which no two runs share.
+    """
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = f"-> {os.readlink(path)}"
+        elif path.is_dir():
+            if not any(path.iterdir()):
+                found[name + "/"] = "empty folder"
+        elif path.is_file():
+            found[name] = _digest(path, timeless)
+        else:
+            found[name] = "special"
+    return found
+
+
+def _digest(path: Path, timeless: bool) -> str:
+    data = path.read_bytes()
+    if timeless and path.name in ("config.json", "report.json"):
+        with suppress(ValueError):
+            data = json.dumps(_timeless(json.loads(data)), sort_keys=True).encode()
+    if timeless and path.suffix in (".png", ".html", ".md", ".tex"):
+        data = b"for people"  # may tell how long something took
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _timeless(value: Any) -> Any:
+    """A configuration without the times that no two runs share."""
+    if isinstance(value, dict):
+        return {key: _timeless(item) for key, item in value.items() if key not in ("seconds", "modified", "path")}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a command."""
+
+    argv: list[str]
+    code: int
+    ended_for: str
+    peak: int
+    seconds: float
+    out: str
+    err: str
+    notes: dict[str, Any]
+
+
+class Sandbox:
+    """A folder with a copy of the world, and the process that runs commands in it.
+
+    Args:
+        top: where everything lies; made where it is not there.
+        encoder: whether a small encoder is part of the world.
+    """
+
+    def __init__(self, top: Path, encoder: bool = False) -> None:
+        top.mkdir(parents=True, exist_ok=True)
+        self.top, self.world = top, top / "world"
+        self.has_encoder = encoder
+        if not self.world.exists():
+            make_world(self.world, encoder)
+        self.inputs = snapshot(self.world)
+        self.place = top / "sandbox" / "here"
+        self.scratch = top / "scratch"
+        self.scratch.mkdir(exist_ok=True)
+        self._server: subprocess.Popen[str] | None = None
+        self.tries = 0
+
+    def fresh(self, only: tuple[str, ...] | None = None, place: Path | None = None) -> Path:
+        """An untouched copy of the world, or of some of it."""
+        self.place = place or self.top / "sandbox" / "here"
+        shutil.rmtree(self.place.parent if place is None else self.place, ignore_errors=True)
+        if place is None:
+            (self.place.parent / "tmp").mkdir(parents=True)
+            (self.place.parent / "home").mkdir()
+        self.place.mkdir(parents=True, exist_ok=True)
+        for item in self.world.iterdir():
+            if only is None or item.name in only:
+                self.put(item, item.name)
+        return self.place
+
+    def put(self, source: Path, name: str) -> None:
+        target = self.place / name
+        if source.is_dir():
+            shutil.copytree(source, target, symlinks=True)
+        else:
+            shutil.copy2(source, target)
+
+    def run(self, *argv: str, **request: Any) -> Outcome:
+        """Run one command."""
+        return self.run_together([{"argv": list(argv), **request}])[0]
+
+    def run_together(self, requests: list[dict[str, Any]]) -> list[Outcome]:
+        """Run commands at the same time."""
+        aside = self.top / "sandbox"
+        environment = {
+            "TMPDIR": str(aside / "tmp"), "HOME": str(aside / "home"), "XDG_CACHE_HOME": str(aside / "home"),
+            "HF_HUB_OFFLINE": "1", "COLUMNS": "100", "PYTHONWARNINGS": "default",
+        }  # fmt: skip
+        allowed = [os.path.realpath(aside), os.path.realpath(self.place), "/dev/shm"]
+        filled = [
+            {
+                "cwd": str(self.place),
+                "timeout": TIMEOUT,
+                "memory": MEMORY,
+                "env": environment,
+                "allowed": allowed,
+                **request,
+            }
+            for request in requests
+        ]
+        server = self._running()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(filled) + "\n")
+        server.stdin.flush()
+        line = server.stdout.readline()
+        if not line:
+            raise RuntimeError("the campaign's server died")
+        self.tries += len(requests)
+        return [
+            Outcome(r.get("argv", ["python"]), **answer) for r, answer in zip(requests, json.loads(line), strict=True)
+        ]
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._server is None or self._server.poll() is not None:
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "tests.campaign.serve", str(self.scratch)], cwd=Path(__file__).parents[2],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        return self._server
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.communicate()
+            self._server = None

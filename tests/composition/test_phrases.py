@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import lzma
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polysema import Brackets, Lexicon, Text, disambiguate_all, load, registry
+from polysema.composition.phrases import as_tree, is_brackets, is_text, is_word, read_phrases
+from polysema.composition.trees import Leaf, parse_brackets
+from polysema.errors import Failed, InputError, MissingExtraError, TreeError
+
+PASSAGES = [
+    "the Church Committee (1975) was set up to look at the bank",
+    "(see the bank of the river)",
+    "(1975) the bank",
+    "the bank (1975)",
+    "(the first bank) and (the second bank)",
+    "(the first bank), later closed",
+    "a bank) with a bracket that closes nothing",
+    "a bank (with a bracket that is never closed",
+    "((( the bank",
+    "the bank )))",
+    "the bank :-) closed",
+    "the bank () was empty",
+    "Smith & Sons, the bank",
+    "the bank & trust",
+    "& the bank",
+    "the bank &",
+    "R&D at the bank",
+    "the bank* of England",
+    "* the bank",
+    "the ~ bank",
+    "about ~50 banks, one bank",
+    "5 * 3 bank",
+    '"The bank", he said, "is closed',
+    "“the bank” – and ‘the bank’ –",
+    "'tis the bank's own",
+    "the bank — founded 1694 — lends",
+    "the bank...",
+    "the bank…",
+    "the bank; the river: both",
+    "is it the bank?! No",
+    "the\nbank\nclosed",
+    "the bank\tclosed\r\n",
+    "  the   bank  ",
+    "[citation needed] the bank {{cite web|url=x}}",
+    "<ref>the bank</ref>",
+    "the bank/river",
+    "C:\\bank\\river the bank",
+    "https://example.org/(bank) the bank",
+    "banks, BANKS, bank",
+    "the bank's (or banks') rates",
+    "E=mc² and the bank ½",
+    "die Bank „am Fluss“ bank",
+    "銀行 bank 河岸",
+    "bank",
+    "bank.",
+    "(bank)",
+    "(bank",
+    "the bank, the bank, the bank",
+]
+
+
+@pytest.fixture(scope="module")
+def default() -> Lexicon:
+    return load()
+
+
+@pytest.mark.parametrize("nlp", [None, False], ids=["parsed", "not parsed"])
+def test_every_passage_can_be_asked_about(default, nlp):
+    for passage, item in zip(
+        PASSAGES, disambiguate_all([("bank", passage) for passage in PASSAGES], default, nlp=nlp), strict=True
+    ):
+        assert not isinstance(item, Failed), item
+        assert item.context == passage
+        assert item.form.lower() in ("bank", "banks")
+
+
+def test_real_passages_can_be_asked_about(default, shared):
+    """Twenty words around a word, cut out of running text with all its punctuation."""
+    with lzma.open(shared / "corpus" / "simplewiki.txt.xz", "rt", encoding="utf-8") as file:
+        words = [word for _, line in zip(range(4000), file, strict=False) for word in re.split("( +)", line)]
+    known = [i for i in range(0, len(words)) if words[i].isalpha() and words[i].lower() in default]
+    chosen = random.Random(1).sample(known, 500)
+    pairs = [(words[i], "".join(words[max(0, i - 20) : i + 21])) for i in chosen]
+    assert sum(any(mark in passage for mark in '()&*"“~') for _, passage in pairs) > 50
+    for nlp in (None, False):
+        failed = [item for item in disambiguate_all(pairs, default, nlp=nlp) if isinstance(item, Failed)]
+        assert failed == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(bank (raised rates))",
+        "(river bank)",
+        "((local family) (runs (small hotel)))",
+        "(dogs (bark loudly~))",
+        "((dogs & cats) sleep*)",
+        "  (old cars)\n",
+        "(bank)",
+        "((win-over crowd)~ (o'clock news))",
+    ],
+)
+def test_brackets_that_cannot_be_mistaken(text):
+    assert is_brackets(text)
+    assert not is_text(text)
+    assert as_tree(text) == parse_brackets(text)
+    assert is_text(Text(text))
+    assert not is_brackets(Text(text))
+
+
+@pytest.mark.parametrize("text", [passage for passage in PASSAGES if passage not in ("bank", "bank.", "(bank)")])
+def test_everything_else_is_text(text):
+    assert is_text(text)
+    assert not is_brackets(text)
+    assert is_brackets(Brackets(text))
+
+
+def test_one_word_alone():
+    assert is_word("bank")
+    assert is_word(" bank. ")
+    assert not is_word("(bank)")
+    assert not is_word(Text("bank"))
+    assert as_tree("bank*") == Leaf("bank*")
+    assert as_tree(Brackets("bank*")) == Leaf("bank")
+
+
+def test_explicit_brackets_are_strict():
+    with pytest.raises(TreeError, match="unbalanced brackets"):
+        as_tree(Brackets("(bank (raised rates)"))
+    assert str(as_tree(Brackets("bob likes cars"))) == "(bob (likes cars))"
+    with pytest.raises(InputError, match="need a pattern"):
+        as_tree(["old", "cars"])
+
+
+@given(st.text(alphabet='() ab*~&."\n', max_size=20))
+def test_what_is_taken_for_brackets_can_be_read(text):
+    if is_brackets(text):
+        parse_brackets(text)
+        assert text.strip()[0] == "("
+
+
+@pytest.fixture
+def service(monkeypatch):
+    """A stand-in for the parser: what it was asked, and what it answers."""
+    asked: list[tuple[list[str], object]] = []
+
+    def parse(texts, known, nlp):
+        asked.append((texts, nlp))
+        return [read_phrases([Brackets(f"({text.split()[0]} {text.split()[1]})")], None, known)[0] for text in texts]
+
+    monkeypatch.setitem(registry._PROVIDERS, "parser", parse)
+    return asked
+
+
+def test_texts_are_parsed_in_one_batch_each_once(service):
+    phrases = ["old cars", "(old cars)", "new cars", "old cars", "(a b"]
+    reads = read_phrases(phrases, None, {}, "mine")
+    assert service == [(["old cars", "new cars", "(a b"], "mine")]
+    assert str(reads[0].tree) == str(reads[1].tree) == "(old cars)"
+    assert reads[0] is reads[3]
+
+
+def test_without_a_parser_only_texts_fail(monkeypatch):
+    def missing(texts, known, nlp):
+        raise MissingExtraError("parsing", "parse")
+
+    monkeypatch.setitem(registry._PROVIDERS, "parser", missing)
+    text, brackets = read_phrases(["old cars", "(old cars)"], None, {})
+    assert isinstance(text, MissingExtraError)
+    assert str(brackets.tree) == "(old cars)"

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import polysema
+from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
+from polysema.cli import main
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.evaluation.comparison import against_best_baseline, best, on_shared_items
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.evaluate import _common_name, grouped, made_with
+from polysema.evaluation.noise import noise_floor
+from polysema.evaluation.protocol import figures
+from polysema.evaluation.results import Result, Row
+from polysema.evaluation.statistics import bootstrap
+from polysema.reproduction import published
+from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.html import to_html
+from polysema.reproduction.report.latex import escaped
+from polysema.reproduction.report.tables import Cell, shown, signed
+from polysema.reproduction.report.write import write_report
+
+WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """A set of phrases whose gold judgement follows one model's similarities, and one of words."""
+    rng = np.random.default_rng(1)
+    verbs, nouns = WORDS[:4], WORDS[4:]
+    first = tuple((rng.choice(nouns), rng.choice(verbs), rng.choice(nouns)) for _ in range(60))
+    second = tuple((a, verbs[(verbs.index(v) + 1 + i % 3) % 4], c) for i, (a, v, c) in enumerate(first))
+    good = Lexicon(WORDS, rng.normal(size=(12, 4, 2)))
+    data = EvaluationSet(
+        "GS2011", "subj verb obj", first, second, np.zeros(60), rng.integers(1, 7, (5, 60)).astype(float)
+    )
+    gold = evaluate(good, {"x": data})["GS2011", "phaser"].best.scores
+    data = EvaluationSet("GS2011", "subj verb obj", first, second, gold, data.ratings)
+    pairs = EvaluationSet.of_words("MEN", ((a, b) for a in WORDS[:6] for b in WORDS[6:]), rng.normal(size=36))
+    return good, {"MEN": pairs, "GS2011": data}
+
+
+@pytest.fixture(scope="module")
+def found(toy):
+    good, sets = toy
+    rng = np.random.default_rng(2)
+    seeds = [Lexicon(WORDS, rng.normal(size=(12, 4, 2))) for _ in range(2)]
+    vectors = VectorLexicon(WORDS, rng.normal(size=(12, 6)))
+    models = [("good", good), ("Word2DM", seeds[0]), ("Word2DM", seeds[1]), ("GloVe", vectors)]
+    return evaluate_models(models, {**sets, published.EXAMPLE.name: published.EXAMPLE}, bootstraps=100)
+
+
+def test_seeds_are_one_row(found):
+    assert [system.name for system in found.models] == ["good", "Word2DM", "GloVe"]
+    assert [len(system.metadata) for system in found.models] == [1, 2, 1]
+    row = found["Word2DM", "GS2011", "add"]
+    assert np.allclose(row.ensemble.scores, np.mean([seed.scores for seed in row.seeds], axis=0))
+
+
+def test_models_trained_alike_but_for_the_seed_are_seeds():
+    def trained(seed, dim=17):
+        return {"training": {"model": "ms-word2dm", "seed": seed, "dim": dim}, "curve": [seed]}
+
+    assert grouped(["a", "b", "c", "d"], [trained(1), trained(2), trained(3, 20), {}]) == [[0, 1], [2], [3]]
+
+    def described(seed, dim=17):
+        return {"model": "ms-word2dm", "options": {"seed": seed, "dim": dim}, "curve": [seed]}
+
+    assert grouped(["a", "b", "c", "d"], [described(1), described(2), described(3, 20), {}]) == [[0, 1], [2], [3]]
+    assert made_with(trained(4)) == made_with(described(4)) == ("ms-word2dm", {"seed": 4, "dim": 17})
+    assert grouped(["a", "a", "b"], [{}, {}, {}]) == [[0, 1], [2]]
+    assert [_common_name(n) for n in (["ms-1", "ms-2"], ["a", "b"], ["x1", "x1"])] == ["ms", "a", "x1"]
+
+
+def test_the_paired_comparison(found):
+    tests = {item.first.model: item for item in against_best_baseline(found, "GS2011", ("verb", "phaser"), 500)}
+    assert tests["good"].first.method == "phaser"
+    assert tests["good"].test.verdict == "better"
+    assert tests["good"].second.model == "GloVe"
+    assert tests["good"].test.comparisons == 4  # two models, two methods each
+    assert tests["good"].test.clusters == 12
+    assert against_best_baseline(evaluation_of(found, "good", "Word2DM"), "GS2011", ("verb",)) == []
+
+
+def evaluation_of(found, *names):
+    models = tuple(system for system in found.models if system.name in names)
+    return replace(found, models=models, rows=tuple(row for row in found.rows if row.model in names))
+
+
+def test_no_best_on_almost_no_items(toy):
+    """ρ = 1 on two items does not win, and models are ranked on the items they share."""
+    items = toy[1]["MEN"]
+    few, most, all_of_them = np.full(36, np.nan), items.gold.copy(), items.gold + 0.3 * np.sin(np.arange(36))
+    few[:2] = items.gold[:2]
+    most[30:] = np.nan
+    results = [
+        Result(name, 1, items, "word", scores, None, np.isfinite(scores))
+        for name, scores in (("few", few), ("most", most), ("all", all_of_them))
+    ]
+    assert results[0].spearman == pytest.approx(1)
+    ranks = on_shared_items(results)
+    assert set(ranks) == {1, 2}
+    assert ranks[2] == pytest.approx(spearmanr(items.gold[:30], all_of_them[:30])[0])
+    rows = [Row((result,)) for result in results]
+    assert best(rows) is rows[1]
+    assert best(rows[:1]) is None
+    assert best([rows[2]], among=rows) is rows[2]
+
+
+def test_the_papers_protocol(found, toy):
+    data = toy[1]["GS2011"]
+    results = [row.best for row in evaluation_of(found, "good", "GloVe").of(name="GS2011").values()]
+    plain = dict(zip([(r.model, r.method) for r in results], figures(results, "plain"), strict=True))
+    assert plain["good", "phaser"] == pytest.approx(1.0)
+    told = dict(zip(plain, figures(results, "paper"), strict=True))
+    known = np.isfinite(np.stack([result.scores for result in results])).all(axis=0)
+    scores = found["GloVe", "GS2011", "add"].best.scores
+    expected = bootstrap(data.gold[known], scores[known], 100, seed=0)[0].mean()
+    assert told["GloVe", "add"] == pytest.approx(expected)
+    constant = evaluate(VectorLexicon(WORDS, np.ones((12, 3))), {"GS2011": data})["GS2011", "add"].best
+    assert np.isnan(figures([constant], "paper")[0])
+    with pytest.raises(UnknownChoiceError, match="plain or paper"):
+        figures(results, "script")
+
+
+def test_noise_floor(toy):
+    floor = noise_floor(toy[1], 3, 2, methods=("add",), draws=30)
+    assert 0.3 < floor["GS2011"]["add"] < 0.9  # three times what 60 items without common verbs would give
+    assert 0.2 < floor["MEN"]["word"] < 0.6
+    with pytest.raises(InputError):
+        noise_floor(toy[1], draws=1)
+
+
+@pytest.fixture(scope="module")
+def written(found, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "new" / "report"
+    settings = Settings(
+        noise_draws=2, noise_size=(3, 2), resamples=2000, configuration={"seed": 0}, complete=True,
+        departures=[("text", "2.8 G words", "60 items & more")],
+    )  # fmt: skip
+    skipped = [Skipped("BERT2DM <b>", "needs & wants"), Skipped("FastText", "no gensim here")]
+    write_report(build_report(found, skipped, settings), folder)
+    return folder
+
+
+def test_every_format_is_written(written):
+    names = {path.relative_to(written).as_posix() for path in written.rglob("*.*")}
+    assert {"report.html", "report.md", "report.tex", "report.json", "tables/GS2011.csv", "tables/GS2011.tex"} <= names
+    assert {"plots/GS2011-figures.svg", "plots/ambiguity.svg", "tables/tests.csv", "tables/noise.csv"} <= names
+
+
+def test_the_page_stands_alone(written):
+    page = (written / "report.html").read_text()
+    assert not re.search(r"src=\"(?!data:)|href=\"[^#]|url\(|@import", page)
+    assert "BERT2DM &lt;b&gt;" in page
+    assert "needs &amp; wants" in page
+    assert "mean of 2 seeds" in page
+    assert "their ensemble" in page
+    assert 'class="better"' in page
+    assert "<b>1.000</b>" in page
+    body = page.partition("<body>")[2].partition("</body>")[0]
+    ET.fromstring(f"<body>{body}</body>".replace("<tr class=rule>", '<tr class="rule">'))  # well-formed
+    for plot in (written / "plots").glob("*.svg"):
+        ET.parse(plot)
+
+
+def rows_of(written, name):
+    return list(csv.DictReader(io.StringIO((written / "tables" / f"{name}.csv").read_text())))
+
+
+def test_every_table_is_the_papers_whole_table(written):
+    def systems(name):
+        return {row["model"].partition(", mean of")[0].partition(", their")[0] for row in rows_of(written, name)}
+
+    assert systems("word-similarity") == {*published.WORD_SIMILARITY, "good"}
+    assert systems("GS2011") | systems("GS2011-encoders") == {*published.DISAMBIGUATION["GS2011"], "good"}
+    assert systems("ambiguity") >= {"Context2DM", "MS-Word2DM cos 5", "BERT2DM SVD", "BERT2DM PCA"}
+    assert systems("GS2011-entropy") >= {"Context2DM", "MS-Word2DM cos 5", "BERT2DM SVD"}
+    missing = [row for row in rows_of(written, "word-similarity") if row["model"] == "FastText"]
+    assert {(row["value"], row["note"]) for row in missing} == {("", "no gensim here")}
+    assert [float(row["paper"]) for row in missing] == [published.WORD_SIMILARITY["FastText"][4]]  # MEN is the only set
+    example = {row["column"]: row for row in rows_of(written, "example") if row["model"] == "MS-Word2DM cos 5"}
+    assert [float(example[column]["paper"]) for column in ("run", "the sentence")] == [1.491, 0.144]
+    sets = {row["column"]: row for row in rows_of(written, "data-sets")}
+    assert (sets["pairs"]["value"], sets["pairs"]["paper"], sets["annotators"]["paper"]) == ("60.0", "200.0", "25.0")
+    markdown = (written / "report.md").read_text()
+    assert "(no gensim here)" in markdown
+    assert "(paper .365)" in markdown  # MS-Word2DM cos 5 on GS2011, which was not trained
+
+
+def test_the_same_figures_everywhere(written, found):
+    data = json.loads((written / "report.json").read_text())
+    value = found["GloVe", "GS2011", "add"].spearman
+    held = {(row["model"], row["set"], row["method"]): row for row in data["evaluation"]["results"]}
+    assert held["GloVe", "GS2011", "add"]["spearman"] == value
+    assert data["evaluation"] == json.loads(json.dumps(found.to_json()))
+    assert data["skipped"][0] == {"name": "BERT2DM <b>", "reason": "needs & wants"}
+    assert data["departures"] == [{"what": "text", "paper": "2.8 G words", "here": "60 items & more"}]
+    row = next(r for r in rows_of(written, "GS2011") if r["model"] == "GloVe" and r["column"] == "Add")
+    assert float(row["value"]) == value
+    assert float(row["paper"]) == published.DISAMBIGUATION["GS2011"]["GloVe"][2]
+    assert float(row["low"]) <= value <= float(row["high"])
+    assert (row["items"], row["total"]) == ("60", "60")
+    assert shown(value) in (written / "report.md").read_text()
+
+
+def test_latex_is_one_file_a_table(written):
+    whole = (written / "report.tex").read_text()
+    assert whole.count("booktabs") == 1
+    table = (written / "tables" / "GS2011.tex").read_text()
+    assert r"\input{tables/GS2011.tex}" in whole
+    assert r"\textbf{" in table
+    assert r"\underline{" in table
+    assert "[" in table  # intervals
+    assert "no gensim here" in table
+    assert "\\linewidth" in table
+    assert table.count("\\begin{") == table.count("\\end{")
+    assert "mean of 2 seeds" in table
+
+
+def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    report = build_report(found, settings=Settings(noise_draws=0))
+    assert not any(section.plots for section in report.sections)
+    assert "polysema[plots]" in to_html(report)
+
+
+def test_ten_models_are_told_apart():
+    from polysema.drawing.charts import line_chart
+
+    figure = line_chart({f"model {i}": [(1, i, 0.1), (2, i + 1, 0.1)] for i in range(30)}, "x", "y")
+    looks = {
+        (line.get_color(), line.get_marker(), line.get_linestyle())
+        for line in figure.axes[0].get_lines()
+        if line.get_marker() not in ("", "None", "_", "|")
+    }
+    assert len(looks) == 30
+
+
+def test_writing_over_a_file(tmp_path, found):
+    (tmp_path / "file").write_text("x")
+    report = build_report(found, settings=Settings(noise_draws=0))
+    with pytest.raises(InputError, match="is a file"):
+        write_report(report, tmp_path / "file")
+
+
+def test_figures_are_written_as_the_paper_does():
+    assert [shown(v) for v in (0.3654, -0.069, -1e-9, float("nan"), None)] == [".365", "−.069", ".000", "–", "–"]
+    assert (shown(1.0), shown(1234.0, "count"), signed(7.0, "count"), signed(-0.13)) == ("1.000", "1,234", "+7", "−.13")
+    assert Cell(60.0, "count", paper=53.0).differs
+    assert shown(0.2239, "entropy") == "0.224"
+    assert escaped("50 % of a_b & ρ") == r"50 \% of a\_b \& $\rho$"
+    assert Cell(0.3, paper=0.5, interval=(0.2, 0.4)).differs
+    assert not Cell(0.3, paper=0.35, interval=(0.2, 0.4)).differs
+    assert Cell(None, paper=0.3).difference is None
+
+
+def test_published_figures_are_the_papers(shared):
+    """Every row of the tables can be found in the paper's source, figure by figure."""
+    source = (shared / "paper" / "meyer-lewis-2020.tex").read_text()
+    plain = re.sub(r"\\(phantom\{-\}|textbf|underline|multicolumn\{5\}\{c\})|[{}]", "", source)
+    found = {tuple(map(float, re.findall(r"-?\d*\.\d{3}", line))) for line in plain.split(r"\\")}
+    tables = [published.WORD_SIMILARITY, published.AMBIGUITY]
+    tables += [*published.DISAMBIGUATION.values(), *published.ENTROPY.values()]
+    for rows in tables:
+        for name, row in rows.items():
+            assert row in found, name
+    assert [len(published.WORD_SIMILARITY), len(published.AMBIGUITY)] == [13, 5]
+    for figure in published.EXAMPLE_ENTROPY:
+        assert f"VNE of {figure}" in source
+    for name, (_, pairs, annotators) in published.DATA_SETS.items():
+        after = source.partition(name)[2][:400]
+        assert f"{{{pairs}}}" in after, name
+        assert f"{{{annotators}}}" in after, name
+    assert {len(rows) for rows in published.DISAMBIGUATION.values()} == {16}
+
+
+def test_which_row_a_model_belongs_beside():
+    def trained(model, **config):
+        return {"training": {"model": model, **config}}
+
+    assert published.row_of(trained("ms-word2dm", select="cosine", senses=5)) == "MS-Word2DM cos 5"
+    assert published.row_of(trained("ms-word2dm", select="dot", senses=10)) == "MS-Word2DM dot 10"
+    described = {"model": "bert2dm", "options": {"cluster": True, "reduction": "svd"}}
+    assert published.row_of(described) == "BERT2DM SVD + cluster"
+    assert published.row_of(trained("ms-word2dm", select="dot", senses=7)) is None
+    assert published.row_of(trained("word2vec")) == "Word2Vec"
+    assert published.row_of({}) is None
+    assert published.paper_row({}, "glove") == "GloVe"
+    assert published.paper_row({"encoder": "minilm"}, "minilm", "sentences") == "BERT"
+    assert published.paper_row({"weights": "x"}, "InferSent2", "sentences") == "InferSent2"
+    assert published.paper_row({}, "mine", "matrices") is None
+
+
+@pytest.fixture(scope="module")
+def files(toy, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    good, sets = toy
+    good.save(folder / "good")
+    data = sets["GS2011"]
+    rows = [f"{' '.join(a)}\t{' '.join(b)}\t{g}\n" for a, b, g in zip(data.first, data.second, data.gold, strict=True)]
+    (folder / "mine.tsv").write_text("".join(rows))
+    (folder / "words.tsv").write_text("run\tmove\t1\nold\tnew\t2\ndog\tcat\t3\nbank\tmoney\t4\n")
+    return folder
+
+
+def rows(held):
+    return {(row["model"], row["set"], row["method"]): row for row in held["results"]}
+
+
+def test_the_command_on_own_sets(files, capsys):
+    own = ["--phrases", "subj verb obj", str(files / "mine.tsv"), "--pairs", str(files / "words.tsv")]
+    assert main(["evaluate", str(files / "good"), *own, "--json", "--bootstraps", "20"]) == 0
+    held = rows(json.loads(capsys.readouterr().out))
+    assert held["good", "mine", "phaser"]["spearman"] == pytest.approx(1.0)
+    assert held["good", "words", "word"]["items"] == 4
+    again = [f"A={files / 'good'}", f"A={files / 'good'}", "--method", "add", "--method", "verb"]
+    assert main(["evaluate", *again, *own, "--json"]) == 0
+    held = json.loads(capsys.readouterr().out)
+    assert [(model["name"], model["seeds"]) for model in held["models"]] == [("A", 2)]
+    assert set(rows(held)) == {("A", "mine", "add"), ("A", "mine", "verb"), ("A", "words", "word")}
+    row = rows(held)["A", "mine", "add"]
+    assert (row["sd"], [seed["seed"] for seed in row["seeds"]]) == (0.0, [1, 2])
+    assert row["ensemble"]["spearman"] == row["spearman"]
+    assert main(["evaluate", *again, *own]) == 0
+    assert "A, 2 seeds" in capsys.readouterr().out
+    other = [str(files / "good"), f"B={files / 'good'}", "--compare"]
+    assert main(["evaluate", *other, *own, "--json"]) == 0
+    tests = json.loads(capsys.readouterr().out)["comparisons"]
+    assert len(tests) == 11
+    assert {item["comparisons"] for item in tests} == {11}
+    assert all(item["p"] == 1.0 and item["interval"] == [0.0, 0.0] for item in tests)  # no better than itself
+    assert main(["evaluate", *other, *own]) == 0
+    assert "better than good?" in capsys.readouterr().out
+    report = ["--report", str(files / "out"), "--noise-draws", "2"]
+    assert main(["evaluate", str(files / "good"), *own, *report]) == 0
+    assert "phaser" in capsys.readouterr().out
+    assert (files / "out" / "report.html").is_file()
+
+
+def test_the_commands_json_is_to_json(files, capsys):
+    assert main(["evaluate", str(files / "good"), "--pairs", str(files / "words.tsv"), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    words = polysema.read_set(files / "words.tsv")
+    assert printed == evaluate(load(files / "good"), {"words": words}, name="good").to_json()
+
+
+def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
+    monkeypatch.setenv("POLYSEMA_DATA", str(data))
+    assert main(["evaluate", str(files / "good"), "--json", "--offline"]) == 0
+    held = json.loads(capsys.readouterr().out)
+    assert rows(held)["good", "MEN", "word"]["items"] == 3000
+    assert rows(held)["good", "GS2011", "phaser"]["items"] == 200
+    assert held["models"][0]["ambiguity"][0]["words"] == 12
+    assert main(["data", "verify"]) == 0
+    assert main(["data", "list", "--json"]) == 0
+    assert main(["data", "fetch"]) == 0
+    assert "nothing is missing" in capsys.readouterr().out
+
+
+def test_mistakes_are_one_line(files, tmp_path, capsys):
+    model = str(files / "good")
+    for arguments in (
+        ["evaluate", model, "--data", str(tmp_path / "none")],
+        ["evaluate", model, "--data", str(tmp_path), "--set", "GS2013"],
+        ["evaluate", model, "--pairs", str(tmp_path / "none.tsv")],
+        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--unknown-words", "guess"],
+        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--method", "phasr"],
+        ["data", "verify", "--data", str(tmp_path)],
+    ):
+        assert main(arguments) == 2, arguments
+        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from polysema import Corpus, EvaluationSet, VectorLexicon
+from polysema.cli import main
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.reproduction import reproduce as module
+from polysema.reproduction.published import ROWS as PAPER_ROWS
+from polysema.reproduction.published import WORD_SIMILARITY
+from polysema.reproduction.report.lines import Skipped
+from polysema.reproduction.reproduce import Plan, reproduce
+from polysema.reproduction.variants import ALL, PRESETS, VARIANTS, Preset, departures, options_of, preset_named
+from tests.encoders.tiny import make_encoder
+
+WORDS = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank", "money", "tree"]
+ROWS = ("Word2Vec", "MS-Word2DM cos 5", "BERT2DM PCA")
+
+
+@pytest.fixture
+def text(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [" ".join(rng.choice(WORDS, 8)) + " rarely" * (i == 0) + ".\n" for i in range(400)]
+    (tmp_path / "text.txt").write_text("".join(lines))
+    return tmp_path / "text.txt"
+
+
+@pytest.fixture
+def sets():
+    rng = np.random.default_rng(1)
+    first = tuple((rng.choice(WORDS[3:]), v, rng.choice(WORDS[3:])) for v in WORDS[:3] for _ in range(5))
+    second = tuple((a, "see" if v == "run" else "run", c) for a, v, c in first)
+    pairs = ((a, b) for a in WORDS[:4] for b in [*WORDS[4:8], "rarely"])
+    return {
+        "MEN": EvaluationSet.of_words("MEN", pairs, np.arange(20.0)),
+        "GS2011": EvaluationSet("GS2011", "subj verb obj", first, second, rng.normal(size=15)),
+    }
+
+
+@pytest.fixture
+def tiny():
+    options = {"word2vec": {"dim": 6, "epochs": 1}, "ms-word2dm": {"dim": 4, "epochs": 1}}
+    return Preset("tiny", "", 500, 2, True, options, bootstraps=20, noise_draws=2)
+
+
+def test_the_table_is_the_papers():
+    assert [variant.row for variant in VARIANTS] == list(WORD_SIMILARITY)
+    assert set(PRESETS) == {"smoke", "small", "paper"}
+    dot = next(variant for variant in VARIANTS if variant.row == "MS-Word2DM dot 10")
+    assert options_of(dot, PRESETS["paper"]) == {"preset": "paper", "init": "paper", "select": "dot", "senses": 10}
+    cluster = next(variant for variant in VARIANTS if variant.row == "BERT2DM SVD + cluster")
+    assert options_of(cluster, PRESETS["paper"]) == {"reduction": "svd", "cluster": True, "words": 20_000_000}
+    assert options_of(cluster, PRESETS["paper"], all_occurrences=True)["occurrences"] == ALL
+    plain = next(variant for variant in VARIANTS if variant.row == "BERT2DM SVD")
+    assert "occurrences" not in options_of(plain, PRESETS["paper"], all_occurrences=True)
+    with pytest.raises(UnknownChoiceError, match="smoke, small or paper"):
+        preset_named("huge")
+
+
+def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, monkeypatch):
+    said: list[str] = []
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=ROWS, left_out=[Skipped("BERT", "no encoder")])
+    page = reproduce(plan, said.append)
+    assert page == tmp_path / "out" / "report" / "report.html"
+    corpus = Corpus(tmp_path / "out" / "corpus")
+    assert 400 < len(corpus.tokens) < 3201
+    data = report_of(page)
+    assert models_of(data) == {"Word2Vec": 1, "MS-Word2DM cos 5": 2}
+    assert data["paper"]["MS-Word2DM cos 5"] == "MS-Word2DM cos 5"
+    words = next(row for row in data["evaluation"]["results"] if row["model"] == "MS-Word2DM cos 5")
+    assert words["ensemble"]["covered"] == 20  # "rarely" is kept
+    reasons = {item["name"]: item["reason"] for item in data["skipped"]}
+    assert (reasons["BERT"], reasons["GloVe"]) == ("no encoder", "not asked for")
+    assert "no encoder was named" in reasons["BERT2DM PCA"]
+    assert {item["what"] for item in data["departures"]} > {"text", "start of MS-Word2DM", "encoder"}
+    assert "MS-Word2DM cos 5: training, seed 2 of 2" in said
+
+    def fail(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(module, "train", fail)
+    assert reproduce(plan) == page
+
+
+def report_of(page):
+    return json.loads(page.with_suffix(".json").read_text())
+
+
+def models_of(data):
+    return {model["name"]: model["seeds"] for model in data["evaluation"]["models"]}
+
+
+def test_what_is_trained_is_told(text, sets, tiny, tmp_path):
+    """Every trainer is handed the progress."""
+    seen = []
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "Context2DM"))
+    reproduce(plan, progress=seen.append)
+    assert seen
+
+
+def test_more_seeds_later_train_what_is_missing(text, sets, tiny, tmp_path, monkeypatch):
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "MS-Word2DM cos 5"))
+    reproduce(plan)
+    trained, real = [], module.train
+
+    def counted(corpus, model, **options):
+        trained.append((model, options["seed"]))
+        return real(corpus, model, **options)
+
+    monkeypatch.setattr(module, "train", counted)
+    data = report_of(reproduce(replace(plan, seeds=3)))
+    assert trained == [("word2vec", 2), ("word2vec", 3), ("ms-word2dm", 3)]
+    assert models_of(data) == {"Word2Vec": 3, "MS-Word2DM cos 5": 3}
+
+
+def test_a_given_model_takes_the_rows_place(text, sets, tiny, tmp_path):
+    rng = np.random.default_rng(3)
+    given = [(name, VectorLexicon(WORDS, rng.normal(size=(12, n)))) for name, n in (("GloVe", 9), ("mine", 7))]
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "GloVe"), given=given)
+    data = report_of(reproduce(plan))
+    assert models_of(data) == {"Word2Vec": 1, "GloVe": 1, "mine": 1}
+    assert data["paper"] == {"Word2Vec": "Word2Vec", "GloVe": "GloVe", "mine": None}
+    assert not (tmp_path / "out" / "models" / "glove").exists()
+    assert "given as files: GloVe, mine" in json.dumps(data["departures"])
+
+
+def test_the_text_may_move(text, sets, tiny, tmp_path):
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec",))
+    reproduce(plan)
+    moved = text.rename(tmp_path / "elsewhere.txt")
+    reproduce(replace(plan, corpus=moved))
+    moved.write_text(moved.read_text() + "one more.\n")
+    with pytest.raises(InputError, match="other text"):
+        reproduce(replace(plan, corpus=moved))
+
+
+def test_the_paper_preset_says_where_it_departs():
+    here = {what: now for what, _, now in departures(PRESETS["paper"], 10**8, "minilm", [], False)}
+    assert here["Context2DM: occurrences clustered"] == "200 of a word, drawn"
+    assert here["encoder"] == "minilm"
+    assert "start of MS-Word2DM" not in here  # it follows the paper
+    whole = {what for what, _, _ in departures(PRESETS["paper"], 10**8, "minilm", [], True)}
+    assert not any("occurrences" in what for what in whole)
+
+
+def test_a_stopped_run_goes_on(text, sets, tiny, tmp_path, monkeypatch):
+    real, calls = module.train, []
+
+    def stopped(*arguments, **options):
+        calls.append(options["seed"])
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "train", stopped)
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("MS-Word2DM cos 5",))
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(plan)
+    reproduce(plan)
+    assert calls == [1, 2, 2]
+
+
+def test_an_encoded_corpus_is_cut(text, sets, tiny, tmp_path):
+    from polysema import build_corpus
+
+    build_corpus(text, tmp_path / "whole")
+    plan = Plan(tmp_path / "whole", tmp_path / "out", tiny, sets)
+    part = module._text(plan, lambda line: None) if plan.folder.mkdir() is None else None
+    assert 490 < len(part.tokens) < 520
+    large = Plan(tmp_path / "whole", tmp_path / "out", PRESETS["small"], sets)
+    assert module._text(large, lambda line: None).path == tmp_path / "whole"
+
+
+def test_a_folder_of_something_else_is_left_alone(text, sets, tiny, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "precious").write_text("x")
+    with pytest.raises(InputError, match="not empty"):
+        reproduce(Plan(text, out, tiny, sets))
+    (out / "precious").unlink()
+    plan = Plan(text, out, tiny, sets, only=("Word2Vec",))
+    reproduce(plan)
+    with pytest.raises(InputError, match="other text or another preset"):
+        reproduce(Plan(text, out, PRESETS["smoke"], sets))
+
+
+def test_nothing_to_train(text, sets, tiny, tmp_path):
+    with pytest.raises(InputError, match="no model could be trained: .*encoder"):
+        reproduce(Plan(text, tmp_path / "out", tiny, sets, only=("BERT2DM PCA",)))
+
+
+def test_the_command(text, data, tmp_path, capsys):
+    out = str(tmp_path / "out")
+    row = ["--only", "MS-Word2DM cos 5"]
+    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), *row, "--offline"]) == 0
+    assert capsys.readouterr().out.strip().endswith("report.html")
+    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), "--only", "ELMo"]) == 2
+    assert main(["reproduce", str(text), "-o", out, "--preset", "large", "--data", str(data)]) == 2
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
+    """The whole command, BERT2DM × 4 among it: the variants read different amounts of text."""
+    encoder = make_encoder(tmp_path / "tiny-bert")
+    sentences = ["the family runs the small hotel", "the bank said that money is flowing", "it is the river bank"]
+    verbs = ["run", "operate", "move", "meet", "visit", "satisfy", "express", "show", "buy", "write", "spell"]
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.choice(sentences)} and {' '.join(rng.choice(verbs, 4))}.\n" for _ in range(500)]
+    (tmp_path / "text.txt").write_text("".join(lines))
+    out = tmp_path / "out"
+    command = ["reproduce", str(tmp_path / "text.txt"), "-o", str(out), "--preset", "smoke", "--data", str(data)]
+    assert main([*command, "--offline", "--only", "Word2Vec"]) == 0  # the encoder comes later
+    assert main([*command, "--offline", "--encoder", str(encoder)]) == 0
+    held = report_of(out / "report" / "report.html")
+    assert held["skipped"] == [
+        {"name": name, "reason": "give its weights with --infersent WEIGHTS VECTORS"}
+        for name in ("InferSent1", "InferSent2")
+    ]
+    assert set(models_of(held)) == {*WORD_SIMILARITY, "tiny-bert"}
+    assert held["paper"]["tiny-bert"] == "BERT"
+    assert {held["paper"][name] for name in held["paper"]} == set(PAPER_ROWS) - {"InferSent1", "InferSent2"}
+    assert not list((out / "models").glob("*.training"))
+    assert "encoder: tiny-bert" in (out / "report" / "report.md").read_text()
+    capsys.readouterr()
