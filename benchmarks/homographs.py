@@ -55,8 +55,8 @@ def main() -> None:
     right = (judged[alike].mean() + 1 - judged[~alike].mean()) / 2
     truth, score = np.array([t for t, _ in overlap]), np.array([s for _, s in overlap])
     auc = np.mean(score[truth][:, None] > score[~truth]) + np.mean(score[truth][:, None] == score[~truth]) / 2
-    print(table(["words", "sentences", "right", "AUC", "parted"],
-                [[str(len(by_word)), str(len(rows)), f"{right:.3f}", f"{auc:.3f}", f"{np.mean(parted):.3f}"]]))  # fmt: skip
+    figures = [f"{right:.3f}", f"{auc:.3f}", f"{np.mean(parted):.3f}"]
+    print(table(["words", "sentences", "right", "AUC", "parted"], [[str(len(by_word)), str(len(rows)), *figures]]))
 
 
 if __name__ == "__main__":

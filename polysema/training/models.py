@@ -20,6 +20,9 @@ from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.slots.parse import parse_text
+from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.contexts import (
     BERT2DMTraining,
@@ -47,10 +50,11 @@ class Model:
         epochs: whether ``on_epoch`` is called.
         card_memory: whether the memory it takes of a card can be limited.
         presets: named settings.
+        parsed: whether it learns from parsed text; plain text is parsed first.
     """
 
     options: type[Options]
-    train: Callable[[Job, Any], AnyLexicon]
+    train: Callable[[Any, Any], AnyLexicon]
     summary: str
     devices: tuple[str, ...] = ("cpu",)
     resumes: bool = True
@@ -58,6 +62,7 @@ class Model:
     epochs: bool = False
     card_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parsed: bool = False
 
     @property
     def name(self) -> str:
@@ -121,6 +126,8 @@ MODELS: dict[str, Model] = {
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
+        Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
+              parsed=True),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
         Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
               devices=DEVICES),
@@ -187,6 +194,9 @@ def train(
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with TemporaryDirectory(prefix="polysema-") as temporary:
+        if record.parsed:
+            where = folder if folder is not None else Path(temporary)
+            return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
         job = Job(
             corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
@@ -237,6 +247,25 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
     except BaseException:
         working.remove_if_empty()
         raise
+
+
+def _parsed(corpus: Any, folder: Path, workers: int | None, report: Report) -> Parsed:
+    """Parsed text: as given, the sum of folders of it, or text that is parsed in the run's folder."""
+    if isinstance(corpus, Parsed):
+        return corpus
+    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
+        return merged(Parsed.load(source) for source in sources)
+    if not all(isinstance(source, str | Path) for source in sources):
+        raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
+    working = WorkingFolder(folder)
+    if is_parsed(folder / "text.parsed"):
+        return Parsed.load(folder / "text.parsed")
+    working.file("text.parsed.parsing")
+    return parse_text(
+        sources, working.file("text.parsed"), workers=workers or processors(),
+        progress=lambda at: report(Progress("parsing", at.tokens, unit="tokens")),
+    )  # fmt: skip
 
 
 def _reading(at: Any) -> Progress:
