@@ -6,7 +6,9 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +16,8 @@ from typing import Any
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.errors import CorpusError, InputError, OutputError, PolysemaError, UnknownChoiceError
+from polysema.files.lock import locked
 from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
@@ -193,7 +196,7 @@ def train(
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    with TemporaryDirectory(prefix="polysema-") as temporary:
+    with TemporaryDirectory(prefix="polysema-") as temporary, _kept(folder):
         if record.parsed:
             where = folder if folder is not None else Path(temporary)
             return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
@@ -217,11 +220,30 @@ def train(
         return lexicon
 
 
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[None]:
+    """Hold the folder of a run's state. A run that is refused, and not only stopped, leaves none that was not there."""
+    if folder is None:
+        yield
+        return
+    with locked(folder):
+        new = not os.path.lexists(folder)
+        try:
+            yield
+        except OutputError:  # a full disk: with room again it goes on
+            raise
+        except PolysemaError:
+            if new:
+                WorkingFolder(folder).remove()
+            raise
+
+
 def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
     """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again.
 
-    Text that cannot be told apart by its name, as standard input or lists, is encoded again and must be the same; where
-    nothing more comes, as from standard input the second time, the text that was kept is gone on with.
+    Files that are as they were are not read again. Text that may be another, and standard input or lists, is encoded
+    again and must come to the same; where nothing more comes, as from standard input the second time, the text that was
+    kept is gone on with.
     """
     if isinstance(corpus, Corpus):
         return corpus
@@ -230,17 +252,23 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
     working = WorkingFolder(folder)
     where = folder / "corpus"
     try:
-        if not is_corpus(where) or Corpus(where).config.get("sources"):
+        if not is_corpus(where):
             built = build_corpus(corpus, working.file("corpus"), progress=lambda at: report(_reading(at)))
             if bad := built.config.get("read", {}).get("invalid_bytes"):
                 note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
                 report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
             return built
+        named = bool(Corpus(where).config.get("sources"))
+        if named:
+            with suppress(InputError):
+                return build_corpus(corpus, where)
         with TemporaryDirectory(prefix="polysema-") as temporary:
             try:
                 same = build_corpus(corpus, Path(temporary) / "corpus").digest == Corpus(where).digest
-            except CorpusError:  # nothing came
-                same = True
+            except CorpusError:
+                if named:
+                    raise
+                same = True  # nothing came
         if not same:
             raise InputError(f"{folder} holds another run (another text): finish that one, or delete it")
         return Corpus(where)

@@ -13,10 +13,10 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
-        "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
+        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies",
+        "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
-    "tools": {"default_model", "import_graph", "wordnet_senses"},
+    "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
 }  # fmt: skip
 
 
@@ -44,6 +44,16 @@ def test_ambiguity(script, corpus, tmp_path):
     printed = script("ambiguity", tmp_path / "model", "--min-count", 5)
     assert "| holevo |" in printed
     assert "| entropy |" in printed
+
+
+def test_homographs(script):
+    printed = script("homographs", "--answers")
+    assert "bank     river" in printed
+    assert "| 40 | 160 |" in printed
+
+
+def test_fuzz_readers(script):
+    assert "npz" in script("fuzz_readers", "npz", 0.2)
 
 
 def test_corpus(script, text):
