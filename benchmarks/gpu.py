@@ -177,7 +177,8 @@ def check(sizes: Sizes) -> None:
             own = {"word2vec": {"form": form}, "word2dm": {"senses": 8}}.get(model, {"form": form, "senses": 3})
             text, state = prepared(
                 corpus, model=model, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
-                dim=8 if model == "word2dm" else 17, rate=0.002 if own == {"senses": 8} and optimiser == "sgd" else None,
+                dim=8 if model == "word2dm" else 17,
+                rate=0.002 if model == "word2dm" and optimiser == "sgd" else None,
                 **own,
             )  # fmt: skip
             engine = CudaEngine(text, state) if gpu else CpuEngine(text, state, 2)

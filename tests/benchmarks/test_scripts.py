@@ -52,8 +52,8 @@ def test_homographs(script):
     assert "| 40 | 160 |" in printed
 
 
-def test_fuzz_readers(script):
-    assert "npz" in script("fuzz_readers", "npz", 0.2)
+def test_fuzz_readers(script, tmp_path):
+    assert "pairs" in script("fuzz_readers", "pairs", 1, tmp_path)
 
 
 def test_corpus(script, text):

@@ -291,9 +291,9 @@ SPECIAL: dict[str, dict[str, Damage]] = {
     ".json": {"a value of JSON": _json},
     ".safetensors": {"a value of the header": _safetensors, "numbers that are none": _safetensors_numbers},
     ".npz": {"an array": _npz, "a size": _npz_header},
-    **dict.fromkeys(("tokens.npy", "tokens.i32"), {"ids": _integers("<i4")}),
-    **dict.fromkeys(("sentences.npy", "sentences.i64"), {"offsets": _offsets}),
-    **dict.fromkeys(("counts.npy", "counts.i64"), {"counts": _integers("<i8")}),
+    **{key: {"ids": _integers("<i4")} for key in ("tokens.npy", "tokens.i32")},
+    **{key: {"offsets": _offsets} for key in ("sentences.npy", "sentences.i64")},
+    **{key: {"counts": _integers("<i8")} for key in ("counts.npy", "counts.i64")},
     ".toml": {"a setting": _toml},
 }
 """Damage that knows the format, by the end of the name."""
