@@ -65,12 +65,16 @@ if TYPE_CHECKING:
     from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
     from polysema.lexicon.ensemble import Ensemble as Ensemble
     from polysema.lexicon.ensemble import EnsembleComposition as EnsembleComposition
+    from polysema.lexicon.faces import Face as Face
     from polysema.lexicon.formats import load as load
     from polysema.lexicon.formats.flat import from_gensim as from_gensim
     from polysema.lexicon.lexicon import Lexicon as Lexicon
     from polysema.lexicon.lexicon import VectorLexicon as VectorLexicon
     from polysema.lexicon.parts import EncoderPart as EncoderPart
+    from polysema.lexicon.parts import Information as Information
+    from polysema.lexicon.parts import Inventory as Inventory
     from polysema.lexicon.parts import SenseClusters as SenseClusters
+    from polysema.lexicon.parts import Telling as Telling
     from polysema.lexicon.results import Ambiguity as Ambiguity
     from polysema.lexicon.results import Neighbour as Neighbour
     from polysema.lexicon.results import Sense as Sense
@@ -87,6 +91,8 @@ if TYPE_CHECKING:
     from polysema.measures import trace_distance as trace_distance
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.parsing.sentences import parse_sentences as parse_sentences
+    from polysema.senses.describe import describe as describe
+    from polysema.senses.examples import find_examples as find_examples
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -127,6 +133,13 @@ _WHERE = {
     "Neighbour": "polysema.lexicon.results",
     "Sense": "polysema.lexicon.results",
     "Ambiguity": "polysema.lexicon.results",
+    "Telling": "polysema.lexicon.parts",
+    "Information": "polysema.lexicon.parts",
+    "Inventory": "polysema.lexicon.parts",
+    "Face": "polysema.lexicon.faces",
+    # what a corpus shows of a lexicon's senses
+    "describe": "polysema.senses.describe",
+    "find_examples": "polysema.senses.examples",
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",
@@ -189,6 +202,8 @@ __all__ = ["__version__", *_WHERE]
 # what lower rooms ask of upper ones; see polysema.registry
 provide("parser", "polysema.parsing.sentences:parse_sentences")
 provide("contextual", "polysema.encoders.contextual:compose_in_context")
+provide("spacy", "polysema.parsing.sentences:parser")
+provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):

@@ -16,6 +16,7 @@ from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
+from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
 from polysema.lexicon.formats import Model, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
@@ -110,6 +111,8 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
         write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
+    if isinstance(model, Lexicon) and (model.faces is not None or model.edited) and out.suffix:
+        click.echo(f"{out}: senses' examples and names are kept by folders only", err=True)
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 
@@ -181,45 +184,93 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 @click.option(
     "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by so many of the most frequent words."
 )
+@click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
+@click.option("--rename", nargs=2, type=(int, str), metavar="ID NAME", help="Call a sense by a name.")
+@click.option("--merge", default="", metavar="ID,ID", help="Put senses together, into the first.")
+@click.option("--hide", type=int, metavar="ID", help="Never show or choose a sense.")
+@click.option("--reset", is_flag=True, help="Take back all names, merges and hidings of the word.")
 @json_option
-def senses(words: tuple[str, ...], path: str | None, top: int, min_weight: float, common: int, as_json: bool) -> None:
-    """The senses of a word: the weight of each, and the words nearest to it.
+def senses(
+    words: tuple[str, ...],
+    path: str | None,
+    top: int,
+    min_weight: float,
+    common: int,
+    examples: bool,
+    rename: tuple[int, str] | None,
+    merge: str,
+    hide: int | None,
+    reset: bool,
+    as_json: bool,
+) -> None:
+    """The senses of a word: the weight of each, its number, and the words that it is known by.
+
+    Those are the words that tell it from the word's other senses where the lexicon was described from a corpus
+    (`polysema describe`), else the words nearest to it.
 
     \b
       polysema senses bank run
-      polysema senses bank -l MODEL --common 1000000
+      polysema senses bank -l MODEL --examples
+      polysema senses spring -l MODEL --rename 2 "coil" --merge 0,3
     """
-    model = with_matrices(load(path), "a list of senses")
+    from polysema.cli.senses import edit_senses, print_face
+
+    if rename or merge or hide is not None or reset:
+        if len(words) != 1:
+            raise InputError(f"senses are edited one word at a time, not {len(words)}")
+        model = edit_senses(path, words[0], rename, merge, hide, reset)
+    else:
+        model = with_matrices(load(path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
     if as_json:
         print_json([{"word": w, "entropy": s, "senses": [sense.to_dict() for sense in own]} for w, s, own in found])
         return
     for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
-        print_table([(f"  {sense.weight:.2f}", " ".join(item.word for item in sense.neighbours)) for sense in own])
+        if not examples:
+            print_table([(f"  {sense.weight:.2f}", str(sense.id), sense.label) for sense in own])
+            continue
+        for sense in own:
+            click.echo(f"  {sense.weight:.2f}  {sense.id}  {sense.label}")
+            if sense.face is not None:
+                print_face(sense.face, "          ")
 
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[WORD …]")
 @lexicon_option
 @top_option(20, "words to give, when none is named")
+@click.option("--by", default="", metavar="MEASURE", help=f"One of {', '.join(AMBIGUITY_MEASURES)}.")
 @click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
+@click.option("--function-words", is_flag=True, help="List function words, too.")
 @json_option
-def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int, as_json: bool) -> int:
-    """How ambiguous words are: their von Neumann entropy, and the number of senses that it amounts to.
+def ambiguity(
+    words: tuple[str, ...],
+    path: str | None,
+    top: int,
+    by: str,
+    min_count: int,
+    function_words: bool,
+    as_json: bool,
+) -> int:
+    """How ambiguous words are: how much of their meaning contexts tell, and the von Neumann entropy of their matrices.
 
-    Without words, the most ambiguous of the whole vocabulary.
+    Without words, the most ambiguous of the whole vocabulary: by information where the lexicon knows it, see `polysema
+    describe`, else by entropy. The percentile says how a word stands among words of like frequency.
 
     \b
       polysema ambiguity bank piano -l MODEL
       polysema ambiguity --top 30 --min-count 1000 -l MODEL
+      polysema ambiguity --by entropy --function-words
     """
     model = load(path)
     if isinstance(model, VectorLexicon):
         raise InputError("this lexicon holds vectors: entropy needs density matrices")
-    found: list[Ambiguity | Failed] = [
-        *(model.ambiguity(words) if words else model.ambiguity(top=top, min_count=min_count))
-    ]
+    found: list[Ambiguity | Failed] = []
+    if words:
+        found += model.ambiguity(words, by=by)
+    else:
+        found += model.ambiguity(by=by, top=top, min_count=min_count, function_words=function_words)
     failed = [item for item in found if isinstance(item, Failed)]
     if len(found) == len(failed) == 1:
         raise failed[0].error
@@ -227,8 +278,11 @@ def ambiguity(words: tuple[str, ...], path: str | None, top: int, min_count: int
         print_json([item.to_dict() for item in found])
     else:
         known = [item for item in found if isinstance(item, Ambiguity)]
-        rows = [(item.word, item.entropy, item.effective_senses, item.count) for item in known]
-        print_table(rows, ["word", "entropy", "senses", "count"])
+        rows = [
+            (item.word, item.information, item.percentile, item.entropy, item.effective_senses, item.count)
+            for item in known
+        ]
+        print_table(rows, ["word", "information", "percentile", "entropy", "senses", "count"])
         for item in failed:
             click.echo(str(item.error), err=True)
     return 2 if failed else 0

@@ -102,11 +102,13 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
             f"{sense.by_context:.2f}",
             "–" if sense.by_composition is None else f"{sense.by_composition:.2f}",
             str(sense.id),
-            " ".join(near.word for near in sense.neighbours),
+            sense.label,
         )
         for sense in item.senses
     ]
     print_table(rows, ["  here", "before", "by words", "by tree", "id", "sense"])
+    if item.fits is False:
+        click.echo("  (none of these: the context is unlike those that the word was seen in)")
     if item.no_tree:
         click.echo(f"  (by its words alone: {item.no_tree})")
     if several and not every:
@@ -165,7 +167,7 @@ def read_command(
                 item.form,
                 f"{item.sense.probability:.2f}",
                 str(item.sense.id),
-                " ".join(near.word for near in item.sense.neighbours),
+                item.sense.label if item.fits is not False else f"none of these? {item.sense.label}",
             )
             for item in items
         ]

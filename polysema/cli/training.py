@@ -109,6 +109,7 @@ def train_command(
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
       polysema train wiki.corpus -o contexts --model context2dm
+      polysema train wiki.parsed books.parsed -o slots --model slots
       polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to

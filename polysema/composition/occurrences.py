@@ -54,6 +54,7 @@ class Occurrence:
         leaf: its leaf of the tree; None where it is not in the tree, or there is none.
         tree: the tree of the text; None where it was not parsed.
         around: the other words of the text, in order.
+        before: how many of them stand before it.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Occurrence:
     leaf: Leaf | None
     tree: Tree | None
     around: tuple[str, ...]
+    before: int = 0
 
     @property
     def form(self) -> str:
@@ -177,7 +179,7 @@ class Tokenised:
         last = bisect_left(self.tokens, span[1], key=lambda token: token.start)
         around = tuple(token.text for token in (*self.tokens[:first], *self.tokens[last:]))
         lemma = self.tokens[first].lemma if last - first == 1 else self.source[slice(*span)]
-        return Occurrence(self.source, span, lemma, None, None, around)
+        return Occurrence(self.source, span, lemma, None, None, around, first)
 
 
 def tokenised(text: str) -> Tokenised:

@@ -119,7 +119,7 @@ class _Contexts:
         if len(bad):
             word = vectors.vocabulary.words[bad[0]]
             raise InputError(
-                f"{len(bad):,} of the word vectors are not finite (NaN or infinity): first that of {word!r}"
+                f"{len(bad):,} of the word vectors are not finite (NaN or infinity), first that of {word!r}"
             )
         where = vectors.vocabulary.indices
         self.rows = np.array([where.get(word, -1) for word in corpus.vocabulary.words], np.int64)

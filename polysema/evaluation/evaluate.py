@@ -18,6 +18,7 @@ from polysema.evaluation.results import Evaluation, Result, Row, System, ensembl
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
+from polysema.lexicon.metadata import current_layout
 
 Evaluated = AnyLexicon | Ensemble | Model
 """What can be evaluated."""
@@ -155,13 +156,9 @@ def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrela
 
 def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The model and the options that a lexicon was made with, from its metadata; "" and none where it is not known."""
-    if isinstance(metadata.get("options"), Mapping):
-        return str(metadata.get("model") or ""), dict(metadata["options"])
-    training = metadata.get("training")
-    if not isinstance(training, Mapping):
-        return "", {}
-    flat = {**training, **training.get("config", {})}
-    return str(flat.pop("model", "") or ""), {key: value for key, value in flat.items() if key != "config"}
+    facts = current_layout(metadata)
+    options = facts.get("options")
+    return str(facts.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
 
 
 def configuration(metadata: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ only when it asks whether the code on disk is still right; here it is given a di
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -54,7 +54,6 @@ def copied(function: Any, name: str, **names: Any) -> FunctionType:
     Machine code is kept by name, and a function that is handed to another is not kept at all: so a kernel that differs
     from others by a function it calls is a copy of its own.
     """
-    same: Mapping[str, Any] = {**function.__globals__, **names}
-    other = FunctionType(function.__code__, dict(same), name)
+    other = FunctionType(function.__code__, {**function.__globals__, **names}, name)
     other.__qualname__, other.__doc__, other.__module__ = name, function.__doc__, function.__module__
     return other

@@ -12,14 +12,16 @@ the posterior is not surer than it should be,
 - *composition*: t_k is the trace that is left when the phrase is composed with sense k in the word's place. Under
   Phaser an operator ρ that acts on the word leaves ⟨v_k|ρ|v_k⟩ of its sense k.
 
-In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ.
+In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ. A lexicon may say how its context vectors are
+to be added up and compared, and that this matrix takes evidence less seriously than the posterior: see
+:class:`~polysema.lexicon.parts.Telling`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -35,26 +37,26 @@ from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.stop_words import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
+from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
-from polysema.lexicon.results import Neighbour
+from polysema.lexicon.parts import Telling
+from polysema.lexicon.results import Neighbour, label
+from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights, log_evidence, softmax
 from polysema.measures import entropy
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
 """What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
 
-SHARPNESS = 7.0
-"""β. It, κ and τ were chosen on planted senses: pairs of words made one and told apart again
-(``docs/measurements/senses.md``)."""
+SHARPNESS = USUAL.sharpness
+"""β, for lexicons that do not say. It, κ and τ were chosen on planted senses: pairs of words made one and told apart
+again (``docs/measurements/senses.md``)."""
 
-LITTLE = 0.25
+LITTLE = USUAL.little
 """κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
 
 TREE_WEIGHT = 0.15
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
-
-RARELY_KEPT = 0.02
-"""Words whose chance to survive subsampling is lower give no evidence."""
 
 
 MOST_NAMED = 5000
@@ -71,6 +73,8 @@ class SenseInContext(NamedTuple):
         by_context: its probability by the words around alone.
         by_composition: its probability by composition alone; None where there is no tree.
         neighbours: the words nearest to it.
+        name: what a user called it; empty where nobody did.
+        label: what to call it: its name, else words that tell it from the others, else those nearest to it.
     """
 
     id: int
@@ -79,6 +83,8 @@ class SenseInContext(NamedTuple):
     by_context: float
     by_composition: float | None
     neighbours: list[Neighbour]
+    name: str = ""
+    label: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -101,6 +107,8 @@ class Disambiguation:
         entropy_after: that of its meaning here.
         tree: the tree that composition followed; None for a text that was not parsed.
         no_tree: why there is no tree; empty where there is.
+        fits: whether one of the senses fits: False says that the context is further from all of them than nearly all of
+            the word's own occurrences are; None where the lexicon does not know.
     """
 
     word: str
@@ -114,6 +122,7 @@ class Disambiguation:
     entropy_after: float
     tree: Tree | None
     no_tree: str
+    fits: bool | None = None
 
     @property
     def sense(self) -> SenseInContext:
@@ -136,6 +145,7 @@ class Disambiguation:
             "occurrences": self.occurrences,
             "tree": None if self.tree is None else str(self.tree),
             "no_tree": self.no_tree,
+            "fits": self.fits,
             "entropy_before": self.entropy_before,
             "entropy_after": self.entropy_after,
             "senses": [sense.to_dict() for sense in self.senses],
@@ -316,15 +326,21 @@ class _Facts:
     """What a lexicon says of its words, looked up once and kept for as long as the lexicon is.
 
     Attributes:
+        formula: how contexts tell senses apart.
         keep: how much each word says about the words around it, (V,).
+        edited: what a user made of the senses, at the time.
         senses: of words that were asked about: their senses, by whether an encoder tells them.
         names: the neighbours of those, by how many.
+        called: what to call those.
         entropies: the entropy of those words.
     """
 
+    formula: Telling
     keep: Array
+    edited: Edits
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
     names: dict[tuple[str, bool, int], list[list[Neighbour]]] = field(default_factory=dict)
+    called: dict[tuple[str, bool, int], list[tuple[str, str]]] = field(default_factory=dict)
     entropies: dict[str, float] = field(default_factory=dict)
 
 
@@ -338,9 +354,12 @@ class _Evidence:
         self.lexicon, self.top = lexicon, top
         self.composer: Composer = lexicon.composer(method)
         self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
-        if lexicon not in _FACTS:
-            _FACTS[lexicon] = _Facts(evidence_weights(lexicon))
-        self.facts = _FACTS[lexicon]
+        self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
+        known = _FACTS.get(lexicon)
+        if known is None or known.edited is not lexicon.edited or known.formula.settings != self.formula.settings:
+            keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
+            known = _FACTS[lexicon] = _Facts(self.formula, keep, lexicon.edited)
+        self.facts = known
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
 
@@ -359,16 +378,17 @@ class _Evidence:
         word = self.spelled(word)
         ids, weights, vectors = self.senses_of(word)
         found = read.words.at(span)
-        prior, by_tree = np.log(weights), None
+        prior, by_tree, fits = np.log(weights), None, None
         if self.by_reading:
             by_words = self.by_encoder(word, read, found) - prior
         else:
-            by_words = self.by_context(vectors, found.around)
+            by_words, nearest = self.by_context(weights, vectors, found)
+            fits = self.fits(word, nearest)
             by_tree = None if found.leaf is None else self.by_composition(vectors, found)
-        total = _softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
-        words_alone = _softmax(prior + by_words)
-        tree_alone = None if by_tree is None else _softmax(prior + by_tree)
-        near = self.named(word)
+        total = softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
+        words_alone = softmax(prior + by_words)
+        tree_alone = None if by_tree is None else softmax(prior + by_tree)
+        near, called = self.named(word), self.called(word)
         senses = tuple(
             SenseInContext(
                 int(ids[k]),
@@ -377,10 +397,12 @@ class _Evidence:
                 float(words_alone[k]),
                 None if tree_alone is None else float(tree_alone[k]),
                 near[k],
+                *called[k],
             )
             for k in np.argsort(-total, kind="stable")
         )
-        meaning = DensityMatrix.mixture(total, vectors, word)
+        flat = softmax(prior + (np.log(np.maximum(total, 1e-300)) - prior) / self.formula.flatness)
+        meaning = DensityMatrix.mixture(flat, vectors, word)
         return Disambiguation(
             word=word,
             context=read.words.source,
@@ -393,6 +415,7 @@ class _Evidence:
             entropy_after=float(entropy(meaning)),
             tree=found.tree,
             no_tree=read.no_tree if by_tree is None else "",
+            fits=fits,
         )
 
     # what the lexicon says of a word, looked up once
@@ -451,20 +474,43 @@ class _Evidence:
 
     # ln of the evidence for each sense, (k,)
 
-    def by_context(self, vectors: Array, around: Sequence[str]) -> Array:
-        """Of the words around: β s cos(v_k, c), or s ln ⟨v_k|ρ_c|v_k⟩."""
-        indices = [i for i in map(self._index, around) if i is not None and self.facts.keep[i] > 0]
-        keep = self.facts.keep[indices]
-        strength = keep.sum() / (keep.sum() + LITTLE) if indices else 0.0
-        if strength == 0:
-            return np.zeros(len(vectors))
+    def by_context(self, weights: Array, vectors: Array, found: Occurrence) -> tuple[Array, float | None]:
+        """Of the words around, β s cos(u_k, c), and the cosine of the nearest sense; or s ln ⟨v_k|ρ_c|v_k⟩."""
+        rows = [self._index(word) for word in found.around]
         if self.contexts is not None:
-            c = keep @ self.contexts[indices].astype(np.float64)
-            length = np.linalg.norm(c)
-            return strength * SHARPNESS * (vectors @ c) / length if length > 0 else np.zeros(len(vectors))
+            c, amount = context_vector(rows, found.before, self.formula, self.facts.keep, self.contexts)
+            cosine = cosines(directions(weights, vectors, self.formula), c)
+            nearest = float(cosines(vectors, c).max()) if c.any() else None
+            return log_evidence(cosine, amount, self.formula), nearest
+        indices = [row for row in rows if row is not None and self.facts.keep[row] > 0]
+        if not indices:
+            return np.zeros(len(vectors)), None
+        keep = self.facts.keep[indices]
         words = DensityMatrix(self.lexicon.factors[indices])
         overlaps = ((vectors @ words.factor) ** 2).sum(axis=-1)  # (words, k)
-        return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
+        strength = keep.sum() / (keep.sum() + self.formula.little)
+        return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12))), None
+
+    def fits(self, word: str, nearest: float | None) -> bool | None:
+        """Whether the nearest sense is as near as it is at nearly all of the word's own occurrences."""
+        if nearest is None or self.lexicon.inventory is None:
+            return None
+        least = float(self.lexicon.inventory.least[self.lexicon.vocabulary.index(word)])
+        return None if least <= -1 else nearest >= least
+
+    def called(self, word: str) -> list[tuple[str, str]]:
+        """What a user called each sense of a word, and what to call it."""
+        known, key = self.facts.called, (word, self.by_reading, self.top)
+        if key not in known:
+            if len(known) > MOST_NAMED:
+                known.clear()
+            found = []
+            for sense, near in zip(self.senses_of(word).ids.tolist(), self.named(word), strict=True):
+                name = "" if self.by_reading else self.lexicon.sense_name(word, sense)
+                face = None if self.by_reading else self.lexicon.sense_face(word, sense)
+                found.append((name, name or label(near, face)))
+            known[key] = found
+        return known[key]
 
     def by_composition(self, vectors: Array, found: Occurrence) -> Array:
         """Of composition: ln of the trace that is left when the sense stands in the word's place."""
@@ -491,23 +537,3 @@ class _Evidence:
     def _index(self, word: str) -> int | None:
         indices = self.lexicon.vocabulary.indices
         return indices.get(word, indices.get(word.lower()))
-
-
-def evidence_weights(lexicon: Lexicon) -> Array:
-    """How much each word of a lexicon says about the words around it, (V,).
-
-    The chance that it survives subsampling; nothing for function words and for words that nearly never survive.
-    """
-    made = lexicon.metadata.get("options", {})
-    subsample = made.get("subsample") if isinstance(made, dict) else None
-    counted = lexicon.vocabulary.counts.any()
-    keep = lexicon.vocabulary.keep_probabilities(float(subsample or 1e-5) if counted else 0.0)
-    keep[keep < RARELY_KEPT] = 0.0
-    indices = lexicon.vocabulary.indices
-    keep[[indices[word] for word in STOP_WORDS if word in indices]] = 0.0
-    return keep
-
-
-def _softmax(logits: Array) -> Array:
-    shifted = np.exp(logits - logits.max())
-    return np.asarray(shifted / shifted.sum())

@@ -23,7 +23,8 @@ from polysema.composition.compose import Composed, Composer, Composition, Kind
 from polysema.composition.phrases import Phrase, is_text, read_phrases
 from polysema.composition.trees import LeftOut, Tree
 from polysema.errors import Failed, InputError, PolysemaError
-from polysema.lexicon.lexicon import AnyLexicon, Query, looked_up, ranked, with_matrices
+from polysema.lexicon.ambiguity import Ranking
+from polysema.lexicon.lexicon import AnyLexicon, Query, with_matrices
 from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.results import Ambiguity, Neighbour
 from polysema.registry import provider
@@ -187,17 +188,36 @@ class Ensemble:
         known = zip(self.members, self._rows, strict=True)
         return np.asarray(np.mean([with_matrices(m, "entropy").entropies[rows] for m, rows in known], axis=0))
 
+    @cached_property
+    def ranking(self) -> Ranking:
+        """How ambiguous every word is, by mean entropy."""
+        return Ranking(self.vocabulary, self.entropies)
+
     @overload
-    def ambiguity(self, words: None = None, *, top: int | None = None, min_count: int = 0) -> list[Ambiguity]: ...
-    @overload
-    def ambiguity(self, words: Iterable[str]) -> list[Ambiguity | Failed]: ...
     def ambiguity(
-        self, words: Iterable[str] | None = None, *, top: int | None = None, min_count: int = 0
+        self,
+        words: None = None,
+        *,
+        by: str = "",
+        top: int | None = None,
+        min_count: int = 0,
+        function_words: bool = False,
+    ) -> list[Ambiguity]: ...
+    @overload
+    def ambiguity(self, words: Iterable[str], *, by: str = "") -> list[Ambiguity | Failed]: ...
+    def ambiguity(
+        self,
+        words: Iterable[str] | None = None,
+        *,
+        by: str = "",
+        top: int | None = None,
+        min_count: int = 0,
+        function_words: bool = False,
     ) -> list[Ambiguity] | list[Ambiguity | Failed]:
         """How ambiguous words are, by mean entropy; see :meth:`polysema.Lexicon.ambiguity`."""
         if words is None:
-            return ranked(self.vocabulary, self.entropies, top, min_count)
-        return looked_up(self.vocabulary, self.entropies, words)
+            return self.ranking.listed(by, top, min_count, function_words)
+        return self.ranking.looked_up(words, by)
 
     # ---------------------------------------------------------------------------------------------------- composition
 

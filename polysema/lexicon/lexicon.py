@@ -7,7 +7,7 @@ There are two kinds, with one interface (:class:`LexiconOf`): a :class:`Lexicon`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
@@ -17,14 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
-from polysema.composition.methods import COMPOSERS, METHODS, VECTOR_METHODS, method_named
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Phrase, is_word, read_phrases
 from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix, factorise, stack
-from polysema.errors import Failed, InputError, MatrixError, PolysemaError, UnknownWordError
+from polysema.errors import Failed, InputError, MatrixError, PolysemaError
+from polysema.lexicon import edits
+from polysema.lexicon.ambiguity import Ranking
+from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
-from polysema.lexicon.parts import EncoderPart, SenseClusters
-from polysema.lexicon.results import Ambiguity, Neighbour, Sense
+from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
+from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Sense
+from polysema.models import DEFAULT
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
@@ -32,9 +36,9 @@ from polysema.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from polysema.lexicon.disambiguation import Context, Disambiguation
 
-Query = str | Tree | Composed | DensityMatrix | Vector
-"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a density matrix or
-a vector."""
+Query = str | Tree | Composed | InContext | DensityMatrix | Vector
+"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
+(a disambiguation), a density matrix or a vector."""
 
 Columns = Literal["senses", "eigen"]
 M = TypeVar("M", DensityMatrix, Vector)
@@ -133,6 +137,8 @@ class LexiconOf(ABC, Generic[M]):
         elif isinstance(query, Composed):
             if not isinstance(query, Composition):
                 raise InputError(f"{query.phrase!r} was composed by an ensemble: it has no single meaning")
+            found = query.meaning
+        elif isinstance(query, InContext):
             found = query.meaning
         else:
             found = self.compose(query).meaning
@@ -352,6 +358,15 @@ class Lexicon(LexiconOf[DensityMatrix]):
         norms: the Frobenius norms of the factors as they were trained, (V,).
         encoder: the encoder that the lexicon was made with.
         clusters: clusters of each word's occurrences.
+        telling: how the context vectors tell senses apart; by default as for multi-sense Word2DM.
+        information: how ambiguous each word is, by its contexts.
+        inventory: which columns are senses; by default all of them.
+        faces: what the senses look like in use.
+        slots: what fills the slots of each word.
+        edited: what a user made of the senses.
+
+    Attributes:
+        folder: where it lies on disk; None where it was not read from a folder.
 
     >>> lexicon = Lexicon(["shiny", "clever", "bright"], [[[1, 0], [0, 0]], [[0, 0], [1, 0]], [[0.8, 0], [0, 0.6]]])
     >>> lexicon.similarity("bright", "shiny") > lexicon.similarity("bright", "clever")
@@ -375,6 +390,12 @@ class Lexicon(LexiconOf[DensityMatrix]):
         norms: NDArray[Any] | None = None,
         encoder: EncoderPart | None = None,
         clusters: SenseClusters | None = None,
+        telling: Telling | None = None,
+        information: Information | None = None,
+        inventory: Inventory | None = None,
+        faces: Faces | None = None,
+        edited: edits.Edits | None = None,
+        slots: SlotFillers | None = None,
     ) -> None:
         super().__init__(words, factors, metadata, contexts)
         if self.array.ndim != 3:
@@ -388,8 +409,35 @@ class Lexicon(LexiconOf[DensityMatrix]):
             raise InputError(
                 f"{clusters!r} in {clusters.vectors.shape[1:]} dimensions do not fit {len(self)} words in {self.n}"
             )
+        if information is not None and information.values.shape != (len(self),):
+            raise InputError(f"information of shape {information.values.shape}: give one number a word, ({len(self)},)")
+        if inventory is not None:
+            shapes = inventory.senses.shape, inventory.weights.shape, inventory.least.shape
+            if shapes != ((len(self), self.m), (len(self), self.m), (len(self),)):
+                raise InputError(f"an inventory of shapes {shapes} does not fit {len(self)} words of {self.m} columns")
+            if inventory.senses.size and not -1 <= inventory.senses.min() <= inventory.senses.max() < self.m:
+                raise InputError(f"an inventory with senses that are none of {self.m} columns")
         self.columns = columns
-        self.norms, self.encoder, self.clusters = norms, encoder, clusters
+        if slots is not None and len(slots.keys):
+            rows = int(slots.keys[-1]) // len(slots.names), int(np.max(slots.fillers, initial=0))
+            if max(rows) >= len(self) or slots.starts[-1] != len(slots.fillers):
+                raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {len(self)} words")
+        self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
+        self.telling, self.information, self.inventory = telling, information, inventory
+        self.faces = faces
+        self.edited: edits.Edits = edited or {}
+        self.folder: Path | None = None
+
+    def with_parts(self, **parts: Any) -> Lexicon:
+        """The same words and matrices with other parts, by the names of the arguments above."""
+        own = {
+            name: getattr(self, name)
+            for name in (
+                "columns", "metadata", "contexts", "norms", "encoder", "clusters",
+                "telling", "information", "inventory", "faces", "edited", "slots",
+            )
+        }  # fmt: skip
+        return Lexicon(self.vocabulary, self.array, **{**own, **parts})
 
     @classmethod
     def from_matrices(
@@ -408,6 +456,12 @@ class Lexicon(LexiconOf[DensityMatrix]):
         return cls(vocabulary, factors.astype(array.dtype if array.dtype.kind == "f" else np.float64), columns="eigen")
 
     @property
+    def subsample(self) -> float:
+        """The threshold that words were subsampled with when the lexicon was trained; 1e-5 where that is not known."""
+        made = self.metadata.get("options", {})
+        return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
+
+    @property
     def factors(self) -> NDArray[Any]:
         """(V, n, m), the factor of each word's density matrix."""
         return self.array
@@ -419,8 +473,13 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @property
     def methods(self) -> Mapping[str, Composer]:
-        """The methods for density matrices; with an encoder, ``contextual`` too."""
-        return METHODS if self.encoder is None else COMPOSERS
+        """The methods for density matrices; with an encoder ``contextual`` too, with slots ``slots``."""
+        found: dict[str, Composer] = dict(METHODS)
+        if self.encoder is not None:
+            found[CONTEXTUAL.name] = CONTEXTUAL
+        if self.slots is not None:
+            found |= {composer.name: composer for composer in SLOTS}
+        return found
 
     def _compare(self, a: DensityMatrix, b: DensityMatrix) -> Any:
         return measures.similarity(a, b)
@@ -445,24 +504,47 @@ class Lexicon(LexiconOf[DensityMatrix]):
             found[part] = measures.entropy(self.stack(self.vocabulary.words[part]))
         return found
 
+    @cached_property
+    def ranking(self) -> Ranking:
+        """How ambiguous every word is, by every measure there is, and how it stands among words of like frequency."""
+        return Ranking(self.vocabulary, self.entropies, None if self.information is None else self.information.values)
+
     @overload
-    def ambiguity(self, words: None = None, *, top: int | None = None, min_count: int = 0) -> list[Ambiguity]: ...
-    @overload
-    def ambiguity(self, words: Iterable[str]) -> list[Ambiguity | Failed]: ...
     def ambiguity(
-        self, words: Iterable[str] | None = None, *, top: int | None = None, min_count: int = 0
+        self,
+        words: None = None,
+        *,
+        by: str = "",
+        top: int | None = None,
+        min_count: int = 0,
+        function_words: bool = False,
+    ) -> list[Ambiguity]: ...
+    @overload
+    def ambiguity(self, words: Iterable[str], *, by: str = "") -> list[Ambiguity | Failed]: ...
+    def ambiguity(
+        self,
+        words: Iterable[str] | None = None,
+        *,
+        by: str = "",
+        top: int | None = None,
+        min_count: int = 0,
+        function_words: bool = False,
     ) -> list[Ambiguity] | list[Ambiguity | Failed]:
-        """How ambiguous words are, by von Neumann entropy.
+        """How ambiguous words are.
 
         Args:
             words: which: one result each, in the order given. By default the whole vocabulary, from the most ambiguous
                 to the least.
+            by: ``information``, how much of a word's meaning contexts tell; ``entropy``, how mixed its matrix is; or
+                ``percentile``, the first among words of like frequency. By default by information where the lexicon
+                knows it, see ``polysema describe``, else by entropy.
             top: of the whole vocabulary, how many to give; by default all.
-            min_count: of the whole vocabulary, leave out words seen less often: their entropy says little.
+            min_count: of the whole vocabulary, leave out words seen less often: their figures say little.
+            function_words: of the whole vocabulary, whether function words are listed.
         """
         if words is None:
-            return ranked(self.vocabulary, self.entropies, top, min_count)
-        return looked_up(self.vocabulary, self.entropies, words)
+            return self.ranking.listed(by, top, min_count, function_words)
+        return self.ranking.looked_up(words, by)
 
     def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> list[Sense]:
         """The senses of a word, the weightiest first.
@@ -474,15 +556,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
                 pure state, and the words nearest to one are rare: those that were seen in one kind of context only.
         """
         weights, vectors = self.sense_vectors(word, min_weight)
+        ids = self.sense_ids(word, min_weight).tolist()
+        near = self.sense_names(word, vectors, top, common)
         return [
-            Sense(number, weight, vector, near)
-            for number, weight, vector, near in zip(
-                self.sense_ids(word, min_weight).tolist(),
-                weights.tolist(),
-                vectors,
-                self.sense_names(word, vectors, top, common),
-                strict=True,
-            )
+            Sense(number, weight, vector, named, self.sense_name(word, number), self.sense_face(word, number))
+            for number, weight, vector, named in zip(ids, weights.tolist(), vectors, near, strict=True)
         ]
 
     def sense_vectors(self, word: str, min_weight: float = 0.01) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -507,9 +585,68 @@ class Lexicon(LexiconOf[DensityMatrix]):
         """The weights (m,) of a word's senses as they are numbered, and their unit vectors as columns (n, m)."""
         meaning = self[word]
         if self.columns == "eigen":
-            return meaning.eigen()
-        weights = (meaning.factor**2).sum(axis=0)
-        return weights, meaning.factor / np.sqrt(np.where(weights > 0, weights, 1.0))
+            weights, vectors = meaning.eigen()
+        else:
+            weights = (meaning.factor**2).sum(axis=0)
+            vectors = meaning.factor / np.sqrt(np.where(weights > 0, weights, 1.0))
+            if self.inventory is not None:
+                weights, vectors = self.inventory.of(self.vocabulary.index(word), vectors) or (weights, vectors)
+        edit = self.edited.get(self._spelled(word)) if self.edited else None
+        return (weights, vectors) if edit is None else edit.applied(weights, vectors)
+
+    def _spelled(self, word: str) -> str:
+        """The word as the vocabulary spells it."""
+        return self.vocabulary.words[self.vocabulary.index(word)]
+
+    def sense_name(self, word: str, sense: int) -> str:
+        """What a user called a sense; empty where nobody did."""
+        edit = self.edited.get(self._spelled(word))
+        return "" if edit is None else edit.names.get(sense, "")
+
+    def sense_face(self, word: str, sense: int) -> Face | None:
+        """What a sense looks like in use; None where it was not described."""
+        return None if self.faces is None else self.faces.get(self._spelled(word), {}).get(sense)
+
+    # ---------------------------------------------------------------------------------------------------------- edits
+
+    def rename_sense(self, word: str, sense: int, name: str) -> None:
+        """Call a sense by a name; an empty one takes the name away. See :meth:`save_edits`."""
+        self._edit(word, [sense], lambda edit: edits.renamed(edit, sense, name))
+
+    def merge_senses(self, word: str, senses: Sequence[int]) -> None:
+        """Put senses together; all become the first."""
+        if len(set(senses)) < 2:
+            raise InputError(f"two senses or more are put together, not {list(senses)}")
+        self._edit(word, senses, lambda edit: edits.merged(edit, senses))
+
+    def hide_sense(self, word: str, sense: int) -> None:
+        """Never show a sense, never choose it; the last one cannot be hidden."""
+        if len(self.sense_ids(word, 1e-9)) < 2:
+            raise InputError(f"{word!r} has one sense: it cannot be hidden")
+        self._edit(word, [sense], lambda edit: edits.hidden(edit, sense))
+
+    def reset_senses(self, word: str) -> None:
+        """Take back all that was made of a word's senses."""
+        spelled = self._spelled(word)
+        self.edited = {other: edit for other, edit in self.edited.items() if other != spelled}
+
+    def save_edits(self) -> None:
+        """Write what was made of senses to the folder that the lexicon was read from."""
+        if self.folder is None:
+            raise InputError("this lexicon was not read from a folder: save it, with what was made of its senses")
+        if self.folder.resolve() == DEFAULT.resolve():
+            raise InputError(
+                "the model that comes with polysema is not changed: make a copy with "
+                "`polysema convert default my-copy` and edit that with -l my-copy"
+            )
+        edits.write_edits(self.folder, self.edited)
+
+    def _edit(self, word: str, senses: Sequence[int], change: Callable[[edits.Edit], edits.Edit]) -> None:
+        spelled, known = self._spelled(word), set(self.sense_ids(word, 1e-9).tolist())
+        for sense in senses:
+            if sense not in known:
+                raise InputError(f"{word!r} has no sense {sense}: it has {', '.join(map(str, sorted(known)))}")
+        self.edited = {**self.edited, spelled: change(self.edited.get(spelled, edits.Edit()))}
 
     def disambiguate(self, word: str, context: Context, **options: Any) -> Disambiguation:
         """Which sense of a word is meant in a context; see :func:`polysema.lexicon.disambiguation.disambiguate`."""
@@ -553,30 +690,6 @@ def with_matrices(model: object, what: str) -> Lexicon:
     if isinstance(lexicon, Lexicon):
         return lexicon
     raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
-
-
-def ranked(
-    vocabulary: Vocabulary, entropies: NDArray[np.float64], top: int | None = None, min_count: int = 0
-) -> list[Ambiguity]:
-    """Words from the most ambiguous to the least."""
-    rows = np.flatnonzero(vocabulary.counts >= min_count)
-    return [_ambiguity(vocabulary, entropies, row) for row in rows[np.argsort(-entropies[rows], kind="stable")][:top]]
-
-
-def looked_up(vocabulary: Vocabulary, entropies: NDArray[np.float64], words: Iterable[str]) -> list[Ambiguity | Failed]:
-    """Words in the order given."""
-    results: list[Ambiguity | Failed] = []
-    for word in words:
-        try:
-            results.append(_ambiguity(vocabulary, entropies, vocabulary.index(word)))
-        except UnknownWordError as error:
-            results.append(Failed(word, error))
-    return results
-
-
-def _ambiguity(vocabulary: Vocabulary, entropies: NDArray[np.float64], row: int) -> Ambiguity:
-    entropy = float(entropies[row])
-    return Ambiguity(vocabulary.words[row], entropy, float(np.exp(entropy)), int(vocabulary.counts[row]))
 
 
 def _heaviest(weights: NDArray[np.float64], least: float) -> NDArray[np.int64]:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polysema.density import DensityMatrix
+from polysema.lexicon.faces import Face
+
+
+@runtime_checkable
+class InContext(Protocol):
+    """A word in a context, whose density matrix there can be compared: a disambiguation."""
+
+    @property
+    def meaning(self) -> DensityMatrix:
+        """The word's density matrix in this context."""
 
 
 class Neighbour(NamedTuple):
@@ -30,22 +42,39 @@ class Sense:
     Attributes:
         id: the number of its column in the word's factor (of its eigenvector, where columns are not senses): it stays
             the same whatever order senses are listed in.
-        weight: its share of the word's trace; the weights of all senses sum to one.
+        weight: its share of the word's occurrences where the lexicon was described from a corpus, else of its trace;
+            the weights of all senses sum to one.
         vector: its direction, a unit vector (n,).
         neighbours: the words nearest to it.
+        name: what a user called it; empty where nobody did.
+        face: what it looks like in use; None where the lexicon was not described from a corpus.
     """
 
     id: int
     weight: float
     vector: NDArray[np.float64]
     neighbours: list[Neighbour]
+    name: str = ""
+    face: Face | None = None
+
+    @property
+    def label(self) -> str:
+        """What to call it: its name, else the words that tell it from the others, else those nearest to it."""
+        return self.name or label(self.neighbours, self.face)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector."""
-        return {"id": self.id, "weight": self.weight, "neighbours": [item.to_dict() for item in self.neighbours]}
+        facts = {"id": self.id, "name": self.name, "weight": self.weight}
+        near = [item.to_dict() for item in self.neighbours]
+        return {**facts, "neighbours": near, **({} if self.face is None else self.face.to_dict())}
 
     def __repr__(self) -> str:
-        return f"Sense({self.id}, weight={self.weight:.2f}, {' '.join(item.word for item in self.neighbours[:4])})"
+        return f"Sense({self.id}, weight={self.weight:.2f}, {self.label})"
+
+
+def label(neighbours: list[Neighbour], face: Face | None) -> str:
+    """The words to call a sense by."""
+    return " ".join(face.words if face is not None and face.words else (item.word for item in neighbours))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +86,22 @@ class Ambiguity:
         entropy: its von Neumann entropy.
         effective_senses: exp of that.
         count: how often the word was seen; 0 where that is not known.
+        information: how much of its meaning contexts tell; None where that is not known.
+        percentile: the share, in percent, of words of like frequency that are less ambiguous; None where there are no
+            others.
     """
 
     word: str
     entropy: float
     effective_senses: float
     count: int
+    information: float | None = None
+    percentile: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
     def __repr__(self) -> str:
-        return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f})"
+        told = "" if self.information is None else f", information={self.information:.3f}"
+        return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f}{told})"

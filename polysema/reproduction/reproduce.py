@@ -30,6 +30,7 @@ from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.files.lock import locked
+from polysema.files.progress import Report
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
@@ -37,15 +38,13 @@ from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import VARIANTS, Preset, Variant, departures, options_of
-from polysema.training.models import train
+from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
 _MATRICES = ("ms-word2dm", "word2dm")
 _LEARNT = (*_MATRICES, "word2vec", "glove", "fasttext")
-_ON_DEVICES = (*_MATRICES, "word2vec", "bert2dm")
-_WITHOUT_STATE = ("fasttext",)
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Plan:
 Say = Callable[[str], None]
 
 
-def reproduce(plan: Plan, say: Say = lambda line: None, progress: Callable[[Any], None] | None = None) -> Path:
+def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None = None) -> Path:
     """Train what is not yet trained, evaluate all of it, write the report.
 
     Args:
@@ -221,9 +220,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
 # ------------------------------------------------------------------------------------------------------------- training
 
 
-def _trained(
-    variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Callable[[Any], None] | None
-) -> Iterator[AnyLexicon]:
+def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Report | None) -> Iterator[AnyLexicon]:
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
@@ -252,9 +249,7 @@ def _slug(variant: Variant, plan: Plan) -> str:
     return slug
 
 
-def _train(
-    variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Callable[[Any], None] | None
-) -> AnyLexicon:
+def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Report | None) -> AnyLexicon:
     """Train one lexicon."""
     options = {**options_of(variant, plan.preset, plan.all_occurrences), "seed": seed}
     state = where.with_name(f"{seed}.training")
@@ -270,11 +265,9 @@ def _train(
     if variant.model == "bert2dm":
         options["encoder"] = plan.encoder
         state = _bert2dm_state(options, plan)
-    if variant.model in _ON_DEVICES:
-        options["device"] = plan.device
-    if variant.model in _WITHOUT_STATE:
-        return learn(text, variant.model, **options)
-    return learn(text, variant.model, state=state, **options)
+    model = MODELS[variant.model]
+    device = plan.device if plan.device in model.devices and "vectors" not in options else "cpu"
+    return learn(text, variant.model, state=state if model.resumes else None, device=device, **options)
 
 
 def _bert2dm_state(options: Mapping[str, Any], plan: Plan) -> Path:

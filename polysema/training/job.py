@@ -34,6 +34,7 @@ class RunOptions(Options):
         by_default="what is free",
     )  # fmt: skip
     checkpoint_minutes: float = option(10.0, "how often the state is written", least=0)
+    describe: bool = option(False, "describe the senses of the words at the end, as polysema describe does")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,19 @@ from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.slots.parse import parse_text
+from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
 from polysema.training import fasttext, glove, negative_sampling
-from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
+from polysema.training.contexts import (
+    BERT2DMTraining,
+    Context2DMTraining,
+    TaughtTraining,
+    train_bert2dm,
+    train_context2dm,
+    train_taught,
+)
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
 
@@ -43,10 +53,11 @@ class Model:
         epochs: whether ``on_epoch`` is called.
         card_memory: whether the memory it takes of a card can be limited.
         presets: named settings.
+        parsed: whether it learns from parsed text; plain text is parsed first.
     """
 
     options: type[Options]
-    train: Callable[[Job, Any], AnyLexicon]
+    train: Callable[[Any, Any], AnyLexicon]
     summary: str
     devices: tuple[str, ...] = ("cpu",)
     resumes: bool = True
@@ -54,6 +65,7 @@ class Model:
     epochs: bool = False
     card_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parsed: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +113,9 @@ _SAMPLED: dict[str, Any] = {
     "presets": {"paper": PAPER},
 }
 
+DESCRIBED = "ms-word2dm"
+"""The model whose columns are senses that context vectors tell apart."""
+
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
@@ -114,7 +129,11 @@ MODELS: dict[str, Model] = {
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
+        Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
+              parsed=True),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
+        Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
+              devices=DEVICES),
     )
 }  # fmt: skip
 
@@ -140,6 +159,7 @@ def train(
     progress: Report | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
+    describe: bool = False,
     **options: Any,
 ) -> AnyLexicon:
     """Learn a lexicon from a corpus. What a model cannot do is an error: see ``MODELS``.
@@ -159,6 +179,7 @@ def train(
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
+        describe: whether to describe the senses of the words at the end, see :func:`polysema.describe`.
         options: those of the model, ``MODELS[model].options``.
 
     >>> text = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
@@ -166,7 +187,9 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes)
+    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes, describe)
+    if describe and record.name != DESCRIBED:
+        raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
     report = progress or silent
@@ -174,6 +197,9 @@ def train(
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with TemporaryDirectory(prefix="polysema-") as temporary, _kept(folder):
+        if record.parsed:
+            where = folder if folder is not None else Path(temporary)
+            return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
         job = Job(
             corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
@@ -186,7 +212,12 @@ def train(
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
         )
-        return record.train(job, chosen)
+        lexicon = record.train(job, chosen)
+        if describe:
+            from polysema.senses.describe import describe as described
+
+            lexicon = described(with_matrices(lexicon, "a description"), job.corpus, progress=report)
+        return lexicon
 
 
 @contextmanager
@@ -244,6 +275,25 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
     except BaseException:
         working.remove_if_empty()
         raise
+
+
+def _parsed(corpus: Any, folder: Path, workers: int | None, report: Report) -> Parsed:
+    """Parsed text: as given, the sum of folders of it, or text that is parsed in the run's folder."""
+    if isinstance(corpus, Parsed):
+        return corpus
+    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
+        return merged(Parsed.load(source) for source in sources)
+    if not all(isinstance(source, str | Path) for source in sources):
+        raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
+    working = WorkingFolder(folder)
+    if is_parsed(folder / "text.parsed"):
+        return Parsed.load(folder / "text.parsed")
+    working.file("text.parsed.parsing")
+    return parse_text(
+        sources, working.file("text.parsed"), workers=workers or processors(),
+        progress=lambda at: report(Progress("parsing", at.tokens, unit="tokens")),
+    )  # fmt: skip
 
 
 def _reading(at: Any) -> Progress:

@@ -5,6 +5,8 @@
 ``vocabulary.txt``      a word a line, in the order of the rows
 ``lexicon.safetensors``  ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
 ``README.md``           the model card: the same for people
+``senses.jsonl``        where the lexicon was described from a corpus: what its senses look like in use
+``edits.json``          where a user made something of its senses: names, senses put together or hidden
 ======================  ====================================================================================
 
 The arrays are mapped into memory, not read, so that a large model opens at once.
@@ -25,6 +27,8 @@ from polysema.files.atomic import atomic_folder
 from polysema.files.config import read_config
 from polysema.files.door import holds
 from polysema.files.reading import check_regular, read_text
+from polysema.lexicon import edits, faces
+from polysema.lexicon.faces import Faces
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
@@ -35,7 +39,7 @@ from polysema.vocabulary import Vocabulary
 FORMAT = "polysema-lexicon"
 VERSION = 1
 owner = holds(FORMAT, VERSION)
-_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
+_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
@@ -61,9 +65,13 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     if "contexts" in arrays and not _finite(arrays["contexts"]):
         raise FormatError(f"{path}: damaged: its context vectors hold numbers that are not finite (NaN or infinity)")
     try:
-        return from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
+        lexicon = from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
+    if isinstance(lexicon, Lexicon):
+        lexicon.folder, lexicon.edited = path, edits.read_edits(path)
+        lexicon.faces = Faces(path / faces.FILE) if (path / faces.FILE).is_file() else None
+    return lexicon
 
 
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
@@ -102,6 +110,11 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
+        if isinstance(lexicon, Lexicon) and lexicon.faces is not None:
+            with open(folder / faces.FILE, "wb") as stream:
+                lexicon.faces.write(stream)
+        if isinstance(lexicon, Lexicon) and lexicon.edited:
+            (folder / edits.FILE).write_text(edits.as_text(lexicon.edited), encoding="utf-8")
         try:
             stored = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
             save_file(stored, folder / "lexicon.safetensors")

@@ -1,0 +1,142 @@
+"""Commands that look at senses in a corpus, and those that edit them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polysema.cli.lexicons import lexicon_option
+from polysema.cli.output import NATURAL, heading, json_option, print_json
+from polysema.corpus.corpus import Corpus
+from polysema.lexicon.faces import Face
+from polysema.lexicon.formats import load, write, writing_lexicon
+from polysema.lexicon.lexicon import with_matrices
+
+
+@click.command("describe")
+@click.argument("lexicon")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="OUT", help="Write here; by default LEXICON.")
+@click.option("--most", default=150, show_default=True, type=NATURAL, help="Occurrences of each word to look at.")
+@click.option(
+    "--faces", default=20_000, show_default=True, type=NATURAL, help="Keep examples for this many frequent words."
+)
+@click.option(
+    "--separation", default=None, type=float, help="How far apart contexts of two senses are; 0 merges no columns."
+)
+@click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
+@click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--seed", default=1, show_default=True, type=int)
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+def describe_command(
+    lexicon: str,
+    corpus: Path,
+    output: Path | None,
+    most: int,
+    faces: int,
+    separation: float | None,
+    wordnet: bool,
+    dtype: str,
+    seed: int,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
+
+    Finds how many senses each word has and how often each is meant, how much contexts tell (what `polysema ambiguity`
+    then ranks by), and for each sense words that tell it from the others, collocations and example sentences.
+
+    \b
+      polysema describe wiki wiki.corpus
+      polysema describe wiki wiki.corpus -o wiki-described --most 100 --wordnet
+    """
+    from polysema.cli.progress import progress_report
+    from polysema.senses.describe import describe
+    from polysema.senses.inventory import SEPARATION
+
+    model = with_matrices(load(lexicon), "a description of senses")
+    out = Path(lexicon) if output is None else output
+    apart = SEPARATION if separation is None else separation
+    replaced = force or output is None
+    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report() as show:
+        described = describe(
+            model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed, progress=show
+        )
+        write(described, out, dtype=dtype, overwrite=replaced, format="folder")
+    facts = {"lexicon": str(out), "words": len(described), **described.metadata["described"]}
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(f"{out}: senses of {len(described):,} words described\n\nnext:  polysema ambiguity -l {out}")
+
+
+@click.command("examples")
+@click.argument("word")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@lexicon_option
+@click.option("--most", default=500, show_default=True, type=NATURAL, help="Occurrences to look at.")
+@click.option("--seed", default=1, show_default=True, type=int)
+@json_option
+def examples_command(word: str, corpus: Path, path: str | None, most: int, seed: int, as_json: bool) -> None:
+    """Examples of each sense of WORD in CORPUS, a folder of `polysema corpus build`, with where they stand there.
+
+    \b
+      polysema examples bank wiki.corpus
+      polysema examples bank wiki.corpus -l MODEL --json
+    """
+    from polysema.senses.examples import find_examples
+
+    model = with_matrices(load(path), "examples of senses")
+    found = find_examples(model, word, Corpus(corpus), most=most, seed=seed)
+    if as_json:
+        print_json({"word": word, "senses": [{"id": number, **face.to_dict()} for number, face in found.items()]})
+        return
+    for number, face in found.items():
+        name = model.sense_name(word, number)
+        heading(f"{word} {number}{f'  {name}' if name else ''}")
+        if face.words:
+            click.echo(f"  {' '.join(face.words)}")
+        print_face(face, "  ")
+
+
+def print_face(face: Face, indent: str) -> None:
+    """What a sense looks like in use, for people; without the words that tell it from others."""
+    lines = [("", face.part_of_speech), ("", " · ".join(face.collocations))]
+    if face.synset is not None:
+        lines.append(("WordNet: ", f"{face.synset.id} ({face.synset.score:.2f}) {face.synset.gloss}"))
+    for title, text in lines:
+        if text:
+            click.echo(f"{indent}{title}{text}")
+    for example in face.examples:
+        words = example.text.split(" ")
+        if example.place < len(words):
+            words[example.place] = click.style(words[example.place], bold=True)
+        click.echo(f"{indent}{example.sentence:,}: {' '.join(words)}")
+
+
+def edit_senses(
+    path: str | None, word: str, rename: tuple[int, str] | None, merge: str, hide: int | None, reset: bool
+) -> Any:
+    """Change what a lexicon says of a word's senses, and write that to its folder; returns the lexicon."""
+    model = with_matrices(load(path), "a list of senses")
+    before = model.edited
+    try:
+        if reset:
+            model.reset_senses(word)
+        if merge:
+            model.merge_senses(word, [int(number) for number in merge.replace(",", " ").split()])
+        if hide is not None:
+            model.hide_sense(word, hide)
+        if rename is not None:
+            model.rename_sense(word, *rename)
+        model.save_edits()
+    except BaseException:
+        model.edited = before
+        raise
+    return model
+
+
+COMMANDS = [describe_command, examples_command]

@@ -1,0 +1,121 @@
+"""Words ranked by how ambiguous they are, and how each stands among words of like frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.corpus.stop_words import is_content
+from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
+from polysema.lexicon.results import Ambiguity
+from polysema.vocabulary import Vocabulary
+
+MEASURES = ("information", "entropy", "percentile")
+LIKE = 250
+"""How many words to each side, by frequency, a word is compared with."""
+
+
+class Ranking:
+    """How ambiguous the words of a lexicon are.
+
+    Args:
+        entropies: (V,), von Neumann entropies.
+        information: (V,), how much of each word's meaning contexts tell; not a number where that is not known.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, entropies: NDArray[np.float64], information: NDArray[np.floating] | None = None
+    ) -> None:
+        self.vocabulary, self.entropies = vocabulary, entropies
+        self.information = None if information is None else np.asarray(information, np.float64)
+
+    @cached_property
+    def content(self) -> NDArray[np.bool_]:
+        """Which words are content words, (V,)."""
+        return np.array(is_content(self.vocabulary.words), bool)
+
+    @cached_property
+    def percentiles(self) -> NDArray[np.float64]:
+        """Of the content words of like frequency, how many are less ambiguous, (V,), by the best measure there is."""
+        return percentiles(self._values(""), self.vocabulary.counts, self.content)
+
+    def listed(
+        self, by: str = "", top: int | None = None, min_count: int = 0, function_words: bool = False
+    ) -> list[Ambiguity]:
+        """Words from the most ambiguous to the least; words whose figure is not known are left out."""
+        values = self._values(by)
+        rows = np.flatnonzero((self.vocabulary.counts >= min_count) & np.isfinite(values))
+        if not function_words:
+            rows = rows[self.content[rows]]
+        return [self._of(row) for row in rows[np.argsort(-values[rows], kind="stable")][:top]]
+
+    def looked_up(self, words: Iterable[str], by: str = "") -> list[Ambiguity | Failed]:
+        """Words in the order given."""
+        self._values(by)
+        results: list[Ambiguity | Failed] = []
+        for word in words:
+            try:
+                results.append(self._of(self.vocabulary.index(word)))
+            except UnknownWordError as error:
+                results.append(Failed(word, error))
+        return results
+
+    def _values(self, by: str) -> NDArray[np.float64]:
+        if by not in ("", *MEASURES):
+            raise UnknownChoiceError("measure of ambiguity", by, MEASURES)
+        if by == "percentile":
+            return self.percentiles
+        if by == "information" and self.information is None:
+            raise InputError(
+                "this lexicon does not know what contexts tell: run `polysema describe` on it with a corpus"
+            )
+        return self.entropies if by == "entropy" or self.information is None else self.information
+
+    def _of(self, row: int) -> Ambiguity:
+        entropy = float(self.entropies[row])
+        told = None if self.information is None else float(self.information[row])
+        stands = float(self.percentiles[row])
+        return Ambiguity(
+            self.vocabulary.words[row],
+            entropy,
+            float(np.exp(entropy)),
+            int(self.vocabulary.counts[row]),
+            told if told is not None and np.isfinite(told) else None,
+            stands if np.isfinite(stands) else None,
+        )
+
+
+def percentiles(
+    values: NDArray[np.float64], counts: NDArray[np.int64], compared: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The percentage of the words of like frequency whose value is smaller; equal ones count half.
+
+    Args:
+        values: (V,); not a number where it is not known.
+        compared: (V,), which words are compared with; the others stand among these, too.
+    """
+    known = np.isfinite(values)
+    pool = np.flatnonzero(known & compared)
+    found = np.full(len(values), np.nan)
+    if len(pool) < 2:
+        return found
+    pool = pool[np.argsort(counts[pool], kind="stable")]
+    sorted_counts, pooled = counts[pool], values[pool]
+    size = min(2 * LIKE + 1, len(pool))
+    rows = np.flatnonzero(known)
+    place = np.searchsorted(sorted_counts, counts[rows], side="left")
+    own = np.empty(len(values), np.int64)
+    own[pool] = np.arange(len(pool))
+    place = np.where(compared[rows], own[rows], place)
+    first = np.clip(place - LIKE, 0, len(pool) - size)
+    for start in range(0, len(rows), 4096):
+        part = slice(start, start + 4096)
+        like = pooled[first[part, None] + np.arange(size)]
+        mine = values[rows[part], None]
+        less, same = (like < mine).sum(axis=1), (like == mine).sum(axis=1) - compared[rows[part]]
+        others = size - compared[rows[part]]
+        found[rows[part]] = 100 * (less + same / 2) / others
+    return found

@@ -1,0 +1,149 @@
+"""What a sense looks like in use: words that characterise it, collocations, examples, part of speech, synset.
+
+They lie beside a lexicon in ``senses.jsonl``, a line of JSON for each word that was described, and are read word by
+word when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from polysema.errors import FormatError
+
+FILE = "senses.jsonl"
+
+
+class Example(NamedTuple):
+    """A sentence that a sense stands in.
+
+    Attributes:
+        text: the words of the sentence.
+        sentence: which sentence of the corpus it is, from 0.
+        place: which of its words is meant, from 0.
+    """
+
+    text: str
+    sentence: int
+    place: int
+
+
+class Synset(NamedTuple):
+    """A sense of WordNet.
+
+    Attributes:
+        id: such as ``bank.n.01``.
+        gloss: its definition.
+        score: how well it fits, in [−1, 1].
+    """
+
+    id: str
+    gloss: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """One sense of a word in use.
+
+    Attributes:
+        words: those that tell it from the word's other senses, the most telling first.
+        collocations: pairs of words that stand side by side, the word among them.
+        examples: sentences of the corpus.
+        part_of_speech: ``noun``, ``verb``, ``adjective``, or empty where it is not known.
+        synset: of WordNet; None where none was looked for, or none matches.
+    """
+
+    words: tuple[str, ...] = ()
+    collocations: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    part_of_speech: str = ""
+    synset: Synset | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "words": list(self.words),
+            "collocations": list(self.collocations),
+            "examples": [example._asdict() for example in self.examples],
+            "part_of_speech": self.part_of_speech,
+            "synset": None if self.synset is None else self.synset._asdict(),
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Face:
+        """As :meth:`to_dict` wrote it."""
+        synset = facts.get("synset")
+        return cls(
+            tuple(map(str, facts.get("words", ()))),
+            tuple(map(str, facts.get("collocations", ()))),
+            tuple(Example(str(e["text"]), int(e["sentence"]), int(e["place"])) for e in facts.get("examples", ())),
+            str(facts.get("part_of_speech", "")),
+            None if synset is None else Synset(str(synset["id"]), str(synset["gloss"]), float(synset["score"])),
+        )
+
+
+class Faces(Mapping[str, Mapping[int, Face]]):
+    """The faces of the senses of words: by word, then by the sense's id.
+
+    Args:
+        lines: a line of JSON for each word, in order; or the file that holds them.
+    """
+
+    def __init__(self, lines: Path | Iterable[str]) -> None:
+        self.path = lines if isinstance(lines, Path) else None
+        self._given: bytes = b"" if isinstance(lines, Path) else "".join(f"{line}\n" for line in lines).encode()
+
+    @staticmethod
+    def line(word: str, faces: Mapping[int, Face]) -> str:
+        """A word's line of JSON."""
+        senses = {str(number): face.to_dict() for number, face in faces.items()}
+        return json.dumps({"word": word, "senses": senses}, ensure_ascii=False, separators=(",", ":"))
+
+    @cached_property
+    def _data(self) -> bytes | mmap.mmap:
+        if self.path is None:
+            return self._given
+        with open(self.path, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, 2) else b""
+
+    @cached_property
+    def _starts(self) -> dict[str, tuple[int, int]]:
+        """Where each word's line starts and ends; the word is read without reading the rest of the line."""
+        found, start, data = {}, 0, self._data
+        head = b'{"word":'
+        while (end := data.find(b"\n", start)) >= 0:
+            try:
+                if data[start : start + len(head)] != head:
+                    raise ValueError(f"it does not start with {head.decode()}")
+                word, _ = json.JSONDecoder().raw_decode(
+                    data[start + len(head) : min(end, start + 2000)].decode("utf-8", "ignore")
+                )
+            except ValueError as error:
+                raise FormatError(f"{self.path or FILE}: damaged at byte {start}: {error}") from None
+            found[word] = (start, end)
+            start = end + 1
+        return found
+
+    def __getitem__(self, word: str) -> Mapping[int, Face]:
+        start, end = self._starts[word]
+        try:
+            senses = json.loads(self._data[start:end])["senses"]
+            return {int(number): Face.from_dict(facts) for number, facts in senses.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"{self.path or FILE}: the senses of {word!r} are damaged: {error}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._starts)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def write(self, stream: IO[bytes]) -> None:
+        """All lines, as they are."""
+        stream.write(self._data)

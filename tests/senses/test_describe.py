@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load, train
+from polysema.cli import main
+from polysema.errors import FormatError, InputError
+from polysema.lexicon.faces import Face, Faces, Synset
+from polysema.senses.inventory import count_senses
+from polysema.senses.wordnet import Entry, SynsetMatcher
+from tests.senses.planted import Planted
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return Planted()
+
+
+@pytest.fixture(scope="module")
+def corpus(planted, tmp_path_factory) -> Corpus:
+    return build_corpus(planted.sentences, tmp_path_factory.mktemp("senses") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def described(planted, corpus) -> Lexicon:
+    return describe(planted.lexicon, corpus)
+
+
+def topic_of(planted: Planted, word: str) -> int:
+    return next(t for t, words in enumerate(planted.names) if word in words)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_words_have_as_many_senses_as_were_planted(planted, described, count):
+    words = [word for word, own in planted.meanings.items() if len(own) == count]
+    right = [len(described.senses(word)) == count for word in words]
+    assert np.mean(right) >= 0.8
+
+
+def test_weights_are_shares_of_occurrences(planted, described):
+    word = next(word for word, own in planted.meanings.items() if len(own) == 2)
+    seen = [t for words, t in zip(planted.sentences, planted.topics, strict=True) if word in words]
+    shares = sorted(np.bincount(seen)[planted.meanings[word]] / len(seen))
+    senses = described.senses(word)
+    assert sorted(sense.weight for sense in senses) == pytest.approx(shares, abs=0.1)
+    assert sum(sense.weight for sense in senses) == pytest.approx(1)
+
+
+def test_information_grows_with_the_number_of_meanings(planted, described):
+    mean = {
+        count: np.mean(
+            [described.ambiguity([w])[0].information for w, own in planted.meanings.items() if len(own) == count]
+        )
+        for count in (1, 2, 3, 5)
+    }
+    assert mean[1] < 0.1 < mean[2] < mean[3] < mean[5]
+
+
+def test_a_sense_is_told_by_words_of_its_own_topic(planted, described):
+    for word, topics in planted.meanings.items():
+        senses = described.senses(word)
+        if len(topics) == 1 or len(senses) != len(topics):
+            continue
+        for sense in senses:
+            assert sense.face is not None
+            assert sense.face.words
+            assert len({topic_of(planted, w) for w in sense.face.words}) == 1
+            assert "the" not in sense.face.words
+
+
+def test_examples_say_where_they_stand(planted, corpus, described):
+    word = next(word for word, own in planted.meanings.items() if len(own) == 3)
+    for sense in described.senses(word):
+        assert len(sense.face.examples) == 3
+        for example in sense.face.examples:
+            assert corpus.sentence(example.sentence)[example.place] == word
+            assert example.text == " ".join(corpus.sentence(example.sentence))
+        topics = {planted.topics[example.sentence] for example in sense.face.examples}
+        assert len(topics) == 1
+
+
+def test_description_is_the_same_every_time(planted, corpus, described):
+    again = describe(planted.lexicon, corpus)
+    np.testing.assert_array_equal(again.information.values, described.information.values)
+    np.testing.assert_array_equal(again.inventory.senses, described.inventory.senses)
+    assert dict(again.faces) == dict(described.faces)
+
+
+def test_all_of_it_survives_on_disk(described, tmp_path):
+    described.save(tmp_path / "model")
+    back = load(tmp_path / "model")
+    assert dict(back.faces) == dict(described.faces)
+    np.testing.assert_array_equal(back.inventory.senses, described.inventory.senses)
+    np.testing.assert_array_equal(back.information.values, described.information.values)
+    word = next(iter(described.faces))
+    assert [sense.to_dict()["words"] for sense in back.senses(word)] == [
+        list(sense.face.words) for sense in described.senses(word)
+    ]
+
+
+def test_a_lexicon_without_context_vectors_is_refused(planted, corpus):
+    with pytest.raises(InputError, match="no context vectors"):
+        describe(planted.lexicon.with_parts(contexts=None), corpus)
+
+
+def test_ambiguity_ranks_by_information_and_leaves_function_words_out(planted, described):
+    ranked = described.ambiguity()
+    assert "the" not in {item.word for item in ranked}
+    assert "the" in {item.word for item in described.ambiguity(function_words=True)}
+    values = [item.information for item in ranked]
+    assert values == sorted(values, reverse=True)
+    many = {word for word, own in planted.meanings.items() if len(own) > 1}
+    assert many <= {item.word for item in ranked[: int(1.5 * len(many))]}
+    entropies = [item.entropy for item in described.ambiguity(by="entropy")]
+    assert entropies == sorted(entropies, reverse=True)
+    with pytest.raises(InputError, match="polysema describe"):
+        planted.lexicon.ambiguity(by="information")
+
+
+def test_percentiles_stand_among_words_of_like_frequency(described):
+    found = [item for item in described.ambiguity() if item.percentile is not None]
+    assert found[0].percentile == pytest.approx(100)
+    assert found[-1].percentile == pytest.approx(0, abs=1)
+
+
+def test_a_context_unlike_all_others_fits_no_sense(planted, described):
+    word, topics = next((w, own) for w, own in planted.meanings.items() if len(own) == 2)
+    (absent, *_) = [t for t in range(len(planted.names)) if t not in topics]
+
+    def text(topic: int) -> str:
+        listed = planted.names[topic]
+        return " ".join([*listed[:4], word, *listed[4:8]])
+
+    assert described.disambiguate(word, text(topics[0]), nlp=False).fits is True
+    assert described.disambiguate(word, text(absent), nlp=False).fits is False
+    assert planted.lexicon.disambiguate(word, text(absent), nlp=False).fits is None
+
+
+def test_senses_are_renamed_merged_and_hidden_and_that_survives(planted, described, tmp_path):
+    described.save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    word = next(w for w, own in planted.meanings.items() if len(own) == 3 and len(described.senses(w)) == 3)
+    a, b, c = (sense.id for sense in model.senses(word))
+    weights = {sense.id: sense.weight for sense in model.senses(word)}
+    model.rename_sense(word, a, "  the  first ")
+    model.merge_senses(word, [b, c])
+    model.save_edits()
+    back = load(tmp_path / "model")
+    senses = {sense.id: sense for sense in back.senses(word)}
+    assert set(senses) == {a, b}
+    assert senses[a].name == senses[a].label == "the first"
+    assert senses[b].weight == pytest.approx(weights[b] + weights[c], abs=1e-6)
+    text = " ".join([planted.names[planted.meanings[word][0]][0], word])
+    assert {sense.id for sense in back.disambiguate(word, text, nlp=False).senses} == {a, b}
+    back.hide_sense(word, b)
+    assert [sense.id for sense in back.senses(word)] == [a]
+    assert [sense.id for sense in back.disambiguate(word, text, nlp=False).senses] == [a]
+    with pytest.raises(InputError, match="cannot be hidden"):
+        back.hide_sense(word, a)
+    with pytest.raises(InputError, match="has no sense 77"):
+        back.rename_sense(word, 77, "x")
+    back.reset_senses(word)
+    assert {sense.id for sense in back.senses(word)} == {a, b, c}
+    back.save(tmp_path / "copy")
+    assert not load(tmp_path / "copy").edited
+
+
+def test_the_default_model_is_not_edited():
+    model = load()
+    with pytest.raises(InputError, match="make a copy"):
+        model.save_edits()
+
+
+def test_examples_are_found_without_a_description(planted, corpus):
+    word = next(word for word, own in planted.meanings.items() if len(own) == 2)
+    found = find_examples(planted.lexicon, word, corpus)
+    assert set(found) <= set(planted.lexicon.sense_ids(word).tolist())
+    for face in found.values():
+        for example in face.examples:
+            assert corpus.sentence(example.sentence)[example.place] == word
+
+
+def test_the_commands(planted, corpus, tmp_path, capsys):
+    planted.lexicon.save(tmp_path / "model")
+    model = str(tmp_path / "model")
+    assert main(["describe", model, str(corpus.path), "--most", "60"]) == 0
+    word = next(w for w, own in planted.meanings.items() if len(own) == 2 and len(load(model).senses(w)) == 2)
+    capsys.readouterr()
+    assert main(["ambiguity", "--top", "5", "--json", "-l", model]) == 0
+    ranked = json.loads(capsys.readouterr().out)
+    assert {"word", "count", "information", "percentile", "entropy"} <= set(ranked[0])
+    number = str(load(model).senses(word)[0].id)
+    assert main(["senses", word, "--rename", number, "first", "--examples", "-l", model]) == 0
+    assert "first" in capsys.readouterr().out
+    assert main(["senses", word, "--json", "-l", model]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert entry["senses"][0]["name"] == "first"
+    assert len(entry["senses"][0]["examples"]) == 3
+    assert main(["examples", word, str(corpus.path), "--json", "-l", model]) == 0
+    assert json.loads(capsys.readouterr().out)["word"] == word
+    assert main(["senses", word, "--merge", "0,77", "-l", model]) == 2
+
+
+def test_a_damaged_file_of_faces_is_said():
+    faces = Faces(['{"word":"bank","senses":{"0":{"words":["river"]}}}', '{"word":"bar","senses":7}'])
+    assert faces["bank"] == {0: Face(("river",))}
+    with pytest.raises(FormatError, match="'bar' are damaged"):
+        faces["bar"]
+    with pytest.raises(FormatError, match="damaged at byte 0"):
+        Faces(["nonsense"])["bank"]
+
+
+def test_synsets_are_matched_by_gloss_words(planted, described):
+    word, topics = next(
+        (w, own) for w, own in planted.meanings.items() if len(own) == 2 and len(described.senses(w)) == 2
+    )
+    entries = [Entry(f"{word}.n.{t}", f"of {t}", frozenset(planted.names[t][:8])) for t in topics]
+    matcher = SynsetMatcher(described, lambda asked: entries if asked == word else [])
+    senses = described.senses(word)
+    matched = matcher.matched(word, [s.face for s in senses], np.stack([s.vector for s in senses]))
+    for face in matched:
+        topic = topic_of(planted, face.words[0])
+        assert face.synset == Synset(f"{word}.n.{topic}", f"of {topic}", face.synset.score)
+    absent = next(t for t in range(len(planted.names)) if t not in topics)
+    other = SynsetMatcher(described, lambda _: [Entry("x", "", frozenset(planted.names[absent][:8]))])
+    vectors = np.stack([s.vector for s in senses])
+    assert [face.synset for face in other.matched(word, [s.face for s in senses], vectors)] == [None, None]
+
+
+def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
+    from polysema.lexicon.telling import USUAL
+
+    rng = np.random.default_rng(0)
+    axes = np.eye(8)
+    noise = 0.15 * rng.normal(size=(100, 8))
+    weights, amounts = np.array([0.5, 0.3, 0.2]), np.ones(100)
+    one = count_senses(weights, axes[:3], axes[0] + noise, amounts, USUAL)
+    two = count_senses(
+        weights, axes[:3], np.where(np.arange(100)[:, None] < 30, axes[0], axes[1]) + noise, amounts, USUAL
+    )
+    assert one.ids.tolist() == [0]
+    assert two.ids.tolist() == [0, 1]
+    assert two.shares == pytest.approx([0.3, 0.7, 0], abs=0.03)
+    assert two.senses.tolist() == [0, 1, -1]
+
+
+def test_training_describes_where_it_is_asked_to(planted, corpus):
+    lexicon = train(corpus, dim=8, senses=3, epochs=1, min_count=5, describe=True)
+    assert lexicon.inventory is not None
+    assert lexicon.faces
+    assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).inventory is None
+    with pytest.raises(InputError, match="only senses of ms-word2dm"):
+        train(corpus, "word2dm", describe=True)
