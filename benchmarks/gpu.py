@@ -174,10 +174,12 @@ def check(sizes: Sizes) -> None:
     for model, form, optimiser in sizes.checked:
         losses = []
         for gpu in (False, True):
+            own = {"word2vec": {"form": form}, "word2dm": {"senses": 8}}.get(model, {"form": form, "senses": 3})
             text, state = prepared(
-                corpus, model=model, form=form, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
-                senses={"word2vec": 1, "word2dm": 8}.get(model, 3), dim=8 if model == "word2dm" else 17,
+                corpus, model=model, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
+                dim=8 if model == "word2dm" else 17,
                 rate=0.002 if model == "word2dm" and optimiser == "sgd" else None,
+                **own,
             )  # fmt: skip
             engine = CudaEngine(text, state) if gpu else CpuEngine(text, state, 2)
             run = Run(text, state, engine)

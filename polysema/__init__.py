@@ -201,6 +201,8 @@ __all__ = ["__version__", *_WHERE]
 # what lower rooms ask of upper ones; see polysema.registry
 provide("parser", "polysema.parsing.sentences:parse_sentences")
 provide("contextual", "polysema.encoders.contextual:compose_in_context")
+provide("spacy", "polysema.parsing.sentences:parser")
+provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):

@@ -40,7 +40,7 @@ def default() -> Lexicon:
 
 def test_the_default_model_is_small_and_knows_much(default):
     size = sum(path.stat().st_size for path in models.DEFAULT.rglob("*"))
-    assert size <= 15_000_000
+    assert size <= 30_000_000
     assert len(default) >= 30_000
     assert default.factors.dtype == np.float16
     assert default.contexts.shape == (len(default), default.n)

@@ -1,84 +1,84 @@
-"""Build the default model, the folder ``polysema/models/default``, from a corpus.
+"""Build the default model, the folder ``polysema/models/default``, from a corpus, taught by an encoder.
 
-    python tools/default_model.py CORPUS … --data DATA [--set dim=17 --set epochs=8 …] [--output DIR]
+    python tools/default_model.py CORPUS … --encoder FOLDER [--device cuda] [--data DATA] [--set dim=32 …] [--output O]
 
-CORPUS is text or a folder of ``polysema corpus build``; DATA holds the nine evaluation sets, whose words are kept
-whatever their count and whose results go on the card. The most frequent words are kept as far as the size allows.
-Stopped, it goes on where it was. A seed gives the same model, bit for bit.
+CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. DATA holds
+the nine evaluation sets, whose words are kept whatever their count and whose results go on the card. Stopped, it goes
+on where it was. A seed gives the same model on the same device.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import polysema
-from polysema import Lexicon, Vocabulary
-from polysema.cli.progress import progress_line
+from polysema import Lexicon
+from polysema.cli.progress import progress_report
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import load_all
+from polysema.files.working import WorkingFolder
 from polysema.models import DEFAULT
 
-SETTINGS: dict[str, Any] = {
-    "dim": 32,
-    "senses": 5,
-    "window": 3,
-    "min_count": 20,
-    "subsample": 1e-5,
-    "epochs": 8,
-    "rate": 0.025,
-    "seed": 1,
-}
-"""Options of ``polysema train`` for the model that ships, chosen by word similarity (docs/training.md)."""
+SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
+"""Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""
 
-BYTES = 14_500_000
-"""What the folder may weigh, but for its card."""
+GOOD_FOR = (
+    "The senses of English words by how they are used, which of them a sentence means, how ambiguous a word is, and "
+    "how similar words are. No encoder and no graphics card is needed."
+)
 
 LIMITS = (
-    "Encyclopaedic English; lower-cased word forms, of letters only. Senses are those that differ in their contexts; "
-    "their number is fixed, so rare senses share a column and the last ones of a plain word mean little. "
-    "Function words have matrices but say little in composition. Negation is not modelled. "
-    "It repeats what Wikipedia says and how: names, dates and biases included."
+    "Encyclopaedic English; lower-cased word forms, of letters only, seen at least 80 times. Senses are those that an "
+    "encoder tells apart in Wikipedia: one that is rare there may be missing, such as the match that lights a fire, or "
+    "share a cluster with another, such as the crane that lifts and the crane that flies; names count as senses. A "
+    "word has five at most. Which sense is meant is told by the ten words to each side and how far off they stand, not "
+    "by syntax. Negation is not modelled. It repeats what Wikipedia says and how, biases included."
+)
+
+LICENCE = (
+    "The text is Wikipedia's, under CC BY-SA: the model holds statistics of it and no sentences. The senses were found "
+    "with the encoder {encoder}, whose weights are not part of the model and have their own licence."
 )
 
 
 def main() -> None:
-    """Train, cut to size, evaluate, write."""
+    """Train, evaluate, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", nargs="+")
-    parser.add_argument("--data", required=True, type=Path, help="the folder with the nine evaluation sets")
+    parser.add_argument("--encoder", required=True, help="a folder, or a name on the hub")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--data", type=Path, help="the folder with the nine evaluation sets")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another option of training")
     parser.add_argument("--output", type=Path, default=DEFAULT)
-    parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
-    sets = load_all(arguments.data)
-    needed = words_of(sets.values())
+    sets = load_all(arguments.data) if arguments.data else {}
     options = {**SETTINGS, **dict(map(option, arguments.set))}
+    corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
     state = arguments.output.with_name("default.training")
-    with progress_line("speed") as update:
-
-        def show(at: Any) -> None:
-            update(f"epoch {at.epoch} of {at.epochs}", at.done, at.total, speed=f"{at.speed / 1e6:.1f} M/s")
-
-        corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
-        trained = polysema.train(corpus, keep=needed, state=state, threads=arguments.threads, progress=show, **options)
-    model = cut(trained, needed)
-    model.metadata["results"] = results(model, sets)
-    changes = " ".join(f"--set {shlex.quote(change)}" for change in arguments.set)
+    with progress_report() as show:
+        model = polysema.train(
+            corpus, "taught", keep=words_of(sets.values()), encoder=arguments.encoder, device=arguments.device,
+            state=state, progress=show, **options,
+        )  # fmt: skip
+    encoder = model.metadata["encoder"]["name"]
     names = " ".join(Path(path).name for path in arguments.corpus)
-    model.metadata["rebuild"] = f"python tools/default_model.py {names} --data DATA {changes}".strip()
-    model.metadata["limits"] = LIMITS
+    changes = " ".join(f"--set {shlex.quote(change)}" for change in arguments.set)
+    rebuild = f"python tools/default_model.py {names} --encoder {encoder} --device {arguments.device} {changes}"
+    model.metadata |= {
+        **({"results": results(model, sets)} if sets else {}),
+        "good_for": GOOD_FOR,
+        "limits": LIMITS,
+        "licence": LICENCE.format(encoder=encoder),
+        "rebuild": rebuild.strip(),
+    }
     model.save(arguments.output, dtype="float16", overwrite=True)
-    shutil.rmtree(state, ignore_errors=True)
+    WorkingFolder(state).remove()
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
     print(f"{arguments.output}: {model!r}, {size:,} bytes")
-    for row in model.metadata["results"]:
+    for row in model.metadata.get("results", []):
         print(*row.values())
 
 
@@ -91,23 +91,6 @@ def option(text: str) -> tuple[str, Any]:
         except ValueError:
             pass
     return name, value
-
-
-def cut(lexicon: Lexicon, needed: list[str]) -> Lexicon:
-    """As many of the most frequent words as fit, and all that are needed; in half precision."""
-    words = lexicon.vocabulary.words
-    numbers = lexicon.factors[0].size + lexicon.n
-    cost = np.array([2 * numbers + 8 + len(word.encode()) + 1 for word in words])
-    must = np.array([word in set(needed) for word in words])
-    order = np.argsort(~must, kind="stable")  # the needed first, then by count
-    kept = np.sort(order[: int(np.searchsorted(np.cumsum(cost[order]), BYTES, side="right"))])
-    if len(kept) < 30_000:
-        print(f"note: only {len(kept):,} words fit", file=sys.stderr)
-    vocabulary = Vocabulary([words[i] for i in kept], lexicon.vocabulary.counts[kept])
-    contexts = lexicon.contexts[kept].astype(np.float16)
-    factors = lexicon.stack(vocabulary.words).parts[0].astype(np.float16)
-    metadata = {**lexicon.metadata, "vocabulary": {"trained": len(lexicon), "kept": len(kept)}}
-    return Lexicon(vocabulary, factors, columns=lexicon.columns, metadata=metadata, contexts=contexts)
 
 
 def results(model: Lexicon, sets: dict[str, EvaluationSet]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["polysema"]) if atheris else contextlib
     from polysema.corpus.corpus import Corpus
     from polysema.corpus.readers import read_blocks
     from polysema.errors import PolysemaError
-    from polysema.evaluation.datasets import read_own_phrases, read_own_words
+    from polysema.evaluation.datasets import read_set
     from polysema.lexicon.formats import load, write
     from polysema.lexicon.lexicon import Lexicon
 
@@ -106,8 +106,8 @@ READERS: dict[str, tuple[Callable[[bytes], None], str]] = {
     "state": (_file("state.safetensors", _resumed), "lexicon/lexicon.safetensors"),
     "toml": (_file("it.toml", _config), "config.toml"),
     "words": (_file("words.txt", read_words), "words.txt"),
-    "pairs": (_file("pairs.tsv", read_own_words), "pairs.tsv"),
-    "phrases": (_file("phrases.tsv", lambda path: read_own_phrases(path, "subj verb obj")), "phrases.tsv"),
+    "pairs": (_file("pairs.tsv", read_set), "pairs.tsv"),
+    "phrases": (_file("phrases.tsv", lambda path: read_set(path, "subj verb obj")), "phrases.tsv"),
     "brackets": (_tree, "brackets.txt"),
 }
 """What is fuzzed, each with a valid file to start from."""

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, senses, sentences, training
+from polysema.cli import corpora, drawing, evaluation, lexicons, parsing, senses, sentences, training
 from polysema.cli.output import notes
 from polysema.errors import PolysemaError
 from polysema.version import __version__
@@ -51,6 +51,7 @@ for command in [
     *sentences.COMMANDS,
     *drawing.COMMANDS,
     *corpora.COMMANDS,
+    *parsing.COMMANDS,
     *training.COMMANDS,
     *evaluation.COMMANDS,
 ]:

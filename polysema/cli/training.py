@@ -14,9 +14,10 @@ import click
 from polysema.cli.corpora import read_words
 from polysema.cli.output import json_option, print_json
 from polysema.cli.progress import progress_report
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
+from polysema.files.reading import read_text
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import single
@@ -108,6 +109,7 @@ def train_command(
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
       polysema train wiki.corpus -o contexts --model context2dm
+      polysema train wiki.parsed books.parsed -o slots --model slots
       polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
@@ -164,8 +166,10 @@ def _config(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(read_text(path))
+    except FormatError as error:
+        raise InputError(f"not a readable TOML file: {error}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not a readable TOML file: {error}") from None
     table = content.get("train", content)
     if not isinstance(table, dict):

@@ -160,9 +160,29 @@ class InContext:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class BySlots:
+    """A composer that conditions the slots of the head on what fills them; see :mod:`polysema.slots.model`."""
+
+    name: str = "slots"
+    formula: str = "the head and its slots, Σ p exp(τ cos(n, x)) n nᵀ, each given the word x that fills it"
+    on: Kind = "matrices"
+
+    def compose(self, words: Words, read: Read) -> Composition:
+        """Ask the slots that the lexicon holds."""
+        found = provider("slots")(words, read, self.name)
+        assert isinstance(found, Composition)
+        return found
+
+
 CONTEXTUAL = InContext()
-COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL}
-"""Every way to compose density matrices: the methods, and ``contextual`` for lexicons made with an encoder."""
+SLOTS = (
+    BySlots(),
+    BySlots("slots+plausibility", "the same; compared, with 0.2 ln Z of the second phrase: do its words go together?"),
+)
+COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL, **{each.name: each for each in SLOTS}}
+"""Every way to compose density matrices: the methods, ``contextual`` for lexicons made with an encoder, and ``slots``
+for lexicons of slots."""
 
 
 def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer:

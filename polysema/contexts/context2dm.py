@@ -115,6 +115,12 @@ class _Contexts:
         self.tokens, self.window = np.asarray(corpus.tokens), window
         self.sentences = np.asarray(corpus.sentences)
         self.vectors = np.ascontiguousarray(vectors.vectors, np.float32)
+        bad = np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))
+        if len(bad):
+            word = vectors.vocabulary.words[bad[0]]
+            raise InputError(
+                f"{len(bad):,} of the word vectors are not finite (NaN or infinity), first that of {word!r}"
+            )
         where = vectors.vocabulary.indices
         self.rows = np.array([where.get(word, -1) for word in corpus.vocabulary.words], np.int64)
         if inverse_frequency > 0:

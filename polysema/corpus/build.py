@@ -145,7 +145,7 @@ def build_corpus(
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
-        if built.config.get("sources") == described and built.config.get("options") == options:
+        if _same_files(built.config.get("sources"), described) and built.config.get("options") == options:
             return built
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
@@ -192,8 +192,15 @@ def _described(files: list[Path]) -> list[dict[str, Any]] | None:
         if str(path) == "-" or not path.is_file():
             return None
         status = path.stat()
-        described.append({"path": str(path.resolve()), "bytes": status.st_size, "modified": status.st_mtime_ns})
+        times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
+        described.append({"path": str(path.resolve()), "bytes": status.st_size, **times})
     return described
+
+
+def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
+    """Whether a corpus is of these files; earlier versions noted one time only."""
+    earlier = [{key: value for key, value in item.items() if key != "changed"} for item in described]
+    return known in (described, earlier)
 
 
 @dataclass(slots=True)

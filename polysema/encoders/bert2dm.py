@@ -121,7 +121,7 @@ def bert2dm(
         corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
         stop_words=chosen.stop_words, seed=chosen.seed,
     )  # fmt: skip
-    with _folder(state) as folder:
+    with state_folder(state) as folder:
         run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers)
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
         statistics = run.layer_statistics()
@@ -153,7 +153,8 @@ def bert2dm(
 
 
 @contextmanager
-def _folder(state: str | Path | None) -> Iterator[Path]:
+def state_folder(state: str | Path | None) -> Iterator[Path]:
+    """The folder that a run keeps its state in; a temporary one where none is given."""
     if state is None:
         with TemporaryDirectory(prefix="polysema-") as temporary:
             yield WorkingFolder(Path(temporary)).make()

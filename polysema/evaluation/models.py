@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.composition.compose import Method, fold
-from polysema.composition.methods import CONTEXTUAL, method_named
+from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
 from polysema.evaluation.datasets import EvaluationSet
@@ -136,6 +136,8 @@ class LexiconModel:
     def scores(self, items: EvaluationSet, method: str) -> Scores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
         chosen = method_named("verb" if items.is_words else method, self.lexicon.methods)
+        if isinstance(chosen, BySlots):
+            return self._by_slots(items, chosen)
         if not isinstance(chosen, Method):
             return self._in_context(items)
         stack = self._prepared(items)
@@ -150,6 +152,38 @@ class LexiconModel:
             if isinstance(composed.meaning, DensityMatrix):
                 entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
         return Scores(similarity, entropy if self.kind == "matrices" else None, stack.known)
+
+    def _by_slots(self, items: EvaluationSet, method: BySlots) -> Scores:
+        """Compare phrases by their slots; ``slots+plausibility`` adds how well the words of the substitute go together.
+
+        A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
+        files of GS2012 and KS2013 that is the column named ``verb``, in ML2008 and GS2011 ``landmark``).
+        """
+        from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
+
+        slots = Slots.of(with_matrices(self.lexicon, method.name))
+        known = self._prepared(items).known
+        matrices: dict[tuple[str, ...], DensityMatrix] = {}
+        fits: dict[tuple[str, ...], float] = {}
+        words = self.lexicon.vocabulary.words
+        for item in np.flatnonzero(known):
+            for phrase in (items.first[item], items.second[item]):
+                if phrase not in matrices:
+                    rows = [self.row(word, role) for word, role in zip(phrase, items.roles, strict=True)]
+                    tree = items.tree([words[row] for row in rows])
+                    state = filled(tree)[id(tree)]
+                    matrices[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
+        substitutes = items.second if len(set(items.second)) >= len(set(items.first)) else items.first
+        similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
+        usual = float(np.nanmean([*fits.values()])) if np.isfinite([*fits.values()]).any() else 0.0
+        for item in np.flatnonzero(known):
+            first, second = items.first[item], items.second[item]
+            similarity[item] = float(_similarity(matrices[first], matrices[second]))
+            entropy[item] = float(measures.entropy(matrices[first]))
+            if method.name == "slots+plausibility":
+                fit = fits[substitutes[item]]
+                similarity[item] += PLAUSIBILITY * (fit if np.isfinite(fit) else usual)
+        return Scores(similarity, entropy, known)
 
     def _in_context(self, items: EvaluationSet) -> Scores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,8 @@ from polysema.errors import OutputError
 from polysema.files.door import Owner, polysema_wrote, writing
 from polysema.files.lock import Lock, remove
 from polysema.files.signals import uninterrupted
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextmanager
@@ -41,8 +45,9 @@ def atomic_file(path: Path, overwrite: bool = False, owner: Owner = polysema_wro
 def atomic_folder(path: Path, overwrite: bool = False, owner: Owner = polysema_wrote) -> Iterator[Path]:
     """A folder to fill that takes its name when the block ends well and vanishes when it does not.
 
-    Overwriting moves the old folder aside first and deletes it last: at every moment one of the two is on disk, whole.
-    A process that is killed between the two leaves a note, by which the next reader or writer puts things right.
+    Overwriting swaps the two folders in one step where the system can (Linux), and deletes the old one last. Elsewhere
+    the old one is moved aside first: a process that is killed then leaves a note, by which the next reader or writer
+    puts things right. At every moment one of the two is on disk, whole.
     """
     with writing(path, overwrite=overwrite, owner=owner) as lock:
         try:
@@ -54,11 +59,14 @@ def atomic_folder(path: Path, overwrite: bool = False, owner: Owner = polysema_w
         except BaseException:
             remove(lock.part)
             raise
+        remove(lock.part)  # the old one, where the two were swapped
         remove(lock.old)
 
 
 def _swap(lock: Lock) -> None:
     """Give the new folder its name; the old one is moved aside, and back if that fails."""
+    if lock.path.exists() and _exchanged(lock.part, lock.path):
+        return
     if lock.path.exists():
         os.replace(lock.path, lock.old)
     try:
@@ -67,6 +75,14 @@ def _swap(lock: Lock) -> None:
         if lock.old.exists():
             os.replace(lock.old, lock.path)
         raise
+
+
+def _exchanged(new: Path, old: Path) -> bool:
+    """Swap two names in one step; False where the system or the disk cannot, and nothing is changed."""
+    if sys.platform != "linux":
+        return False
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    return renameat2 is not None and renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0
 
 
 @contextmanager

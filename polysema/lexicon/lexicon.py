@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
-from polysema.composition.methods import COMPOSERS, METHODS, VECTOR_METHODS, method_named
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Phrase, is_word, read_phrases
 from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix, factorise, stack
@@ -26,7 +26,7 @@ from polysema.lexicon import edits
 from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
-from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, Telling
+from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
 from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Sense
 from polysema.models import DEFAULT
 from polysema.registry import provider
@@ -362,6 +362,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         information: how ambiguous each word is, by its contexts.
         inventory: which columns are senses; by default all of them.
         faces: what the senses look like in use.
+        slots: what fills the slots of each word.
         edited: what a user made of the senses.
 
     Attributes:
@@ -394,6 +395,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         inventory: Inventory | None = None,
         faces: Faces | None = None,
         edited: edits.Edits | None = None,
+        slots: SlotFillers | None = None,
     ) -> None:
         super().__init__(words, factors, metadata, contexts)
         if self.array.ndim != 3:
@@ -416,7 +418,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
             if inventory.senses.size and not -1 <= inventory.senses.min() <= inventory.senses.max() < self.m:
                 raise InputError(f"an inventory with senses that are none of {self.m} columns")
         self.columns = columns
-        self.norms, self.encoder, self.clusters = norms, encoder, clusters
+        if slots is not None and len(slots.keys):
+            rows = int(slots.keys[-1]) // len(slots.names), int(np.max(slots.fillers, initial=0))
+            if max(rows) >= len(self) or slots.starts[-1] != len(slots.fillers):
+                raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {len(self)} words")
+        self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
         self.telling, self.information, self.inventory = telling, information, inventory
         self.faces = faces
         self.edited: edits.Edits = edited or {}
@@ -428,7 +434,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
             name: getattr(self, name)
             for name in (
                 "columns", "metadata", "contexts", "norms", "encoder", "clusters",
-                "telling", "information", "inventory", "faces", "edited",
+                "telling", "information", "inventory", "faces", "edited", "slots",
             )
         }  # fmt: skip
         return Lexicon(self.vocabulary, self.array, **{**own, **parts})
@@ -467,8 +473,13 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @property
     def methods(self) -> Mapping[str, Composer]:
-        """The methods for density matrices; with an encoder, ``contextual`` too."""
-        return METHODS if self.encoder is None else COMPOSERS
+        """The methods for density matrices; with an encoder ``contextual`` too, with slots ``slots``."""
+        found: dict[str, Composer] = dict(METHODS)
+        if self.encoder is not None:
+            found[CONTEXTUAL.name] = CONTEXTUAL
+        if self.slots is not None:
+            found |= {composer.name: composer for composer in SLOTS}
+        return found
 
     def _compare(self, a: DensityMatrix, b: DensityMatrix) -> Any:
         return measures.similarity(a, b)

@@ -166,3 +166,36 @@ def grouped(
         mean[:, owner[column]] += weights[column] * vectors[:, column]
     length = np.linalg.norm(mean, axis=0)
     return joined / max(joined.sum(), 1e-300), mean / np.where(length > 0, length, 1.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SlotFillers:
+    """What fills the slots of each word, with weights; see :mod:`polysema.slots`.
+
+    Attributes:
+        names: the names of the slots; ``obj of`` holds the verbs that a noun is an object of.
+        keys: (E,), row · len(names) + slot of every slot that something fills, rising.
+        starts: (E + 1,), where the fillers of each start.
+        fillers: (F,), rows of words, the weightiest of a slot first.
+        weights: (F,), their weights, which sum to one a slot.
+    """
+
+    names: tuple[str, ...]
+    keys: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    fillers: NDArray[Any]
+    weights: NDArray[Any]
+
+    def of(self, row: int, slot: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The rows (k,) of what fills a slot of a word, and their weights; none where nothing is known."""
+        if slot not in self.names:
+            return self.fillers[:0], self.weights[:0]
+        key = row * len(self.names) + self.names.index(slot)
+        at = int(np.searchsorted(self.keys, key))
+        if at == len(self.keys) or self.keys[at] != key:
+            return self.fillers[:0], self.weights[:0]
+        own = slice(int(self.starts[at]), int(self.starts[at + 1]))
+        return self.fillers[own], self.weights[own]
+
+    def __repr__(self) -> str:
+        return f"SlotFillers({len(self.keys)} slots, {len(self.fillers)} fillers)"

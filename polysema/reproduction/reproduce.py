@@ -29,6 +29,7 @@ from polysema.evaluation.evaluate import Evaluated, evaluate_models
 from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
+from polysema.files.lock import locked
 from polysema.files.progress import Report
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
@@ -101,7 +102,14 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    _claim(plan)
+    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
+    plan.folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(plan.folder):
+        _claim(plan, claimed)
+        return _reproduced(plan, say, progress)
+
+
+def _reproduced(plan: Plan, say: Say, progress: Callable[[Any], None] | None) -> Path:
     text = _text(plan, say)
     models: list[tuple[str, Evaluated]] = []
     skipped: list[Skipped] = []
@@ -136,11 +144,10 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     return _report(plan, text, evaluation, [*skipped, *plan.left_out])
 
 
-def _claim(plan: Plan) -> None:
+def _claim(plan: Plan, wanted: Mapping[str, str]) -> None:
     """Note in the folder what it is for; a folder that is for something else is an error."""
-    plan.folder.mkdir(parents=True, exist_ok=True)
+    plan.folder.mkdir(exist_ok=True)
     note = plan.folder / "reproduce.json"
-    wanted = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
     if note.is_file():
         try:
             found = json.loads(note.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Context2DM and BERT2DM as models of the table: their options, and what they are made from."""
+"""Context2DM, BERT2DM and Taught as models of the table: their options, and what they are made from."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 from polysema.contexts.context2dm import Context2DMOptions, context2dm
 from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
 from polysema.encoders.huggingface import PRECISIONS, Encoder
+from polysema.encoders.taught import LAYERS, TaughtOptions, taught
 from polysema.errors import InputError
-from polysema.files.options import option
+from polysema.files.options import Options, option
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, single
@@ -34,17 +35,27 @@ class Context2DMTraining(Context2DMOptions):
 
 
 @dataclass(frozen=True)
-class BERT2DMTraining(BERT2DMOptions):
-    """How to train BERT2DM with a named encoder; see :class:`polysema.encoders.huggingface.Encoder`."""
+class EncoderOptions(Options):
+    """Which encoder reads the text; see :class:`polysema.encoders.huggingface.Encoder`."""
 
     encoder: Encoder | str | Path | None = option(None, "the encoder: a folder or a name on the hub; must be given")
     layers: str | int | None = option(
-        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last"
+        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default=f"last; {LAYERS} for taught"
     )
     precision: str | None = option(
         None, "of the encoder", choices=PRECISIONS, by_default="float16 on a GPU, else float32"
     )
     batch_size: int | None = option(None, "sentences in a batch", least=1, by_default="32, 512 on a GPU")
+
+
+@dataclass(frozen=True)
+class BERT2DMTraining(BERT2DMOptions, EncoderOptions):
+    """How to train BERT2DM with a named encoder."""
+
+
+@dataclass(frozen=True)
+class TaughtTraining(TaughtOptions, EncoderOptions):
+    """How to train Taught with a named encoder."""
 
 
 def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
@@ -80,19 +91,34 @@ def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     """BERT2DM with a named encoder."""
+    return bert2dm(
+        job.corpus, _encoder(job, options), keep=job.keep, state=job.state, progress=job.progress,
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
+    )  # fmt: skip
+
+
+def train_taught(job: Job, options: TaughtTraining) -> Lexicon:
+    """Taught by a named encoder."""
+    return taught(
+        job.corpus, _encoder(job, options, LAYERS), keep=job.keep, state=job.state, progress=job.progress,
+        checkpoint_seconds=job.checkpoint_seconds, **_own(options, TaughtOptions),
+    )  # fmt: skip
+
+
+def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = "last") -> Encoder:
+    """The encoder that was named, or handed in."""
     encoder = options.encoder
     reading = {name: getattr(options, name) for name in ("layers", "precision", "batch_size")}
     given = {name: value for name, value in reading.items() if value is not None}
     if encoder is None:
-        raise InputError("bert2dm reads with an encoder: name one, or the folder of one (--encoder bert-base-uncased)")
+        raise InputError(
+            f"{options.model} reads with an encoder: name one, or the folder of one (--encoder bert-base-uncased)"
+        )
     if not isinstance(encoder, Encoder):
-        encoder = Encoder.load(encoder, device=job.device, **given)
-    elif given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
+        return Encoder.load(encoder, device=job.device, **{"layers": layers, **given})
+    if given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
         raise InputError("a loaded encoder has its own layers, precision, batch size and device: leave them out")
-    return bert2dm(
-        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
-    )  # fmt: skip
+    return encoder
 
 
 def _own(options: Any, kind: Any) -> dict[str, Any]:

@@ -6,7 +6,9 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,14 +16,25 @@ from typing import Any
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.errors import CorpusError, InputError, OutputError, PolysemaError, UnknownChoiceError
+from polysema.files.lock import locked
 from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.slots.parse import parse_text
+from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
 from polysema.training import fasttext, glove, negative_sampling
-from polysema.training.contexts import BERT2DMTraining, Context2DMTraining, train_bert2dm, train_context2dm
+from polysema.training.contexts import (
+    BERT2DMTraining,
+    Context2DMTraining,
+    TaughtTraining,
+    train_bert2dm,
+    train_context2dm,
+    train_taught,
+)
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
 
@@ -40,10 +53,11 @@ class Model:
         epochs: whether ``on_epoch`` is called.
         card_memory: whether the memory it takes of a card can be limited.
         presets: named settings.
+        parsed: whether it learns from parsed text; plain text is parsed first.
     """
 
     options: type[Options]
-    train: Callable[[Job, Any], AnyLexicon]
+    train: Callable[[Any, Any], AnyLexicon]
     summary: str
     devices: tuple[str, ...] = ("cpu",)
     resumes: bool = True
@@ -51,6 +65,7 @@ class Model:
     epochs: bool = False
     card_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parsed: bool = False
 
     @property
     def name(self) -> str:
@@ -114,7 +129,11 @@ MODELS: dict[str, Model] = {
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
+        Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
+              parsed=True),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
+        Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
+              devices=DEVICES),
     )
 }  # fmt: skip
 
@@ -177,7 +196,10 @@ def train(
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    with TemporaryDirectory(prefix="polysema-") as temporary:
+    with TemporaryDirectory(prefix="polysema-") as temporary, _kept(folder):
+        if record.parsed:
+            where = folder if folder is not None else Path(temporary)
+            return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
         job = Job(
             corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
@@ -198,11 +220,30 @@ def train(
         return lexicon
 
 
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[None]:
+    """Hold the folder of a run's state. A run that is refused, and not only stopped, leaves none that was not there."""
+    if folder is None:
+        yield
+        return
+    with locked(folder):
+        new = not os.path.lexists(folder)
+        try:
+            yield
+        except OutputError:  # a full disk: with room again it goes on
+            raise
+        except PolysemaError:
+            if new:
+                WorkingFolder(folder).remove()
+            raise
+
+
 def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
     """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again.
 
-    Text that cannot be told apart by its name, as standard input or lists, is encoded again and must be the same; where
-    nothing more comes, as from standard input the second time, the text that was kept is gone on with.
+    Files that are as they were are not read again. Text that may be another, and standard input or lists, is encoded
+    again and must come to the same; where nothing more comes, as from standard input the second time, the text that was
+    kept is gone on with.
     """
     if isinstance(corpus, Corpus):
         return corpus
@@ -211,23 +252,48 @@ def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: 
     working = WorkingFolder(folder)
     where = folder / "corpus"
     try:
-        if not is_corpus(where) or Corpus(where).config.get("sources"):
+        if not is_corpus(where):
             built = build_corpus(corpus, working.file("corpus"), progress=lambda at: report(_reading(at)))
             if bad := built.config.get("read", {}).get("invalid_bytes"):
                 note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
                 report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
             return built
+        named = bool(Corpus(where).config.get("sources"))
+        if named:
+            with suppress(InputError):
+                return build_corpus(corpus, where)
         with TemporaryDirectory(prefix="polysema-") as temporary:
             try:
                 same = build_corpus(corpus, Path(temporary) / "corpus").digest == Corpus(where).digest
-            except CorpusError:  # nothing came
-                same = True
+            except CorpusError:
+                if named:
+                    raise
+                same = True  # nothing came
         if not same:
             raise InputError(f"{folder} holds another run (another text): finish that one, or delete it")
         return Corpus(where)
     except BaseException:
         working.remove_if_empty()
         raise
+
+
+def _parsed(corpus: Any, folder: Path, workers: int | None, report: Report) -> Parsed:
+    """Parsed text: as given, the sum of folders of it, or text that is parsed in the run's folder."""
+    if isinstance(corpus, Parsed):
+        return corpus
+    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
+        return merged(Parsed.load(source) for source in sources)
+    if not all(isinstance(source, str | Path) for source in sources):
+        raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
+    working = WorkingFolder(folder)
+    if is_parsed(folder / "text.parsed"):
+        return Parsed.load(folder / "text.parsed")
+    working.file("text.parsed.parsing")
+    return parse_text(
+        sources, working.file("text.parsed"), workers=workers or processors(),
+        progress=lambda at: report(Progress("parsing", at.tokens, unit="tokens")),
+    )  # fmt: skip
 
 
 def _reading(at: Any) -> Progress:

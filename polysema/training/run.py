@@ -106,6 +106,8 @@ class Run:
     def _learn(self, worker: ThreadPoolExecutor) -> None:
         """Learn from a block of rounds, about as many as a moment takes, and say so."""
         state, end = self.state, len(self.engine.rounds) - 1
+        if state.round == end:  # the run was stopped between the last round of an epoch and its loss
+            return self._end_epoch()
         first, last = state.round, min(state.round + self._block, end)
         words = self._words_at(last) - self._words_at(first)
         key = stream_key(self.options.seed, 1, state.epoch)

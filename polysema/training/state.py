@@ -109,6 +109,8 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
     state.target[known, :, :n] = factors.transpose(0, 2, 1)
     contexts = start.contexts[rows].astype(np.float32)
     state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
+    if not (np.isfinite(state.target).all() and np.isfinite(state.context).all()):
+        raise InputError("the lexicon to go on from holds numbers that are not finite (NaN or infinity)")
     return state
 
 

@@ -8,15 +8,15 @@ import lzma
 
 import pytest
 
-from polysema import describe, train
+from polysema import Corpus, describe, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies", "levels",
-        "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
+        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies",
+        "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
-    "tools": {"default_model", "import_graph", "wordnet_senses"},
+    "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
 }  # fmt: skip
 
 
@@ -44,6 +44,16 @@ def test_ambiguity(script, corpus, tmp_path):
     printed = script("ambiguity", tmp_path / "model", "--min-count", 5)
     assert "| holevo |" in printed
     assert "| entropy |" in printed
+
+
+def test_homographs(script):
+    printed = script("homographs", "--answers")
+    assert "bank     river" in printed
+    assert "| 40 | 160 |" in printed
+
+
+def test_fuzz_readers(script, tmp_path):
+    assert "pairs" in script("fuzz_readers", "pairs", 1, tmp_path)
 
 
 def test_corpus(script, text):
@@ -151,16 +161,17 @@ def test_contextual(script, english, corpus, encoder, wordnet, shared, tmp_path)
     assert json.loads(items.read_text())["items"]["phrases"]
 
 
-def test_default_model(script, text, shared, tmp_path):
+def test_default_model(script, text, encoder, shared, tmp_path):
     out = tmp_path / "default"
     printed = script(
-        "default_model", text, "--data", shared / "data", "--output", out, "--set", "dim=4", "--set", "epochs=1",
-        "--set", "min_count=1", "--threads", 1,
+        "default_model", text, "--encoder", encoder, "--data", shared / "data", "--output", out, "--set", "dim=4",
+        "--set", "epochs=1", "--set", "min_count=1", "--set", "layers=last",
     )  # fmt: skip
     assert "words" in printed
-    assert (
-        "Rebuild" in (out / "README.md").read_text(encoding="utf-8") or "rebuild" in (out / "config.json").read_text()
-    )
+    card = (out / "README.md").read_text(encoding="utf-8")
+    for heading in ("Good for", "Limits", "Licence", "Rebuild", "Held out", "Results"):
+        assert f"## {heading}" in card
+    assert not (tmp_path / "default.training").exists()
 
 
 def test_wordnet_senses(script, wordnet, tmp_path):

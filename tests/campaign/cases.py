@@ -21,6 +21,7 @@ from tests.campaign import damage, disks, signals
 from tests.campaign.checks import behaviour, traces
 from tests.campaign.world import Outcome, Sandbox, sentences, snapshot
 
+_NPY_HEADER = 128  # bytes before the numbers of a small array
 TOY = ("--dim", "4", "--senses", "2", "--epochs", "1", "--min-count", "1", "--threads", "1")
 
 
@@ -298,7 +299,11 @@ def b8b(sandbox: Sandbox) -> list[str]:
 
     place = sandbox.fresh()
     known = load(place / "lexicon")
-    Lexicon(known.vocabulary, known.factors[::-1], metadata=known.metadata, arrays=known.arrays).save(place / "turned")
+    assert isinstance(known, Lexicon)
+    turned = Lexicon(
+        known.vocabulary, known.factors[::-1], metadata=known.metadata, contexts=known.contexts, norms=known.norms
+    )
+    turned.save(place / "turned")
     first = ("train", "corpus", *RESUMED, "--start", "lexicon")
     return _changed_on_resume(sandbox, first, lambda place: None, (*first[:-1], "turned"))
 
@@ -355,54 +360,57 @@ def _data() -> str:
 
 
 def _damaged_corpus(sandbox: Sandbox, name: str, kind: str, index: int, value: int) -> list[str]:
+    """One number of a corpus replaced, in either version of its files."""
     faults = []
-    for argv in (
-        ("train", "corpus", "-o", "out", *TOY),
-        ("corpus", "head", "corpus", "-n", "1000"),
-        ("train", "corpus", "-o", "out", "--model", "glove", "--dim", "4", "--epochs", "1", "--min-count", "1"),
-    ):
-        place = sandbox.fresh(("corpus",))
-        numbers = np.fromfile(place / "corpus" / name, kind)
-        numbers[index] = value
-        numbers.tofile(place / "corpus" / name)
-        faults += [f"{' '.join(argv[:2])}: {fault}" for fault in refused(sandbox.run(*argv))]
+    for corpus, file in (("corpus", f"{name}.npy"), ("corpus.v1", f"{name}.i{8 * int(kind[2])}")):
+        for argv in (
+            ("train", corpus, "-o", "out", *TOY),
+            ("corpus", "head", corpus, "-n", "1000"),
+            ("train", corpus, "-o", "out", "--model", "glove", "--dim", "4", "--epochs", "1", "--min-count", "1"),
+        ):
+            place = sandbox.fresh((corpus,))
+            data = (place / corpus / file).read_bytes()
+            at = index * int(kind[2]) + (_NPY_HEADER if file.endswith(".npy") else 0)
+            changed = np.array(value, kind).tobytes()
+            (place / corpus / file).write_bytes(data[:at] + changed + data[at + len(changed) :])
+            faults += [f"{' '.join(argv[:2])}: {fault}" for fault in refused(sandbox.run(*argv))]
     return faults
 
 
 @case("B9a", "a token id of ten million is refused")
 def b9a(sandbox: Sandbox) -> list[str]:
-    return _damaged_corpus(sandbox, "tokens.i32", "<i4", 30, 10**7)
+    return _damaged_corpus(sandbox, "tokens", "<i4", 30, 10**7)
 
 
 @case("B9b", "a token id of -1000 is refused")
 def b9b(sandbox: Sandbox) -> list[str]:
-    return _damaged_corpus(sandbox, "tokens.i32", "<i4", 30, -1000)
+    return _damaged_corpus(sandbox, "tokens", "<i4", 30, -1000)
 
 
 @case("B9c", "sentences that start nowhere are refused")
 def b9c(sandbox: Sandbox) -> list[str]:
-    return [f for value in (10**15, -5) for f in _damaged_corpus(sandbox, "sentences.i64", "<i8", 7, value)]
+    return [f for value in (10**15, -5) for f in _damaged_corpus(sandbox, "sentences", "<i8", 7, value)]
 
 
 @case("B9d", "sentences that overlap are refused")
 def b9d(sandbox: Sandbox) -> list[str]:
-    return _damaged_corpus(sandbox, "sentences.i64", "<i8", 7, 1)
+    return _damaged_corpus(sandbox, "sentences", "<i8", 7, 1)
 
 
 def _float16(sandbox: Sandbox, scale: float) -> list[str]:
     faults = []
-    from polysema import Lexicon, load
+    from polysema import VectorLexicon, load
     from polysema.lexicon.formats import write
 
     place = sandbox.fresh(())
     vectors = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32) * np.float32(scale)
-    write(Lexicon([f"word{i}" for i in range(9)], vectors), place / "vectors")
+    write(VectorLexicon([f"word{i}" for i in range(9)], vectors), place / "vectors")
     for output in ("out", "out.npz"):
         outcome = sandbox.run("convert", "vectors", output, "--dtype", "float16")
         faults += behaviour(outcome)
         if outcome.code == 0:
             try:
-                kept = np.asarray(load(place / output, "vectors").factors, np.float32)
+                kept = np.asarray(load(place / output, "vectors").array, np.float32)
             except PolysemaError as error:
                 faults.append(f"cannot be read again: {error}")
                 continue

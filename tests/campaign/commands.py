@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,16 +10,13 @@ from typing import Any
 
 import click
 import numpy as np
-from polysema.contexts.choices import STORES, WEIGHTS
 
 from polysema.cli import polysema
 from polysema.composition.methods import METHODS
 from polysema.corpus.readers import FORMATS as TEXT_FORMATS
-from polysema.encoders.moments import REDUCTIONS
 from polysema.lexicon.formats import FORMATS
 from polysema.measures import MEASURES
 from polysema.training.models import MODELS
-from polysema.training.options import FORMS, INITS, OPTIMISERS, PARALLEL, SELECTIONS
 from tests.campaign.checks import behaviour, traces
 from tests.campaign.world import WORDS, Sandbox, snapshot
 
@@ -68,13 +66,15 @@ OUTPUTS = ["new", "new.npz", "new.txt", "new.vec", "new.bin", "new.png", "new.sv
            "old", "old.npz", "old.corpus", "notes.txt/x", "n" * 300, ".", "", "loop", "pipe", "new.training", "notes.png"]  # fmt: skip
 
 CHOICES: dict[str, list[str]] = {
-    "--model": list(MODELS), "--form": sorted({form for forms in FORMS.values() for form in forms}),
-    "--select": list(SELECTIONS), "--optimiser": list(OPTIMISERS), "--init": list(INITS), "--parallel": list(PARALLEL),
-    "--preset": ["paper"], "--method": list(METHODS), "--measure": list(MEASURES), "--to": list(FORMATS),
+    **{
+        "--" + field.name.replace("_", "-"): list(field.metadata["choices"])
+        for model in MODELS.values() for field in dataclasses.fields(model.options) if field.metadata["choices"]
+    },
+    "--form": ["window", "pair", "skip-gram", "cbow"], "--model": list(MODELS), "--preset": ["paper"], "--method": list(METHODS), "--measure": list(MEASURES), "--to": list(FORMATS),
     "--kind": ["auto", "matrices", "vectors"], "--dtype": ["float32", "float16"], "--format": list(TEXT_FORMATS),
     "--sentences": ["split", "lines"], "--token": ["form", "lemma", "lemma_pos"], "--columns": ["form,tag,lemma"],
     "--encoding": ["auto", "utf-8", "latin-1", "utf-16"], "--lemmatise": ["en"], "--device": ["cpu"],
-    "--reduction": list(REDUCTIONS), "--store": list(STORES), "--weights": list(WEIGHTS), "--layers": ["last", "all", "1"],
+    "--layers": ["last", "all", "1"],
     "--precision": ["float32"], "--encoder": ["missing"], "--pattern": ["subj verb obj", "adj noun"],
     "--unknown-words": ["skip", "zero"], "--senses": ["wordnet-3.0"], "--set": ["GS2011"], "--only": ["Word2Vec"],
     "--layer": ["last"],

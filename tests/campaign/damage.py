@@ -52,7 +52,8 @@ READERS: dict[str, list[list[str]]] = {
         for name in ("config.json", "members/1/config.json", "members/2/vocabulary.txt", "members/1/lexicon.safetensors")
     },
     **dict.fromkeys(("lexicon.npz", "lexicon.txt", "lexicon.txt.gz", "lexicon.bin", "vectors.npz", "vectors.txt", "vectors.vec", "vectors.bin"), _LEXICON),
-    **{f"corpus/{name}": _CORPUS for name in ("config.json", "vocabulary.txt", "counts.i64", "tokens.i32", "sentences.i64")},
+    **{f"corpus/{name}": _CORPUS for name in ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")},
+    **{f"corpus.v1/{name}": _CORPUS for name in ("counts.i64", "tokens.i32", "sentences.i64")},
     **dict.fromkeys(("text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu"), _TEXT),
     "new.training/*.safetensors": [RESUME],
     "config.toml": [["train", "text.txt", "-o", "new", "--config", "{}"]],
@@ -221,24 +222,32 @@ def _npz_header(data: bytes, rng: np.random.Generator) -> bytes:
     return out.getvalue()
 
 
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """The header of an npy file, and its numbers; other files are all numbers."""
+    size = 10 + int.from_bytes(data[8:10], "little") if data[:6] == b"\x93NUMPY" else 0
+    return data[:size], data[size:]
+
+
 def _integers(kind: str) -> Damage:
     def damage(data: bytes, rng: np.random.Generator) -> bytes:
-        numbers = np.frombuffer(data, kind).copy()
+        header, body = _split(data)
+        numbers = np.frombuffer(body, kind).copy()
         where = rng.integers(0, len(numbers), int(rng.integers(1, 4)))
         numbers[where] = rng.choice([-1, -1000, 10**7, 2**31 - 1, -(2**31), len(numbers) * 2])
-        return numbers.tobytes()
+        return header + numbers.tobytes()
 
     return damage
 
 
 def _offsets(data: bytes, rng: np.random.Generator) -> bytes:
-    numbers = np.frombuffer(data, "<i8").copy()
+    header, body = _split(data)
+    numbers = np.frombuffer(body, "<i8").copy()
     choice = rng.integers(4)
     if choice == 0:
         rng.shuffle(numbers)
     else:
         numbers[rng.integers(1, len(numbers))] = [-5, 10**15, 2**62][choice - 1]
-    return numbers.tobytes()
+    return header + numbers.tobytes()
 
 
 def _toml(data: bytes, rng: np.random.Generator) -> bytes:
@@ -282,9 +291,9 @@ SPECIAL: dict[str, dict[str, Damage]] = {
     ".json": {"a value of JSON": _json},
     ".safetensors": {"a value of the header": _safetensors, "numbers that are none": _safetensors_numbers},
     ".npz": {"an array": _npz, "a size": _npz_header},
-    "tokens.i32": {"ids": _integers("<i4")},
-    "sentences.i64": {"offsets": _offsets},
-    "counts.i64": {"counts": _integers("<i8")},
+    **{key: {"ids": _integers("<i4")} for key in ("tokens.npy", "tokens.i32")},
+    **{key: {"offsets": _offsets} for key in ("sentences.npy", "sentences.i64")},
+    **{key: {"counts": _integers("<i8")} for key in ("counts.npy", "counts.i64")},
     ".toml": {"a setting": _toml},
 }
 """Damage that knows the format, by the end of the name."""

@@ -81,7 +81,7 @@ def attempt(sandbox: Sandbox, text: str, step: str, seed: int = 0) -> list[str]:
     outcome = sandbox.run(*STEPS[step], timeout=120)
     faults = behaviour(outcome) + traces(sandbox, before, ("out",), outcome.code == 0, False)
     if outcome.code == 0 and STEPS[step][0] == "train":
-        numbers = load(place / "out").factors
+        numbers = load(place / "out").array
         if not np.isfinite(numbers).all() or not np.abs(numbers).any():
             faults.append("the lexicon holds numbers that are none, or only zeros")
     return faults

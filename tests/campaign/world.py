@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polysema import Lexicon, Vocabulary, build_corpus, train
+from polysema import VectorLexicon, Vocabulary, build_corpus, train
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import write
 
@@ -56,11 +56,12 @@ def make_world(folder: Path, encoder: bool = False) -> None:
         )
     )
     corpus = build_corpus(folder / "text.txt", folder / "corpus")
+    _first_version(folder / "corpus", folder / "corpus.v1")
     model = train(corpus, dim=4, senses=2, min_count=1, epochs=1, threads=1)
     model.save(folder / "lexicon")
     other = train(corpus, dim=4, senses=2, min_count=1, epochs=1, threads=1, seed=2)
     other.save(folder / "lexicon2")
-    vectors = Lexicon(Vocabulary(model.vocabulary.words, model.vocabulary.counts), _vectors(len(model)))
+    vectors = VectorLexicon(Vocabulary(model.vocabulary.words, model.vocabulary.counts), _vectors(len(model)))
     vectors.save(folder / "vectors")
     for name in ("lexicon.npz", "lexicon.txt", "lexicon.bin"):
         write(model, folder / name)
@@ -88,6 +89,17 @@ def make_world(folder: Path, encoder: bool = False) -> None:
         from tests.encoders.tiny import make_encoder
 
         make_encoder(folder / "encoder")
+
+
+def _first_version(corpus: Path, folder: Path) -> None:
+    """The corpus as version 1 had it: numbers alone, and no digest."""
+    shutil.copytree(corpus, folder)
+    config = json.loads((folder / "config.json").read_text())
+    del config["digest"]
+    (folder / "config.json").write_text(json.dumps({**config, "version": 1}))
+    for name, kind in (("tokens", "i32"), ("sentences", "i64"), ("counts", "i64")):
+        np.load(folder / f"{name}.npy").tofile(folder / f"{name}.{kind}")
+        (folder / f"{name}.npy").unlink()
 
 
 def _vectors(count: int) -> Any:
@@ -132,7 +144,9 @@ def _digest(path: Path, timeless: bool) -> str:
 def _timeless(value: Any) -> Any:
     """A configuration without the times that no two runs share."""
     if isinstance(value, dict):
-        return {key: _timeless(item) for key, item in value.items() if key not in ("seconds", "modified", "path")}
+        return {
+            key: _timeless(item) for key, item in value.items() if key not in ("seconds", "modified", "changed", "path")
+        }
     return [_timeless(item) for item in value] if isinstance(value, list) else value
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from polysema.corpus.corpus import Corpus
 from polysema.files.working import WorkingFolder
+from polysema.lexicon.formats.arrays import to_arrays
 from polysema.training import glove, run
 from polysema.training.models import train
 
@@ -61,9 +62,10 @@ def main(corpus: str, folder: str, tries: str, seed: str, model: str, given: str
                     thread.join()
                 except KeyboardInterrupt:
                     pass
-        assert np.array_equal(whole.factors, found.factors), f"try {number}: other bits"
-        for name in whole.arrays:
-            assert np.array_equal(whole.arrays[name], found.arrays[name]), f"try {number}: other bits of {name}"
+        assert np.array_equal(whole.array, found.array), f"try {number}: other bits"
+        parts = to_arrays(found)
+        for name, array in to_arrays(whole).items():
+            assert np.array_equal(array, parts[name]), f"try {number}: other bits of {name}"
         key = "training_loss" if model == "glove" else "held_out_loss"
         curves = [[(row["epoch"], row[key]) for row in lexicon.metadata["curve"]] for lexicon in (whole, found)]
         assert curves[0] == curves[1], f"try {number}: another curve"

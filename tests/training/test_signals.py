@@ -84,14 +84,16 @@ def test_handlers_that_do_not_raise_do_not_stop_it(planted_corpus):
     assert len(lexicon.metadata["curve"]) == 2
 
 
-def test_a_signal_during_the_held_out_loss_keeps_the_epoch(planted_corpus, tmp_path, monkeypatch):
+@pytest.mark.parametrize("times", [1, 2])
+def test_signals_during_the_held_out_loss_keep_the_epoch(planted_corpus, tmp_path, monkeypatch, times):
+    """One waits until the loss is there; two stop at once, and the loss is computed when the run goes on."""
     from polysema.training.held_out import HeldOut
 
-    options = {"min_count": 1, "epochs": 3, "dim": 4, "senses": 2, "held_out": 0.1}
+    options = {"min_count": 1, "epochs": 3, "dim": 4, "senses": 2, "held_out": 0.1, "optimiser": "adam", "batch": 100}
     whole = train(planted_corpus, **options)
     real = HeldOut.loss
     with monkeypatch.context() as patch:
-        patch.setattr(HeldOut, "loss", lambda *arguments: (interrupt(), real(*arguments))[1])
+        patch.setattr(HeldOut, "loss", lambda *given: ([interrupt() for _ in range(times)], real(*given))[1])
         with pytest.raises(KeyboardInterrupt):
             train(planted_corpus, state=tmp_path / "run", **options)
     found = train(planted_corpus, state=tmp_path / "run", **options)

@@ -12,6 +12,8 @@
 ``information``                                   how ambiguous each word is
 ``inventory_senses`` ``inventory_weights``        which columns are senses
 ``inventory_least``
+``slot_keys`` ``slot_starts``                     fillers of each word's slots, whose names are in
+``slot_fillers`` ``slot_weights``                 the metadata
 ================================================  =============================================
 """
 
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
-from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, Telling
+from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
 from polysema.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
@@ -32,6 +34,7 @@ Arrays = dict[str, NDArray[Any]]
 _ENCODER = ("layer_means", "layer_spreads", "projection", "projection_mean")
 _CLUSTERS = ("sense_starts", "sense_counts", "sense_vectors")
 _INVENTORY = ("inventory_senses", "inventory_weights", "inventory_least")
+_SLOTS = ("slot_keys", "slot_starts", "slot_fillers", "slot_weights")
 
 
 def from_arrays(
@@ -55,6 +58,7 @@ def from_arrays(
             telling=_telling(left.pop("distance_weights", None), metadata),
             information=_information(left.pop("information", None), metadata),
             inventory=_inventory({name: left.pop(name) for name in _INVENTORY if name in left}),
+            slots=_slots({name: left.pop(name) for name in _SLOTS if name in left}, metadata),
         )
     if left:
         raise InputError(f"an array of a name that no part has: {', '.join(map(repr, left))}")
@@ -78,12 +82,16 @@ def to_arrays(lexicon: AnyLexicon) -> Arrays:
         if lexicon.inventory is not None:
             own = lexicon.inventory
             found |= zip(_INVENTORY, (own.senses, own.weights, own.least), strict=True)
+        if lexicon.slots is not None:
+            held = lexicon.slots
+            found |= zip(_SLOTS, (held.keys, held.starts, held.fillers, held.weights), strict=True)
     return {name: array for name, array in found.items() if array is not None}
 
 
 def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
     """The metadata of a lexicon, with what its parts have to say beside their arrays."""
-    found = {name: value for name, value in lexicon.metadata.items() if name not in ("telling", "information")}
+    apart = ("telling", "information", "slots")
+    found = {name: value for name, value in lexicon.metadata.items() if name not in apart}
     if not isinstance(lexicon, Lexicon):
         return found
     if lexicon.encoder is not None:
@@ -93,6 +101,8 @@ def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
         found["telling"] = lexicon.telling.settings
     if lexicon.information is not None:
         found["information"] = lexicon.information.measure
+    if lexicon.slots is not None:
+        found["slots"] = list(lexicon.slots.names)
     return found
 
 
@@ -133,3 +143,16 @@ def _inventory(arrays: Arrays) -> Inventory | None:
     if missing:
         raise InputError(f"an inventory of senses without {' and '.join(map(repr, missing))}")
     return Inventory(*(arrays[name] for name in _INVENTORY))
+
+
+def _slots(arrays: Arrays, metadata: Mapping[str, Any]) -> SlotFillers | None:
+    if not arrays:
+        return None
+    missing = [name for name in _SLOTS if name not in arrays]
+    names = metadata.get("slots")
+    if missing or not isinstance(names, list) or not names:
+        raise InputError(f"slots without {' and '.join(map(repr, missing)) or 'their names'}")
+    keys, starts, fillers, weights = (arrays[name] for name in _SLOTS)
+    if len(starts) != len(keys) + 1 or len(fillers) != len(weights):
+        raise InputError(f"{len(keys)} slots with {len(starts)} starts, {len(fillers)} fillers, {len(weights)} weights")
+    return SlotFillers(tuple(map(str, names)), keys, starts, fillers, weights)

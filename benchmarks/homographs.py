@@ -1,0 +1,63 @@
+"""Which sense is meant: 40 homographs, two meanings each, two sentences a meaning, all written before the first run.
+
+    python benchmarks/homographs.py [LEXICON] [--answers] [--parse]
+
+Senses have no names, so sentences are compared: of the six pairs of a word's sentences two have the same meaning and
+four have different ones. ``right`` is the balanced accuracy of "the same sense comes first in both"; chance is .5, and
+always naming a word's heaviest sense has .5 as well. ``AUC`` is that of the overlap Σ_k p(k | a) p(k | b), over all
+pairs. ``parted`` is the share of words whose two meanings never share a first sense.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from measure import table
+
+import polysema as ps
+
+SENTENCES = Path(__file__).with_suffix(".tsv")
+
+
+def main() -> None:
+    """Ask, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
+    parser.add_argument("--answers", action="store_true", help="print every answer")
+    parser.add_argument("--parse", action="store_true", help="parse the sentences, so that composition counts too")
+    options = parser.parse_args()
+    lexicon = ps.load(options.lexicon)
+    with SENTENCES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    rows = [row for row in rows if row["word"] in lexicon]
+    asked = [(row["word"], row["sentence"]) for row in rows]
+    found = lexicon.disambiguate_all(asked, nlp=None if options.parse else False)
+    by_word: dict[str, list[tuple[str, dict[int, float]]]] = {}
+    for row, answer in zip(rows, found, strict=True):
+        by_word.setdefault(row["word"], []).append((row["meaning"], {s.id: s.probability for s in answer.senses}))
+        if options.answers:
+            best = answer.senses[0]
+            print(f"{row['word']:8} {row['meaning']:9} sense {best.id} ({best.probability:.2f})  {row['sentence']}")
+    same, overlap, parted = [], [], []
+    for answers in by_word.values():
+        firsts: dict[str, set[int]] = {}
+        for meaning, shares in answers:
+            firsts.setdefault(meaning, set()).add(max(shares, key=shares.__getitem__))
+        parted.append(not set.intersection(*firsts.values()))
+        for (meaning, a), (other, b) in combinations(answers, 2):
+            same.append((meaning == other, max(a, key=a.__getitem__) == max(b, key=b.__getitem__)))
+            overlap.append((meaning == other, sum(share * b.get(key, 0.0) for key, share in a.items())))
+    alike, judged = np.array(same).T
+    right = (judged[alike].mean() + 1 - judged[~alike].mean()) / 2
+    truth, score = np.array([t for t, _ in overlap]), np.array([s for _, s in overlap])
+    auc = np.mean(score[truth][:, None] > score[~truth]) + np.mean(score[truth][:, None] == score[~truth]) / 2
+    figures = [f"{right:.3f}", f"{auc:.3f}", f"{np.mean(parted):.3f}"]
+    print(table(["words", "sentences", "right", "AUC", "parted"], [[str(len(by_word)), str(len(rows)), *figures]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Slots as density matrices, conditioned on the words that fill them.
+
+    ρ_slot = Σ_w p_w n_w n_wᵀ                                   what may fill the slot
+    ρ_{slot|x} = Σ_w q_w n_w n_wᵀ ,   q_w ∝ p_w exp(τ cos(n_w, x))      the part of it that is like x
+    ln Z(x) = ln Σ_w p_w exp(τ (cos(n_w, x) − 1))                how well x fits: what conditioning leaves
+
+It is the formula of disambiguation with fillers for senses: conditioning a mixture on its context.
+
+A phrase is the direct sum of its head and of the head's slots, each divided by its Hilbert–Schmidt norm, so that the
+trace similarity of two phrases is the mean of the similarity of their heads and that of their slots, slot by slot:
+
+    sim = ½ ⟨v|v'⟩² + ½ · mean_slots tr(ρ_s ρ'_s) / √(tr ρ_s² · tr ρ'_s²)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.composition.compose import Composition
+from polysema.composition.phrases import Read
+from polysema.composition.trees import Leaf, Tree, postorder, with_paths
+from polysema.density import DensityMatrix
+from polysema.errors import InputError
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.parts import SlotFillers
+from polysema.measures import similarity
+from polysema.slots.vectors import SPACES, filler_space, head_space
+
+Array = NDArray[np.float64]
+
+SHARPNESS = 8.0
+"""τ, chosen on WordNet's examples and planted verbs (``docs/measurements/slots.md``)."""
+
+PLAUSIBILITY = 0.2
+"""What one nat of plausibility weighs beside the similarity, where both are asked for; chosen the same way."""
+
+ROLES = ("subj", "obj", "mod")
+"""The slots that a phrase fills, each with its place in the direct sum."""
+
+
+def condition(weights: Array, vectors: Array, x: Array, sharpness: float = SHARPNESS) -> tuple[Array, float]:
+    """The weights q (k,) of a mixture's vectors (k, n) given a unit vector x, and ln Z."""
+    cosines = vectors @ x
+    scaled = weights * np.exp(sharpness * (cosines - 1.0))
+    total = float(scaled.sum())
+    if total <= 0:
+        return weights, float("-inf")
+    return scaled / total, float(np.log(total))
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The slots of a lexicon's words.
+
+    Attributes:
+        lexicon: a lexicon made by ``train --model slots``.
+        fillers: its fillers.
+    """
+
+    lexicon: Lexicon
+    fillers: SlotFillers
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> Slots:
+        """Those of a lexicon; one without is an error."""
+        if lexicon.slots is None:
+            raise InputError("this lexicon has no slots: make one with polysema train NAME.parsed --model slots")
+        return cls(lexicon, lexicon.slots)
+
+    @property
+    def dim(self) -> int:
+        """d, the dimension of each space."""
+        return self.lexicon.n // len(SPACES)
+
+    def vectors(self, rows: NDArray[np.integer], space: str) -> Array:
+        """Unit vectors of words as one part of speech, (k, d); zero where a word is never that."""
+        number = SPACES.index(space)
+        part = self.lexicon.array[rows, number * self.dim : (number + 1) * self.dim, number].astype(np.float64)
+        length = np.linalg.norm(part, axis=1, keepdims=True)
+        return np.asarray(part / np.where(length > 0, length, 1.0))
+
+    def vector(self, word: str, space: str) -> Array:
+        """The same of one word, (d,)."""
+        return np.asarray(self.vectors(np.array([self.lexicon.vocabulary.index(word)]), space)[0])
+
+    def mixture(self, word: str, slot: str) -> tuple[Array, Array]:
+        """The weights (k,) of what fills a slot, and the vectors (k, d); k is 0 where nothing is known."""
+        base = slot.removesuffix(" of")
+        space = filler_space(base) if base == slot else head_space(base)
+        rows, weights = self.fillers.of(self.lexicon.vocabulary.index(word), slot)
+        return weights.astype(np.float64), self.vectors(rows, space)
+
+    def slot(self, word: str, slot: str, filler: str | None = None, sharpness: float = SHARPNESS) -> DensityMatrix:
+        """The density matrix of a slot or, with a word that fills it, of the slot given that word."""
+        weights, vectors = self.mixture(word, slot)
+        if not len(weights):
+            raise InputError(f"{word!r} was never seen with its slot {slot!r} filled")
+        if filler is not None:
+            weights, _ = condition(weights, vectors, self.vector(filler, filler_space(slot)), sharpness)
+        return DensityMatrix.mixture(weights, vectors, name=f"{word}.{slot}")
+
+    def plausibility(self, word: str, slot: str, filler: str) -> float:
+        """How well a word fits a slot: the mean of ln Z of the filler in the slot, and of the head among its heads.
+
+        NaN where neither is known.
+        """
+        found = []
+        here = (word, slot, filler, filler_space(slot)), (filler, f"{slot} of", word, head_space(slot))
+        for owner, name, other, space in here:
+            weights, vectors = self.mixture(owner, name)
+            x = self.vector(other, space)
+            if len(weights) and x.any():
+                found.append(condition(weights, vectors, x)[1])
+        return float(np.mean(found)) if found else float("nan")
+
+
+# ------------------------------------------------------------------------------------------------------------ phrases
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A head and what fills its slots: by slot, the heads of its fillers."""
+
+    head: Leaf
+    slots: tuple[tuple[str, tuple[Leaf, ...]], ...] = ()
+
+
+State = tuple[Filled, ...]
+"""A phrase; several heads where they are coordinated."""
+
+
+def filled(tree: Tree) -> dict[int, State]:
+    """What fills which slot at every node of a tree, by the id of the node.
+
+    A verb takes its object from the right and its subject from the left; a modifier fills the slot ``mod`` of what it
+    modifies; of coordinated words each is filled, and each fills.
+    """
+    found: dict[int, State] = {}
+    for node in postorder(tree):
+        if isinstance(node, Leaf):
+            found[id(node)] = (Filled(node),)
+            continue
+        functor, argument = found[id(node.functor)], found[id(node.argument)]
+        if node.kind == "coordination":
+            found[id(node)] = (*functor, *argument)
+            continue
+        slot = "mod" if node.kind == "modifier" else "obj" if node.functor_first else "subj"
+        owner, other = (argument, functor) if node.kind == "modifier" else (functor, argument)
+        heads = tuple(item.head for item in other)
+        found[id(node)] = tuple(Filled(item.head, (*item.slots, (slot, heads))) for item in owner)
+    return found
+
+
+def phrase_matrix(slots: Slots, state: State, open_slots: dict[int, tuple[str, ...]] | None = None) -> DensityMatrix:
+    """The density matrix of a phrase.
+
+    Args:
+        open_slots: by the position of a head, slots that the whole sentence fills: where this part of it does not yet,
+            they stand unconditioned.
+    """
+    parts = [_blocks(slots, item, (open_slots or {}).get(item.head.position, ())) for item in state]
+    factor = np.concatenate([part / np.linalg.norm(part) for part in parts], axis=1)
+    return DensityMatrix(factor)
+
+
+def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
+    """The factor of a head with its slots, (n, columns)."""
+    d, n = slots.dim, slots.lexicon.n
+    given = dict(item.slots)
+    roles = [role for role in ROLES if role in given or role in wanted]
+    blocks: list[tuple[int, Array]] = []
+    for role in roles:
+        weights, vectors = slots.mixture(item.head.word, role)
+        if not len(weights):
+            continue
+        if role in given:
+            x = np.mean([slots.vector(leaf.word, filler_space(role)) for leaf in given[role]], axis=0)
+            length = np.linalg.norm(x)
+            if length > 0:
+                weights, _ = condition(weights, vectors, x / length)
+        blocks.append((n + ROLES.index(role) * d, _compact(vectors.T * np.sqrt(weights))))
+    head = np.asarray(slots.lexicon[item.head.word].factor)
+    if roles:
+        own = slots.vector(item.head.word, head_space(roles[0]))
+        if own.any():
+            number = SPACES.index(head_space(roles[0]))
+            head = np.zeros((n, 1))
+            head[number * d : (number + 1) * d, 0] = own
+    share = 1.0 / np.sqrt(len(blocks)) if blocks else 1.0
+    columns = [_placed(0, _normed(head), n + len(ROLES) * d)]
+    columns += [_placed(at, _normed(block) * np.sqrt(share), n + len(ROLES) * d) for at, block in blocks]
+    return np.concatenate(columns, axis=1)
+
+
+def _normed(factor: Array) -> Array:
+    """B with ‖B Bᵀ‖ = 1 in the Hilbert–Schmidt norm."""
+    return np.asarray(factor / np.sqrt(np.linalg.norm(factor.T @ factor)))
+
+
+def _compact(factor: Array) -> Array:
+    """The same matrix by at most n columns."""
+    if factor.shape[1] <= factor.shape[0]:
+        return factor
+    values, vectors = np.linalg.eigh(factor @ factor.T)
+    kept = values > 1e-12 * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def _placed(at: int, block: Array, size: int) -> Array:
+    whole = np.zeros((size, block.shape[1]))
+    whole[at : at + len(block)] = block
+    return whole
+
+
+def phrase_plausibility(slots: Slots, state: State) -> float:
+    """How well the words of a phrase go together: the mean plausibility over the filled slots of its heads.
+
+    Of a sentence the verb's slots count; NaN where none is known.
+    """
+    known = [
+        slots.plausibility(item.head.word, slot, leaf.word)
+        for item in state
+        for slot, leaves in item.slots
+        if slot != "mod" or all(name == "mod" for name, _ in item.slots)
+        for leaf in leaves
+    ]
+    known = [value for value in known if np.isfinite(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def compose(lexicon: Lexicon, read: Read, method: str = "slots") -> Composition:
+    """A phrase by its slots: at every node its head, with the slots that are filled there conditioned."""
+    slots = Slots.of(lexicon)
+    states = filled(read.tree)
+    whole = {item.head.position: tuple(name for name, _ in item.slots) for state in states.values() for item in state}
+    meanings = {path: phrase_matrix(slots, states[id(node)], whole) for path, node in with_paths(read.tree)}
+    return Composition(read.tree, method, meanings, read.left_out)
+
+
+def stands_for(lexicon: Lexicon, first: Tree, second: Tree) -> tuple[float, float]:
+    """How alike two phrases are, and how well the words of the second go together (NaN where that is not known)."""
+    slots = Slots.of(lexicon)
+    a, b = filled(first)[id(first)], filled(second)[id(second)]
+    return float(similarity(phrase_matrix(slots, a), phrase_matrix(slots, b))), phrase_plausibility(slots, b)

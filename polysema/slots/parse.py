@@ -1,0 +1,190 @@
+"""From text to counted relations: spaCy in several processes, in pieces that are kept, so that a run can go on.
+
+Text is cut into blocks of whole lines. Each block is parsed by one process; the counts of ``PIECE`` blocks are written
+as one piece in the run's folder, and the sum of all pieces is the result. Blocks do not depend on the number of
+processes and a sum not on its order, so the same text gives the same bytes whatever the number of processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polysema.corpus.readers import find_sources, read_blocks
+from polysema.errors import CorpusError, InputError, MissingExtraError
+from polysema.files.door import holds, writing
+from polysema.files.working import WorkingFolder
+from polysema.registry import provider
+from polysema.slots.parsed import FORMAT, VERSION, Parsed, merged
+from polysema.slots.relations import ADJECTIVES, NOUNS, VERBS, Relation, Word, relations
+
+PIECE = 32
+"""Blocks whose counts are written together."""
+
+LONG = 10_000
+"""Characters of a line that are parsed at once."""
+
+_BASE_FORMS = frozenset({"VB", "NN", "NNP", "NNPS", "JJ"})
+
+
+class Progress(NamedTuple):
+    """How far parsing has come: blocks, tokens, and bytes of the files that were read."""
+
+    blocks: int
+    tokens: int
+    read: int
+
+
+def parse_text(
+    sources: str | Path | Sequence[str | Path],
+    output: str | Path,
+    *,
+    workers: int = 1,
+    overwrite: bool = False,
+    encoding: str = "auto",
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Parsed:
+    """Parse text and count the relations in it; what is written is read back with :meth:`Parsed.load`.
+
+    Args:
+        sources: files, packed or not, folders, globs.
+        output: the folder to write. Beside it, ``OUTPUT.parsing`` holds the pieces until the run is done: the same call
+            goes on from there.
+        workers: processes.
+        overwrite: whether parsed text that is there may be replaced.
+    """
+    files = find_sources(sources)
+    if any(str(file) == "-" for file in files):
+        raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
+    output = Path(output)
+    _ready()
+    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)):
+        working = WorkingFolder(output.with_name(output.name + ".parsing"))
+        done = _pieces_done(working, files, encoding)
+        blocks = (
+            (block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding)
+        )
+        for _ in islice(blocks, len(done) * PIECE):
+            pass
+        _parse_pieces(blocks, working, done, workers, progress)
+        found = merged(Parsed.load(path) for path in done)
+    found.save(output, overwrite)
+    working.remove()
+    return found
+
+
+def _parse_pieces(
+    blocks: Iterator[tuple[str, int]],
+    working: WorkingFolder,
+    done: list[Path],
+    workers: int,
+    progress: Callable[[Progress], None],
+) -> None:
+    """Parse what is left, piece by piece; the path of each piece is added to those that are done."""
+    count = tokens = read = 0
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(workers) as pool:
+        while piece := list(islice(blocks, PIECE)):
+            total: Counter[Relation] = Counter()
+            in_piece = 0
+            for (_, read), (found, seen) in zip(
+                piece, pool.imap(count_relations, [text for text, _ in piece]), strict=True
+            ):
+                total.update(found)
+                count, tokens, in_piece = count + 1, tokens + seen, in_piece + seen
+                progress(Progress(count, tokens, read))
+            path = working.file(f"piece-{len(done):06}")
+            Parsed.of(total, {"tokens": in_piece, "parser": _model()}).save(path)
+            done.append(path)
+
+
+def _text(path: Path, encoding: str) -> Iterator[Any]:
+    for block in read_blocks(path, encoding=encoding):
+        if block.columns is not None:
+            raise CorpusError(f"{path}: a token a line; parsing wants running text")
+        yield block
+
+
+def _pieces_done(working: WorkingFolder, files: Sequence[Path], encoding: str) -> list[Path]:
+    """The pieces of an earlier call with the same text; another text there is an error."""
+    facts = [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    identity = hashlib.sha256(json.dumps([facts, encoding, PIECE, _model()]).encode()).hexdigest()
+    path = working.path / "identity"
+    if path.exists():
+        if path.read_text(encoding="utf-8") != identity:
+            raise InputError(f"{working.path} holds another run (another text): finish that one, or delete it")
+    else:
+        working.file("identity").write_text(identity, encoding="utf-8")
+    done: list[Path] = []
+    while (working.path / f"piece-{len(done):06}" / "config.json").is_file():
+        done.append(working.path / f"piece-{len(done):06}")
+    return done
+
+
+# ------------------------------------------------------------------------------------------------------ in a process
+
+
+def count_relations(text: str) -> tuple[Counter[Relation], int]:
+    """The relations of a text, a paragraph or a sentence a line, with their counts; and how many tokens it has."""
+    from spacy.attrs import DEP, HEAD, ORTH, TAG
+
+    nlp = _ready()
+    strings = nlp.vocab.strings
+    found: Counter[Relation] = Counter()
+    tokens = 0
+    lines = (line[at : at + LONG] for line in text.splitlines() for at in range(0, len(line), LONG) if line.strip())
+    for doc in nlp.pipe(lines, batch_size=128):
+        tokens += len(doc)
+        rows = doc.to_array([ORTH, TAG, DEP, HEAD]).tolist()
+        words = []
+        for place, (form, tag, label, head) in enumerate(rows):
+            offset = head if head < 1 << 63 else head - (1 << 64)
+            words.append(Word(_lemma(strings[form], strings[tag]), strings[tag], strings[label], place + offset))
+        found.update(relations(words))
+    return found, tokens
+
+
+@cache
+def _ready() -> Any:
+    """spaCy's pipeline: the tagger and the parser alone. Lemmas are looked up a word at a time, and kept."""
+    nlp = provider("spacy")()
+    missing = [name for name in ("tagger", "parser", "lemmatizer") if name not in nlp.pipe_names]
+    if missing:
+        raise MissingExtraError(f"parsing text, with a model that has {' and '.join(missing)}", "parse")
+    import spacy
+
+    small = spacy.load(nlp.path, exclude=["ner", "senter"])
+    small.select_pipes(enable=[name for name in ("tok2vec", "tagger", "parser") if name in small.pipe_names])
+    return small
+
+
+@cache
+def _model() -> str:
+    meta = _ready().meta
+    return f"{meta['lang']}_{meta['name']} {meta['version']}"
+
+
+@cache
+def _lemma(form: str, tag: str) -> str:
+    """The dictionary form of a word, in lower case."""
+    lower = form.lower()
+    if tag in ("VBP", "VBZ") and lower in _SHORT:
+        return _SHORT[lower]
+    kind = "VERB" if tag in VERBS else "NOUN" if tag in NOUNS else "ADJ" if tag in ADJECTIVES else ""
+    if not kind or tag in _BASE_FORMS:
+        return lower
+    from spacy.tokens import Doc
+
+    nlp = _ready()
+    (token,) = Doc(nlp.vocab, words=[lower], pos=[kind])
+    return str(nlp.get_pipe("lemmatizer").lemmatize(token)[0]).lower()
+
+
+_SHORT = {"am": "be", "are": "be", "'re": "be", "'m": "be", "'s": "be", "'ve": "have"}

@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysema.composition.trees import parse_brackets
+from polysema.errors import InputError
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
+from polysema.measures import entropy, similarity
+from polysema.slots.model import SHARPNESS, Slots, filled, phrase_matrix, phrase_plausibility
+from polysema.slots.train import SlotOptions, train_slots
+from tests.slots.planted import planted
+
+OPTIONS = SlotOptions(dim=6, min_count=5)
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    return train_slots(planted(), OPTIONS)
+
+
+def sentence(lexicon: Lexicon, text: str):  # type: ignore[no-untyped-def]
+    tree = parse_brackets(text)
+    return phrase_matrix(Slots.of(lexicon), filled(tree)[id(tree)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_meanings_are_told_apart_by_the_arguments(seed: int) -> None:
+    found = train_slots(planted(seed), OPTIONS)
+    for subject, thing, right, wrong in (
+        ("owner", "hotel", "manage", "sprint"),
+        ("family", "shop", "operate", "finish"),
+        ("athlete", "mile", "sprint", "manage"),
+        ("girl", "race", "finish", "operate"),
+    ):
+        run, near, far = (sentence(found, f"({subject} ({verb} {thing}))") for verb in ("run", right, wrong))
+        assert similarity(run, near) > similarity(run, far) + 0.1
+
+
+def test_entropy_falls_as_slots_are_filled(lexicon: Lexicon) -> None:
+    steps = {step.phrase: step.entropy for step in lexicon.compose("(owner (run hotel))", "slots").steps}
+    assert steps["run"] > steps["run hotel"] + 0.1 > steps["owner run hotel"] + 0.2
+    slots = Slots.of(lexicon)
+    assert entropy(slots.slot("run", "obj", "hotel")) < entropy(slots.slot("run", "obj")) - 0.2
+
+
+def test_similarity_is_the_mean_of_head_and_slots(lexicon: Lexicon) -> None:
+    """Against dense matrices, written out."""
+    slots = Slots.of(lexicon)
+
+    def dense(verb: str, slot: str, noun: str) -> np.ndarray:
+        weights, vectors = slots.mixture(verb, slot)
+        x = slots.vector(noun, "noun")
+        rho = np.zeros((6, 6))
+        for p, n in zip(weights, vectors, strict=True):
+            rho += p * np.exp(SHARPNESS * float(n @ x)) * np.outer(n, n)
+        return rho / np.trace(rho)
+
+    def alike(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.trace(a @ b) / np.sqrt(np.trace(a @ a) * np.trace(b @ b)))
+
+    heads = float(slots.vector("run", "verb") @ slots.vector("manage", "verb")) ** 2
+    of_slots = [alike(dense("run", s, n), dense("manage", s, n)) for s, n in (("subj", "owner"), ("obj", "hotel"))]
+    expected = 0.5 * heads + 0.5 * np.mean(of_slots)
+    found = similarity(sentence(lexicon, "(owner (run hotel))"), sentence(lexicon, "(owner (manage hotel))"))
+    assert float(found) == pytest.approx(expected, abs=1e-6)
+
+
+def test_plausibility(lexicon: Lexicon) -> None:
+    slots = Slots.of(lexicon)
+
+    def fits(text: str) -> float:
+        tree = parse_brackets(text)
+        return phrase_plausibility(slots, filled(tree)[id(tree)])
+
+    assert fits("(owner (manage hotel))") > fits("(owner (manage mile))") + 0.5
+    assert fits("(athlete (sprint mile))") > fits("(family (sprint shop))") + 0.5
+    assert np.isnan(fits("hotel"))
+
+
+def test_adjectives_and_coordination(lexicon: Lexicon) -> None:
+    states = lexicon.compose("((local owner) (run (small hotel)))", "slots")
+    assert len(states.steps) == 9
+    both = lexicon.compose("(owner (run (hotel & shop)))", "slots").meaning
+    one = lexicon.compose("(owner (run hotel))", "slots").meaning
+    assert similarity(both, one) > 0.9
+    verbs = lexicon.compose("(owner ((manage & sprint) hotel))", "slots").meaning
+    assert entropy(verbs) > entropy(lexicon.compose("(owner (manage hotel))", "slots").meaning)
+
+
+def test_slots_are_kept_on_disk(lexicon: Lexicon, tmp_path: Path) -> None:
+    lexicon.save(tmp_path / "slots")
+    again = load(tmp_path / "slots")
+    assert isinstance(again, Lexicon)
+    text = "(owner (run hotel))"
+    assert similarity(sentence(again, text), sentence(lexicon, text)) == pytest.approx(1.0)
+    assert again.slots is not None
+    assert "slots" in again.methods
+
+
+def test_a_seed_gives_the_same_numbers() -> None:
+    a, b = (train_slots(planted(), OPTIONS) for _ in range(2))
+    assert np.array_equal(a.array, b.array)
+
+
+def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
+    with pytest.raises(InputError, match="no slots"):
+        Slots.of(Lexicon(["a", "b"], np.ones((2, 3, 1))))
+    with pytest.raises(InputError, match="never seen"):
+        Slots.of(lexicon).slot("hotel", "obj")
+    with pytest.raises(InputError, match="parse more text"):
+        train_slots(planted(), SlotOptions(min_count=10**6))
+    with pytest.raises(InputError, match="dim"):
+        SlotOptions(dim=0)

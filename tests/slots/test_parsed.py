@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysema.errors import FormatError, InputError
+from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.relations import Relation
+from tests.slots.planted import planted
+
+
+def same(a: Parsed, b: Parsed) -> bool:
+    arrays = ("head", "slot", "filler", "count")
+    return (a.words, a.slots) == (b.words, b.slots) and all(
+        np.array_equal(getattr(a, n), getattr(b, n)) for n in arrays
+    )
+
+
+def test_saved_and_read_back(tmp_path: Path) -> None:
+    parsed = planted()
+    parsed.save(tmp_path / "a.parsed")
+    assert same(Parsed.load(tmp_path / "a.parsed"), parsed)
+    assert is_parsed(tmp_path / "a.parsed")
+    assert not is_parsed(tmp_path)
+
+
+def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:
+    parts = [planted(seed, 200) for seed in range(3)] + [Parsed.of({Relation("bark", "subj", "dog"): 2})]
+    whole = merged(parts)
+    assert whole.count.sum() == sum(part.count.sum() for part in parts)
+    assert whole.facts["tokens"] == 1800
+    for number, order in enumerate((parts, parts[::-1])):
+        merged(order).save(tmp_path / f"{number}.parsed")
+    for name in ("words.txt", "counts.safetensors"):
+        assert (tmp_path / "0.parsed" / name).read_bytes() == (tmp_path / "1.parsed" / name).read_bytes()
+    assert same(merged([whole]), whole)
+
+
+def test_what_is_no_parsed_text_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no such folder"):
+        Parsed.load(tmp_path / "none")
+    with pytest.raises(InputError, match="no relation"):
+        merged([Parsed.of({})])
+    planted().save(tmp_path / "a.parsed")
+    (tmp_path / "a.parsed" / "words.txt").write_text("one\n")
+    with pytest.raises(FormatError, match="do not fit"):
+        Parsed.load(tmp_path / "a.parsed")
