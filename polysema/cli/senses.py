@@ -127,7 +127,7 @@ def edit_senses(
         if reset:
             model.reset_senses(word)
         if merge:
-            model.merge_senses(word, [int(number) for number in merge.replace(",", " ").split()])
+            model.merge_senses(word, _numbers(merge))
         if hide is not None:
             model.hide_sense(word, hide)
         if rename is not None:
@@ -137,6 +137,14 @@ def edit_senses(
         model.edited = before
         raise
     return model
+
+
+def _numbers(listed: str) -> list[int]:
+    """The numbers of ``0,3``."""
+    try:
+        return [int(number) for number in listed.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
 
 
 COMMANDS = [describe_command, examples_command]

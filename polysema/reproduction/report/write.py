@@ -34,6 +34,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
         files |= {f"tables/{table.key}.csv": to_csv(table) for table in section.tables}
         files |= {f"tables/{table.key}.tex": table_to_latex(table) for table in section.tables}
         files |= {f"plots/{plot.key}.svg": plot.svg + "\n" for plot in section.plots}
+    top.parent.mkdir(parents=True, exist_ok=True)
     with nullcontext(top) if top.exists() else atomic_folder(top) as place:
         WorkingFolder(place).make()
         for name, text in files.items():
