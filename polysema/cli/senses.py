@@ -10,6 +10,7 @@ import click
 from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import NATURAL, heading, json_option, print_json
 from polysema.corpus.corpus import Corpus
+from polysema.errors import InputError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
