@@ -12,12 +12,11 @@ import sys
 import click
 
 from polysema.cli import corpora, drawing, evaluation, lexicons, parsing, senses, sentences, training
-from polysema.cli.output import notes
+from polysema.cli.output import notes, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-_LONGEST = 2000  # characters of a message: a name that is wrong may be of any length
 
 
 class _InOrder(click.Group):
@@ -116,9 +115,7 @@ def _ended(*_: object) -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    if len(message) > _LONGEST:
-        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
-    click.echo(f"{click.style('polysema: error:', fg='red')} {message}", err=True)
+    click.echo(f"{click.style('polysema: error:', fg='red')} {shortened(message)}", err=True)
     return code
 
 
