@@ -95,8 +95,10 @@ def run() -> None:
 
     When the command is over nothing is left to be stopped: a signal that comes then is ignored.
     """
-    signal.signal(signal.SIGTERM, _ended)
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _ended)
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said
