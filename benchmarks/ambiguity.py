@@ -47,7 +47,7 @@ def main() -> None:
     lexicon = with_matrices(load(arguments.lexicon), "ambiguity")
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words))
-    measures = {"count": counts.astype(np.float64), "entropy": lexicon.entropies}
+    measures = {"entropy": lexicon.entropies}
     if lexicon.information is not None:
         measures[lexicon.information.measure] = np.asarray(lexicon.information.values, np.float64)
     known = (

@@ -124,6 +124,10 @@ METHODS: dict[str, Method] = _table(
     _matrices("fuzz-noun", "Fuzz; nouns act on their verb", _applied(operators.fuzz, _noun_acts)),
     _matrices("phaser-left", "Phaser; the left side acts on the right", _applied(operators.phaser, _left_acts)),
     _matrices("fuzz-left", "Fuzz; the left side acts on the right", _applied(operators.fuzz, _left_acts)),
+    _matrices("smooth", "Phaser by ρ + 3·1/n, the functor acts", _applied(operators.smooth_phaser)),
+    _matrices(
+        "smooth-noun", "Phaser by ρ + 3·1/n; nouns act on their verb", _applied(operators.smooth_phaser, _noun_acts)
+    ),
 )
 """Composition methods for density matrices.
 

@@ -36,6 +36,21 @@ def phaser(b: Factors, c: Factors) -> Factors:
     return np.asarray((u * s[..., None, :]) @ (u.mT @ c))
 
 
+def smooth_phaser(b: Factors, c: Factors, smoothing: float = 3.0) -> Factors:
+    """(ρ + λ 1/n)^½ σ (ρ + λ 1/n)^½: Phaser with an operator that lets a little of every direction through.
+
+    Where ρ is nearly pure, Phaser turns whatever it acts on into ρ itself; this keeps some of it. With e = λ/n and
+    ρ = U S² Uᵀ the factor is √e C + U (√(S² + e) − √e) Uᵀ C.
+
+    Args:
+        smoothing: λ; 3 is within noise of the best on WordNet's example sentences (``docs/measurements/senses.md``).
+    """
+    u, s, _ = np.linalg.svd(b, full_matrices=False)
+    e = smoothing / b.shape[-2]
+    gain = np.sqrt(s**2 + e) - np.sqrt(e)
+    return np.asarray(np.sqrt(e) * c + (u * gain[..., None, :]) @ (u.mT @ c))
+
+
 def fuzz(b: Factors, c: Factors) -> Factors:
     """Σᵢ λᵢ Pᵢ σ Pᵢ over the eigenspaces of ρ, with λᵢ its eigenvalues and Pᵢ the projections.
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from polysema.composition.methods import CONTEXTUAL, METHODS
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
 from polysema.errors import DataError, InputError, UnknownChoiceError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets
@@ -23,7 +23,7 @@ from polysema.lexicon.metadata import current_layout
 Evaluated = AnyLexicon | Ensemble | Model
 """What can be evaluated."""
 
-KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name)
+KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name, *(each.name for each in SLOTS))
 
 
 def evaluate(

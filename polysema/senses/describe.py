@@ -40,7 +40,8 @@ def describe(
 ) -> Lexicon:
     """The lexicon with what a corpus shows of its words: ambiguity, senses, and what these look like in use.
 
-    It needs context vectors: multi-sense Word2DM has them. Edits of senses are kept.
+    It needs context vectors: multi-sense Word2DM has them. Edits of senses are kept, and so are the senses and the
+    ambiguity of a lexicon that came with them, as those that an encoder found.
 
     Args:
         most: how many occurrences of each word to look at, at most; they are drawn by their hash.
@@ -59,6 +60,7 @@ def describe(
     match = SynsetMatcher(lexicon) if wordnet else None
     shown = _shown(lexicon, seen, faces)
     size = len(lexicon)
+    decided = None if "described" in lexicon.metadata else lexicon.inventory
     information = np.full(size, np.nan, np.float32)
     senses = np.tile(np.arange(lexicon.m, dtype=np.int8), (size, 1))
     shares, least = np.full((size, lexicon.m), np.nan, np.float32), np.full(size, -1.0, np.float32)
@@ -69,8 +71,16 @@ def describe(
             if len(own.positions) < FEWEST:
                 continue
             weights, vectors = _columns(lexicon, row)
-            found = count_senses(weights, vectors, own.contexts, own.amounts, seen.formula, separation=separation)
-            senses[row], shares[row], least[row] = found.senses, found.shares, found.least
+            given = None if decided is None else decided.of(row, vectors.T)
+            if decided is None or given is None:
+                found = count_senses(weights, vectors, own.contexts, own.amounts, seen.formula, separation=separation)
+                senses[row], shares[row] = found.senses, found.shares
+            else:
+                found = count_senses(
+                    given[0], given[1].T, own.contexts, own.amounts, seen.formula, least_share=0.0, separation=0.0
+                )
+                senses[row], shares[row] = decided.senses[row], decided.weights[row]
+            least[row] = found.least
             information[row] = _information(weights, vectors, own, seen.formula)
             if shown[row]:
                 lines.append(_line(lexicon.vocabulary.words[row], found, maker.faces(own, found.posteriors), match))

@@ -8,7 +8,7 @@ import lzma
 
 import pytest
 
-from polysema import describe, train
+from polysema import Corpus, describe, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
@@ -40,7 +40,7 @@ def test_measure_runs_in_processes_of_their_own(monkeypatch):
 
 def test_ambiguity(script, corpus, tmp_path):
     trained = train(corpus, dim=8, senses=3, epochs=1, min_count=5)
-    describe(trained, corpus).save(tmp_path / "model")
+    describe(trained, Corpus(corpus)).save(tmp_path / "model")
     printed = script("ambiguity", tmp_path / "model", "--min-count", 5)
     assert "| holevo |" in printed
     assert "| entropy |" in printed

@@ -14,6 +14,7 @@ DENSE = {
     operators.mult: lambda rho, sigma: rho * sigma,
     operators.phaser: dense.phaser,
     operators.fuzz: dense.fuzz,
+    operators.smooth_phaser: lambda rho, sigma: dense.phaser(rho + 3 * np.eye(len(rho)) / len(rho), sigma),
 }
 
 
@@ -35,7 +36,7 @@ def test_factored_equals_dense_at_300():
         assert np.allclose(composed @ composed.T, expected(dense.matrix(b), dense.matrix(c)), atol=1e-9)
 
 
-@pytest.mark.parametrize("operator", [operators.add, operators.phaser, operators.fuzz])
+@pytest.mark.parametrize("operator", [operators.add, operators.phaser, operators.fuzz, operators.smooth_phaser])
 @given(pair=pairs(largest=17), seed=st.integers(0, 2**32))
 def test_rotations_commute(operator, pair, seed):
     turn = orthogonal(np.random.default_rng(seed), len(pair[0]))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load, train
+from polysema import Corpus, Information, Lexicon, build_corpus, describe, find_examples, load, train
 from polysema.cli import main
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.faces import Face, Faces, Synset
@@ -254,3 +254,15 @@ def test_training_describes_where_it_is_asked_to(planted, corpus):
     assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).inventory is None
     with pytest.raises(InputError, match="only senses of ms-word2dm"):
         train(corpus, "word2dm", describe=True)
+
+
+def test_senses_that_a_lexicon_came_with_are_kept(planted, corpus, described):
+    metadata = {name: value for name, value in described.metadata.items() if name != "described"}
+    told = Information(np.ones(len(described), np.float32), "mine")
+    given = described.with_parts(metadata=metadata, information=told)
+    again = describe(given, corpus, separation=1e9)
+    np.testing.assert_array_equal(again.inventory.senses, described.inventory.senses)
+    np.testing.assert_array_equal(again.inventory.weights, described.inventory.weights)
+    assert again.information is told
+    word = next(w for w, own in planted.meanings.items() if len(own) == 2 and len(described.senses(w)) == 2)
+    assert set(again.faces[word]) == {sense.id for sense in described.senses(word)}
