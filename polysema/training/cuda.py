@@ -91,9 +91,7 @@ class CudaEngine:
         self.text, self.state = text, state
         options = text.options
         if options.model == "word2dm" and options.dim > 32:
-            raise InputError(
-                f"word2dm on a GPU has at most 32 dimensions, not {options.dim}: train it with device cpu"
-            )
+            raise InputError(f"word2dm on a GPU has at most 32 dimensions, not {options.dim}: train it with device cpu")
         self._cp = cp = _cupy()
         sentences = text.text.sentences
         self._lazy = options.optimiser == "adam"
