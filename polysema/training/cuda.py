@@ -293,16 +293,21 @@ class CudaEngine:
             )  # fmt: skip
             if self._lazy:
                 self._adam(rates[r - first], self.state.step + r - first + 1)
-            else:
-                self._bound()
+        if not self._lazy:
+            self._bound()
         loss, count = self._loss.get()
         return float(loss / count) if count else float("nan")
 
     def _bound(self) -> None:
-        """Shorten rows that the last launch made longer than ``LONGEST``, as the processor does after every round."""
+        """Shorten rows that have got longer than ``LONGEST``.
+
+        The processor does so after every round. Here steps are taken one by one, so a row grows slowly, and reading the
+        whole model after every launch would halve the speed: once a call, a fraction of a second, is enough.
+        """
+        grid = 8 * self._cp.cuda.Device().attributes["MultiProcessorCount"]
         for values in (self._target, self._context):
             width = values[0].size if self.text.options.model == "word2dm" else values.shape[2]
-            self._functions["bound"]((64,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
+            self._functions["bound"]((grid,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
 
     def _adam(self, rate: np.float32, step: int) -> None:
         """Move the rows that the last launch gave gradients to."""

@@ -171,7 +171,7 @@ def test_gpu_memory_is_checked(small_corpus, model, device, memory, said):
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 def test_no_row_gets_longer_than_on_the_processor(gpu, small_corpus, form):
-    """Rows that are too long are cut to the bound after every launch, their direction kept; others stay."""
+    """Rows that are too long are cut to the bound, their direction kept; others stay."""
     text, state = prepared(small_corpus, **form, **some_senses(form), optimiser="sgd")
     whole = form["model"] == "word2dm"
     for side in (state.target, state.context):
