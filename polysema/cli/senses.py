@@ -10,6 +10,7 @@ import click
 from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import NATURAL, heading, json_option, print_json
 from polysema.corpus.corpus import Corpus
+from polysema.errors import InputError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
@@ -127,7 +128,7 @@ def edit_senses(
         if reset:
             model.reset_senses(word)
         if merge:
-            model.merge_senses(word, [int(number) for number in merge.replace(",", " ").split()])
+            model.merge_senses(word, _numbers(merge))
         if hide is not None:
             model.hide_sense(word, hide)
         if rename is not None:
@@ -137,6 +138,14 @@ def edit_senses(
         model.edited = before
         raise
     return model
+
+
+def _numbers(listed: str) -> list[int]:
+    """The numbers of ``0,3``."""
+    try:
+        return [int(number) for number in listed.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
 
 
 COMMANDS = [describe_command, examples_command]
