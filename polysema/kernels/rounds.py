@@ -139,7 +139,7 @@ def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
 
     Args:
         regions: (shares + 1,), the first sentence of each region of the text, and the end.
-        apart: whether each share comes from a region of its own; else a round is whole (Adam's, as on a card).
+        apart: whether each share comes from a region of its own; else a round is whole (Adam's, as on a GPU).
     """
     shares = regions.size - 1
     if apart:

@@ -63,7 +63,7 @@ def test_other_models(text, tmp_path, model):
         (["--config", "absent.toml"], "not a readable TOML file"),
         (["--start", "absent"], "no such file"),
         (["--model", "glove", "--senses", "3"], "option of glove"),
-        (["--card-memory", "4"], "on device cuda, not for ms-word2dm on cpu"),
+        (["--gpu-memory", "4"], "on device cuda, not for ms-word2dm on cpu"),
     ],
 )
 def test_bad_arguments_are_one_line(text, tmp_path, arguments, message, capsys):
