@@ -1,17 +1,18 @@
 """polysema: words as density matrices, mixtures of their senses.
 
-The public names, in the order of the flow. Each is loaded when it is first used, so that ``import polysema`` is quick.
+The public names, in the order of the flow. Each is loaded when it is first used, so that ``import polysema`` is quick;
+not even ``typing`` is loaded here: a command cannot catch Ctrl-C before its package is imported.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from polysema.registry import provide
 from polysema.version import __version__ as __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from polysema.composition.compose import Composer as Composer
     from polysema.composition.compose import Composition as Composition
     from polysema.composition.compose import Method as Method
@@ -214,6 +215,8 @@ provide("line_chart", "polysema.drawing.charts:line_chart")
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'polysema' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(_WHERE[name]), name)
     globals()[name] = value
     return value

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
+import sys
+
+try:
+    import signal
+except KeyboardInterrupt:  # it takes a moment, in which there is no handler yet
+    sys.stderr.write("polysema: error: stopped\n")
+    sys.exit(130)
 
 
 def run() -> None:

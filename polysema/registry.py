@@ -6,9 +6,10 @@ plain sentences, the package's ``__init__`` says once which function provides it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # not from typing: see polysema/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _PROVIDERS: dict[str, str | Callable[..., Any]] = {}
 
@@ -22,6 +23,8 @@ def provider(service: str) -> Callable[..., Any]:
     """The function that provides a service."""
     found = _PROVIDERS[service]
     if isinstance(found, str):
+        from importlib import import_module
+
         module, _, name = found.partition(":")
         found = _PROVIDERS[service] = getattr(import_module(module), name)
     return found

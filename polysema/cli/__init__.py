@@ -17,6 +17,7 @@ from polysema.errors import PolysemaError
 from polysema.version import __version__
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_LONGEST = 2000  # characters of a message: a name that is wrong may be of any length
 
 
 class _InOrder(click.Group):
@@ -91,9 +92,23 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The entry point of the installed command; being told to end cleans up like Ctrl-C."""
+    """The entry point of the installed command; being told to end cleans up like Ctrl-C.
+
+    When the command is over nothing is left to be stopped: a signal that comes then is ignored.
+    """
     signal.signal(signal.SIGTERM, _ended)
-    sys.exit(main())
+    try:
+        code = main()
+        _ignore_signals()
+    except KeyboardInterrupt:  # while the last words were said
+        _ignore_signals()
+        code = _complain("stopped", INTERRUPTED)
+    sys.exit(code)
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _ended(*_: object) -> None:
@@ -101,6 +116,8 @@ def _ended(*_: object) -> None:
 
 
 def _complain(message: str, code: int) -> int:
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
     click.echo(f"{click.style('polysema: error:', fg='red')} {message}", err=True)
     return code
 

@@ -126,7 +126,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
 )
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
-@click.option("--seed", default=0, show_default=True, help="Of the resamples.")
+@click.option("--seed", default=0, type=NATURAL, show_default=True, help="Of the resamples.")
 @click.option(
     "--pairs",
     multiple=True,

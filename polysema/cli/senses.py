@@ -11,6 +11,7 @@ import click
 from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import NATURAL, heading, json_option, print_json
 from polysema.corpus.corpus import Corpus
+from polysema.errors import InputError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
@@ -133,7 +134,7 @@ def edit_senses(
         if reset:
             model.reset_senses(word)
         for numbers in merge:
-            model.merge_senses(word, [int(number) for number in numbers.replace(",", " ").split()])
+            model.merge_senses(word, _numbers(numbers))
         for number in hide:
             model.hide_sense(word, number)
         for number, name in rename:
@@ -143,6 +144,14 @@ def edit_senses(
         model.edited = before
         raise
     return model
+
+
+def _numbers(listed: str) -> list[int]:
+    """The numbers of ``0,3``."""
+    try:
+        return [int(number) for number in listed.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
 
 
 COMMANDS = [describe_command, examples_command]

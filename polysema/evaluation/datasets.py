@@ -288,7 +288,8 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
         if pattern != WORD:
             pair = tuple(row["first"].split()), tuple(row["second"].split())
         if not (all(pair) and all(map(all, pair)) and np.isfinite(score)):
-            raise DataError(f"{path}: line {number}: two words or phrases and a score, not {list(row.values())}")
+            shown = str(list(row.values()))[:200]
+            raise DataError(f"{path}: line {number}: two words or phrases and a score, not {shown}")
         if pattern != WORD:
             for phrase in pair:
                 from_pattern(pattern, phrase)  # an error where the words do not fit the roles
@@ -317,7 +318,10 @@ def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     lines = _lines(path)
-    rows = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
+    try:
+        rows = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
+    except csv.Error as error:
+        raise DataError(f"{path}: not a table of columns: {error}") from None
     headings = [cell.strip().lower() for cell in rows[0]] if rows else []
     named = {column: headings.index(n) for column, names in _COLUMNS.items() for n in names if n in headings}
     start = 1 if {"first", "second", "score"} <= named.keys() else 0

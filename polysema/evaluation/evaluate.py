@@ -81,6 +81,8 @@ def evaluate_models(
         missing: sets that are not there, and why, for the record.
         progress: called with a model's name, how many are done, and how many there are.
     """
+    if seed < 0:
+        raise InputError(f"the seed must be at least 0, not {seed}")
     for method in methods or ():
         if method not in KNOWN_METHODS:
             raise UnknownChoiceError("composition method", method, KNOWN_METHODS)

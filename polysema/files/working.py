@@ -7,11 +7,12 @@ never touched; cleaning deletes what is listed and nothing else.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysema.errors import InputError, OutputError
+from polysema.errors import InputError, OutputError, PolysemaError
 from polysema.files.door import MARKER, is_marked
 from polysema.files.lock import locked, remove
 
@@ -37,6 +38,23 @@ class WorkingFolder:
             raise InputError(
                 f"{self.path} holds other files, where the state of the run would be kept: choose another name"
             )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it while a run lasts: another run is told. A run that is refused leaves no folder that was not there.
+
+        One that is stopped, or finds the disk full, leaves it: the same run goes on from there.
+        """
+        with locked(self.path):
+            new = not os.path.lexists(self.path)
+            try:
+                yield
+            except OutputError:
+                raise
+            except PolysemaError:
+                if new:
+                    self.remove()
+                raise
 
     def make(self) -> Path:
         """The folder, made and marked where it is not yet."""

@@ -65,8 +65,8 @@ def parse_text(
         raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
     output = Path(output)
     _ready()
-    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)):
-        working = WorkingFolder(output.with_name(output.name + ".parsing"))
+    working = WorkingFolder(output.with_name(output.name + ".parsing"))
+    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)), working.held():
         done = _pieces_done(working, files, encoding)
         blocks = (
             (block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding)
@@ -114,7 +114,8 @@ def _text(path: Path, encoding: str) -> Iterator[Any]:
 
 def _pieces_done(working: WorkingFolder, files: Sequence[Path], encoding: str) -> list[Path]:
     """The pieces of an earlier call with the same text; another text there is an error."""
-    facts = [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    status = [file.stat() for file in files]
+    facts = [[file.name, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for file, at in zip(files, status, strict=True)]
     identity = hashlib.sha256(json.dumps([facts, encoding, PIECE, _model()]).encode()).hexdigest()
     path = working.path / "identity"
     if path.exists():

@@ -6,9 +6,8 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +15,7 @@ from typing import Any
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.errors import CorpusError, InputError, OutputError, PolysemaError, UnknownChoiceError
-from polysema.files.lock import locked
+from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.options import Options
 from polysema.files.platform import processors
 from polysema.files.progress import Progress, Report, silent
@@ -196,7 +194,10 @@ def train(
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    with TemporaryDirectory(prefix="polysema-") as temporary, _kept(folder):
+    with (
+        TemporaryDirectory(prefix="polysema-") as temporary,
+        WorkingFolder(folder).held() if folder is not None else nullcontext(),
+    ):
         if record.parsed:
             where = folder if folder is not None else Path(temporary)
             return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
@@ -218,24 +219,6 @@ def train(
 
             lexicon = described(with_matrices(lexicon, "a description"), job.corpus, progress=report)
         return lexicon
-
-
-@contextmanager
-def _kept(folder: Path | None) -> Iterator[None]:
-    """Hold the folder of a run's state. A run that is refused, and not only stopped, leaves none that was not there."""
-    if folder is None:
-        yield
-        return
-    with locked(folder):
-        new = not os.path.lexists(folder)
-        try:
-            yield
-        except OutputError:  # a full disk: with room again it goes on
-            raise
-        except PolysemaError:
-            if new:
-                WorkingFolder(folder).remove()
-            raise
 
 
 def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:

@@ -28,7 +28,7 @@ import polysema.cli
 import polysema.encoders.bert2dm
 import polysema.encoders.huggingface
 import polysema.notebook
-from polysema import train
+from polysema import parse_sentence, train
 from tests.campaign.moments import Watcher
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -76,6 +76,7 @@ def _warm(scratch: Path) -> None:
         train(text, **{**common, **options})
     train(text, "glove", dim=4, min_count=1, epochs=1, threads=1)
     train(text, "context2dm", dim=4, senses=2, threads=1, min_count=1)
+    parse_sentence("The bank runs the hotel.")
 
 
 def _exec(request: dict[str, Any]) -> int:

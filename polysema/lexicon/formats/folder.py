@@ -53,7 +53,7 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     name = "vectors" if config.get("kind") == "vectors" else "factors"
     if name not in arrays:
         raise FormatError(f"{path}: lexicon.safetensors holds no {name!r}: the folder is damaged")
-    if {config.get("words"), len(arrays[name]), len(words if counts is None else counts)} != {len(words)}:
+    if [config.get("words"), len(arrays[name]), len(words if counts is None else counts)] != [len(words)] * 3:
         raise FormatError(
             f"{path}: damaged: config.json announces {config.get('words')} words, vocabulary.txt has {len(words)}, "
             f"lexicon.safetensors {len(arrays[name])}"
