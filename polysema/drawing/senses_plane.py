@@ -61,7 +61,7 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
 
 
 def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, Array]:
-    """Where senses (k, 2) and their neighbours, sense by sense, (j, 2) lie on the plane, and the share each axis keeps."""
+    """Senses (k, 2) and their neighbours, sense by sense, (j, 2) on the plane, and the share that each axis keeps."""
     points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
     centres = np.array([sense.vector for sense in senses])
     plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))

@@ -131,6 +131,7 @@ def word(lexicon: Lexicon, asked: str, top: int = 12) -> Facts:
     return {
         "word": spelled,
         "ambiguity": ambiguity.to_dict(),
+        "information_is": lexicon.information.measure if lexicon.information is not None else "",
         "like": _like(lexicon, spelled),
         "senses": [_sense(sense) for sense in senses],
         "plane": {
@@ -336,7 +337,7 @@ def about(name: str, lexicon: Lexicon) -> Facts:
         "m": lexicon.m,
         "metadata": simple,
         "methods": [{"name": key, "formula": composer.formula} for key, composer in lexicon.methods.items()],
-        "information": lexicon.information is not None,
+        "information_is": lexicon.information.measure if lexicon.information is not None else "",
     }
 
 

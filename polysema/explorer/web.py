@@ -317,7 +317,7 @@ def _real(request: Request, name: str, default: Any) -> Any:
 
 
 def _number(value: float | None, digits: int = 3) -> str:
-    return "∞" if value is None else f"{value + 0.0:.{digits}f}"
+    return "∞" if value is None else f"{value:.{digits}f}".replace("-", "−")
 
 
 # -------------------------------------------------------------------------------------------------------- application
@@ -362,7 +362,8 @@ def application(
         message = {404: "there is no such page", 405: "the explorer is only read"}.get(
             status, "this cannot be answered"
         )
-        return await pages.answered(partial(_refused, status, message))(request)
+        refused: Response = await pages.answered(partial(_refused, status, message))(request)
+        return refused
 
     app = Starlette(routes=routes, exception_handlers={HTTPException: elsewhere})
     app.router.redirect_slashes = False
@@ -450,8 +451,8 @@ def _described(prefix: str) -> Facts:
         "/word/{word}.json": ("A word, its senses and neighbours", ()),
         "/list.json": (
             "A page of the vocabulary",
-            ("sort", "order", "prefix", "min_count", "max_count", "min_entropy", "max_entropy", "function_words", "page",
-             "size"),
+            ("sort", "order", "prefix", "min_count", "max_count", "min_entropy", "max_entropy", "function_words",
+             "page", "size"),
         ),
         "/compare.json": ("Two phrases, or a word in two lexicons", ("a", "b", "other")),
         "/evaluation.json": ("The report of polysema evaluate", ()),
