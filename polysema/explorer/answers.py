@@ -22,7 +22,7 @@ from polysema.composition.phrases import is_brackets, is_word
 from polysema.composition.trees import Leaf, Tree, leaves, with_paths
 from polysema.density import DensityMatrix
 from polysema.drawing.senses_plane import on_plane
-from polysema.errors import Failed, InputError, PolysemaError, UnknownChoiceError
+from polysema.errors import Failed, FormatError, InputError, PolysemaError, UnknownChoiceError
 from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.results import Sense
@@ -189,7 +189,7 @@ class Filter:
 
     Attributes:
         sort: one of ``SORTS``.
-        rising: the smallest first.
+        reversed: the smallest first, or by name from the last.
         prefix: how words begin.
         min_count, max_count: how often they were seen.
         min_entropy, max_entropy: how mixed they are.
@@ -199,7 +199,7 @@ class Filter:
     """
 
     sort: str = "ambiguity"
-    rising: bool = False
+    reversed: bool = False
     prefix: str = ""
     min_count: int = 0
     max_count: int | None = None
@@ -227,7 +227,7 @@ def listed(lexicon: Lexicon, asked: Filter) -> Facts:
     if asked.prefix:
         kept &= _starting(lexicon, asked.prefix)
     order = orders[asked.sort]
-    if asked.rising != (asked.sort == "word"):  # by name, rising is the order that is kept
+    if asked.reversed:
         order = order[::-1]
     rows = order[kept[order]]
     size = min(max(asked.size, 1), LARGEST_PAGE)
@@ -321,6 +321,19 @@ def in_two(first: Lexicon, second: Lexicon, asked: str, top: int = 20) -> Facts:
         "went": [_sense(sides[0][i]) for i in sorted(free[0])],
         "appeared": [_sense(sides[1][j]) for j in sorted(free[1])],
     }
+
+
+# --------------------------------------------------------------------------------------------------------- evaluation
+
+_COLUMNS = ("model", "set", "method", "items", "covered", "spearman", "sd", "interval")
+
+
+def evaluation_rows(report: Any) -> list[Facts]:
+    """The rows of what ``polysema evaluate --json`` wrote; anything else is an error."""
+    results = report.get("results") if isinstance(report, dict) else None
+    if not isinstance(results, list) or not all(isinstance(row, dict) and "spearman" in row for row in results):
+        raise FormatError("this report has no results: give what `polysema evaluate --json` wrote")
+    return [{name: row.get(name) for name in _COLUMNS} for row in results]
 
 
 # -------------------------------------------------------------------------------------------------------------- about

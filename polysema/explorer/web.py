@@ -77,6 +77,7 @@ class Pages:
         self.lexicons = {name: with_matrices(item, "the explorer") for name, item in lexicons.items()}
         self.usual = next(iter(self.lexicons))
         self.prefix, self.evaluation, self.work = prefix, evaluation, work or Work()
+        self.rows = [] if evaluation is None else answers.evaluation_rows(evaluation)
         self._parsing = Lock()  # spaCy's pipeline serves one thread at a time
         self.templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -125,7 +126,7 @@ class Pages:
         name, lexicon = self._lexicon(request)
         asked = answers.Filter(
             sort=_text(request, "sort") or "ambiguity",
-            rising=_text(request, "order") == "rising",
+            reversed=_text(request, "reversed") in ("1", "on"),
             prefix=_text(request, "prefix"),
             min_count=_whole(request, "min_count", 0),
             max_count=_whole(request, "max_count", None),
@@ -157,7 +158,7 @@ class Pages:
 
     async def evaluated(self, request: Request) -> Answer:
         """The report of ``polysema evaluate``."""
-        return Answer("evaluation.html", {"evaluation": self.evaluation})
+        return Answer("evaluation.html", {"evaluation": self.evaluation}, extra={"rows": self.rows})
 
     async def about(self, request: Request) -> Answer:
         """What each number means."""
@@ -451,7 +452,7 @@ def _described(prefix: str) -> Facts:
         "/word/{word}.json": ("A word, its senses and neighbours", ()),
         "/list.json": (
             "A page of the vocabulary",
-            ("sort", "order", "prefix", "min_count", "max_count", "min_entropy", "max_entropy", "function_words",
+            ("sort", "reversed", "prefix", "min_count", "max_count", "min_entropy", "max_entropy", "function_words",
              "page", "size"),
         ),
         "/compare.json": ("Two phrases, or a word in two lexicons", ("a", "b", "other")),
