@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences":
 
 GOOD_FOR = (
     "The senses of English words by how they are used, which of them a sentence means, how ambiguous a word is, and "
-    "how similar words are. No encoder and no graphics card is needed."
+    "how similar words are. No encoder and no GPU is needed."
 )
 
 LIMITS = (

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, parsing, senses, sentences, training
+from polysema.cli import corpora, drawing, evaluation, explore, lexicons, parsing, senses, sentences, training
 from polysema.cli.output import notes, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
@@ -35,6 +35,7 @@ def polysema() -> None:
 
     \b
       polysema demo
+      polysema explore
       polysema senses bank run
       polysema disambiguate bank "The bank raised its interest rate."
       polysema compose "The local family runs a small hotel."
@@ -50,6 +51,7 @@ for command in [
     *senses.COMMANDS,
     *sentences.COMMANDS,
     *drawing.COMMANDS,
+    *explore.COMMANDS,
     *corpora.COMMANDS,
     *parsing.COMMANDS,
     *training.COMMANDS,

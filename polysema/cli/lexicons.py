@@ -185,9 +185,15 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
     "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by so many of the most frequent words."
 )
 @click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
-@click.option("--rename", nargs=2, type=(int, str), metavar="ID NAME", help="Call a sense by a name.")
-@click.option("--merge", default="", metavar="ID,ID", help="Put senses together, into the first.")
-@click.option("--hide", type=int, metavar="ID", help="Never show or choose a sense.")
+@click.option(
+    "--rename",
+    type=(int, str),
+    multiple=True,
+    metavar="ID NAME",
+    help="Call a sense by a name; may be given again, as may --merge and --hide.",
+)
+@click.option("--merge", multiple=True, metavar="ID,ID", help="Put senses together, into the first.")
+@click.option("--hide", type=int, multiple=True, metavar="ID", help="Never show or choose a sense.")
 @click.option("--reset", is_flag=True, help="Take back all names, merges and hidings of the word.")
 @json_option
 def senses(
@@ -197,9 +203,9 @@ def senses(
     min_weight: float,
     common: int,
     examples: bool,
-    rename: tuple[int, str] | None,
-    merge: str,
-    hide: int | None,
+    rename: tuple[tuple[int, str], ...],
+    merge: tuple[str, ...],
+    hide: tuple[int, ...],
     reset: bool,
     as_json: bool,
 ) -> None:
@@ -215,7 +221,7 @@ def senses(
     """
     from polysema.cli.senses import edit_senses, print_face
 
-    if rename or merge or hide is not None or reset:
+    if rename or merge or hide or reset:
         if len(words) != 1:
             raise InputError(f"senses are edited one word at a time, not {len(words)}")
         model = edit_senses(path, words[0], rename, merge, hide, reset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,12 @@ def print_face(face: Face, indent: str) -> None:
 
 
 def edit_senses(
-    path: str | None, word: str, rename: tuple[int, str] | None, merge: str, hide: int | None, reset: bool
+    path: str | None,
+    word: str,
+    rename: Sequence[tuple[int, str]],
+    merge: Sequence[str],
+    hide: Sequence[int],
+    reset: bool,
 ) -> Any:
     """Change what a lexicon says of a word's senses, and write that to its folder; returns the lexicon."""
     model = with_matrices(load(path), "a list of senses")
@@ -127,12 +133,12 @@ def edit_senses(
     try:
         if reset:
             model.reset_senses(word)
-        if merge:
-            model.merge_senses(word, _numbers(merge))
-        if hide is not None:
-            model.hide_sense(word, hide)
-        if rename is not None:
-            model.rename_sense(word, *rename)
+        for numbers in merge:
+            model.merge_senses(word, _numbers(numbers))
+        for number in hide:
+            model.hide_sense(word, number)
+        for number, name in rename:
+            model.rename_sense(word, number, name)
         model.save_edits()
     except BaseException:
         model.edited = before

@@ -20,7 +20,7 @@ from polysema.files.progress import Progress
 from polysema.files.reading import read_text
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
-from polysema.lexicon.lexicon import single
+from polysema.lexicon.lexicon import VectorLexicon, single
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -150,7 +150,10 @@ def train_command(
         if row.get("held_out_loss") is not None:
             click.echo(f"held-out loss {row['held_out_loss']:.4f} after {row['epoch']} epochs")
     word = lexicon.vocabulary.words[min(len(lexicon) // 10, len(lexicon) - 1)]
-    click.echo(f"\nnext:  polysema senses {word} -l {output}\n       polysema ambiguity --top 20 -l {output}")
+    if isinstance(lexicon, VectorLexicon):
+        click.echo(f"\nnext:  polysema neighbours {word} -l {output}\n       polysema evaluate {output}")
+    else:
+        click.echo(f"\nnext:  polysema senses {word} -l {output}\n       polysema ambiguity --top 20 -l {output}")
 
 
 def _stopped(state: WorkingFolder | None, corpus: Iterable[str]) -> str:

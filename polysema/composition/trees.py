@@ -109,8 +109,8 @@ def leaves(tree: Tree) -> list[Leaf]:
 def head(tree: Tree) -> Leaf:
     """The word a phrase is about: the verb of a sentence, the noun of a noun phrase.
 
-    Down from the root: of a verb with its argument the verb, of a modifier with its noun the noun, of a coordination
-    the first.
+    Found from the root down: of a verb and its argument the verb, of a modifier and its noun the noun, of a
+    coordination the first.
     """
     while isinstance(tree, Node):
         tree = tree.argument if tree.kind == "modifier" else tree.functor
@@ -130,7 +130,7 @@ def conjuncts(tree: Tree) -> int:
 
 
 def postorder(tree: Tree) -> Iterator[Tree]:
-    """Every node after both of its sides; the root last."""
+    """Every node in postorder: both of its sides before it, the root last."""
     stack: list[tuple[Tree, bool]] = [(tree, False)]
     while stack:
         top, opened = stack.pop()
@@ -141,9 +141,9 @@ def postorder(tree: Tree) -> Iterator[Tree]:
 
 
 def with_paths(tree: Tree) -> Iterator[tuple[str, Tree]]:
-    """Every node after both of its sides, the root last, each with the way to it from the root.
+    """Every node in postorder, the root last, each with its path from the root.
 
-    A way is a string of ``l`` (to the left side) and ``r``; the root's is empty.
+    A path is a string of ``l`` (to the left side) and ``r`` (to the right); the root's is empty.
     """
     stack: list[tuple[str, Tree, bool]] = [("", tree, False)]
     while stack:

@@ -66,7 +66,7 @@ class Progress:
 
 @dataclass(slots=True)
 class _Met:
-    """What was met while reading."""
+    """Counts of what was read."""
 
     bytes: int = 0
     words: int = 0
@@ -186,7 +186,7 @@ def _files(sources: Sources) -> list[Path] | None:
 
 
 def _described(files: list[Path]) -> list[dict[str, Any]] | None:
-    """What tells the files apart from others; None where that cannot be told (standard input)."""
+    """What identifies the files; None where nothing does (standard input)."""
     described = []
     for path in files:
         if str(path) == "-" or not path.is_file():
@@ -198,7 +198,7 @@ def _described(files: list[Path]) -> list[dict[str, Any]] | None:
 
 
 def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
-    """Whether a corpus is of these files; earlier versions noted one time only."""
+    """Whether a corpus was built from these files; earlier versions noted one time of change only."""
     earlier = [{key: value for key, value in item.items() if key != "changed"} for item in described]
     return known in (described, earlier)
 
@@ -267,7 +267,7 @@ class _Reader:
 
 
 def _valid(data: bytes) -> tuple[bytes, int]:
-    """UTF-8 with what is not UTF-8 replaced, and how much was: raw words are not looked into by the kernel."""
+    """Text with invalid UTF-8 replaced, and how many bytes were: the kernel does not check raw words."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -435,10 +435,10 @@ class _Build:
             self.idle.put(worker)
 
     def _place(self, item: _Tokenised) -> tuple[Array, Array, Array]:
-        """Give a block's new words their global ids, and close its sentences; keep the words of one that goes on.
+        """Give a block's new words their global ids and end its sentences; an open sentence waits for the next block.
 
         Returns:
-            the ids and ends of whole sentences, and what the ids are mapped to (``_GLOBAL`` where they are that).
+            the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
         """
         if item.retired is not None:
             self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
@@ -542,7 +542,7 @@ class _Build:
         )
 
     def _renumber(self, mapping: Array, digest: Any) -> tuple[int, int]:
-        """Give the ids their final numbers, in place: what is written is never ahead of what is read."""
+        """Give the ids their final numbers, in place: writing never overtakes reading."""
         path = self.folder / "tokens.npy"
         report = Progress("writing", total=self.met.words, words=self.met.words, sentences=self.met.sentences)
         words = sentences = 0

@@ -215,7 +215,7 @@ class _Run:
     def _mixed(self, spill: Spill, projection: Projection) -> tuple[NDArray[np.float32], Arrays]:
         """Σ of x xᵀ over each word's reduced vectors, as factors, and the clusters of those that were drawn.
 
-        So many words are taken at a time as the budget holds.
+        Words are taken in groups that fit the memory budget.
         """
         n, count = self.options.dim, len(self.sample.vocabulary)
         rank = min(self.options.rank or n, n)
@@ -255,7 +255,7 @@ class _Run:
     def _reduced(
         self, projection: Projection, rising: Ids, order: Ids, positions: Ids, vectors: NDArray[Any]
     ) -> tuple[Ids, Ids, NDArray[Any]]:
-        """Of some occurrences the places among those drawn (−1 for others), the words, and the vectors reduced."""
+        """Some occurrences: their places in the sample (−1 if not drawn), their words, their reduced vectors."""
         reduced = projection(vectors.astype(np.float32, copy=False))
         return _slots(positions, rising, order), self._rows(positions), reduced
 
@@ -358,7 +358,7 @@ class _Run:
         limits = starts[edges]
 
         def sorted_out(found: Ids, vectors: NDArray[Any]) -> tuple[Ids, NDArray[Any], Ids]:
-            """The drawn ones of some vectors with their slots, by slot, and where each heap's begin and end."""
+            """Of some vectors those drawn, with their slots, sorted by slot, and the range of each heap."""
             slots = _slots(found, rising, order)
             rows = np.flatnonzero(slots >= limits[0])
             rows = rows[np.argsort(slots[rows])]
@@ -395,7 +395,7 @@ class _Run:
     # ------------------------------------------------------------------------------------------- passes over the text
 
     def _saved(self, name: str) -> Checkpoint:
-        """Where a pass stands."""
+        """The state of a pass, for its checkpoint."""
         saved = Checkpoint(self.folder / f"{name}.safetensors", self.identity, self.checkpoint_seconds)
         saved.numbers = {"next": 0, "rows": 0, "words": 0, "count": 0, "kept": True, "finished": False}
         saved.load()
@@ -406,7 +406,7 @@ class _Run:
         return occurrences * (self.encoder.width * np.dtype(self.dtype).itemsize + 8)
 
     def _free(self, name: str) -> int:
-        """What is free for a pass, its own file counted in."""
+        """The disk space for a pass: what is free, and what its own file takes already."""
         return shutil.disk_usage(self.folder).free + self._bytes(self._saved(name).numbers["rows"])
 
     def _tell(self, note: str) -> None:
@@ -559,7 +559,7 @@ def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDAr
 
 
 def _leaving(vectors: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Vectors on their way from where they were computed to memory, and what to wait for."""
+    """Start to copy vectors from the device to memory; returns the copy and the event to wait for."""
     import torch
 
     kept = vectors.to(getattr(torch, dtype.name))
@@ -572,7 +572,7 @@ def _leaving(vectors: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> float:
-    """Append vectors once they are there; returns the seconds that writing took."""
+    """Append vectors once they are copied; returns the seconds that writing took."""
     vectors, copied = leaving
     if copied is not None:
         copied.synchronize()

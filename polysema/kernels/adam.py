@@ -38,7 +38,7 @@ class Adam(NamedTuple):
 
 
 def new_adam(on: bool, rows: int, n: int, threads: int, most: int) -> Adam:
-    """Nothing learnt yet. What is not touched takes no memory (untouched pages stay unmapped)."""
+    """The state before the first step: zeros. Pages that are never touched take no memory."""
     if not on:
         rows, most = 0, 0
 

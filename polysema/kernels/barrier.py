@@ -22,7 +22,7 @@ _SPINS = 2000  # about a microsecond or two: then the core is offered to others
 
 @intrinsic
 def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
-    """array[index] += amount as one step that no thread can come between; returns the old value."""
+    """Atomic array[index] += amount; returns the old value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data
@@ -44,7 +44,7 @@ def _yield(typing: Any) -> Any:
 
 
 def new_meeting(threads: int) -> NDArray[np.int64]:
-    """What :func:`meet` and :func:`take` count: threads that came, meetings held, pieces taken; far apart in memory."""
+    """Counters for :func:`meet` and :func:`take`: arrived threads, meetings, taken pieces; no two in a cache line."""
     return np.zeros(16 * (2 + 2 * threads), np.int64)
 
 
@@ -67,7 +67,7 @@ def meet(meeting: Any, threads: Any) -> None:
 
 @kernel()
 def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> Any:
-    """A piece of work that nobody has taken, of the thread's own first, then of the others'; −1 when none is left.
+    """The next free piece of work, the thread's own first, then those of other threads; −1 when none is left.
 
     Args:
         phase: 0 or 1; see ``put_back``.
@@ -83,5 +83,5 @@ def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> An
 
 @kernel()
 def put_back(meeting: Any, phase: Any, thread: Any) -> None:
-    """Make a thread's pieces of a phase free again; while it is over for all, and has not begun for any."""
+    """Make a thread's pieces of a phase free again; after all threads ended the phase, before any begins it again."""
     meeting[16 * (2 + 2 * thread + phase)] = 0

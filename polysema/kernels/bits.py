@@ -34,7 +34,7 @@ def trailing_zeros(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for an element to be brought into the cache; it need not exist."""
+    """Prefetch an element into the cache; the index may lie outside the array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data

@@ -41,9 +41,9 @@ def compiled(**options: Any) -> Callable[[Any], Any]:
 def kernel(**options: Any) -> Callable[[Any], Any]:
     """A decorator: compile a function that makes no arrays.
 
-    Numba counts who uses an array by atomic additions, and some of these stay inside loops: two threads that read the
-    same arrays then wait for each other's counts all the time. These kernels only use arrays that their caller holds:
-    nothing needs to be counted.
+    Numba counts references to arrays by atomic additions, and some of these stay inside loops, where threads that read
+    the same arrays slow each other down. These kernels only use arrays that their caller holds, so nothing needs to be
+    counted.
     """
     return compiled(_nrt=False, **options)
 

@@ -4,8 +4,8 @@ Words and ends of sentences are a sequence of numbers x₁ … x_k. With mixed b
 
     H(x₁ … x_k) = Σᵢ h(xᵢ) · B^(k−i)   mod 2⁶⁴,        H(xy) = H(x) · B^|y| + H(y),
 
-so that pieces are hashed by several threads and joined in order. It tells texts apart that differ by accident; it is no
-protection against somebody who wants two to look the same.
+so that pieces are hashed by several threads and joined in order. It tells texts apart that differ by accident; it is
+not cryptographic.
 """
 
 from __future__ import annotations

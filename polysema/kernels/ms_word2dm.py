@@ -31,7 +31,7 @@ _LINE = np.uint64(16)  # floats in a cache line
 def _fetch(
     t: Any, ids: Any, slots: Any, noise: Any, target: Any, width: Any, context: Any, n: Any, negatives: Any
 ) -> None:
-    """Ask for what learning from a target needs: its senses, and the noise words of its first sample."""
+    """Prefetch what learning from a target needs: its senses, and the noise words of its first sample."""
     at = np.uint64(ids[t]) * width
     end = at + width
     while at < end:
@@ -42,7 +42,7 @@ def _fetch(
 
 @kernel(forceinline=True)
 def _fetch_noise(slot: Any, noise: Any, context: Any, n: Any, negatives: Any) -> None:
-    """Ask for the noise words of a sample."""
+    """Prefetch the noise words of a sample."""
     for k in range(slot * negatives, (slot + np.uint64(1)) * negatives):
         at = np.uint64(noise[k]) * n
         prefetch(context, at)

@@ -17,7 +17,7 @@ from polysema.kernels.sampling import GOLDEN, mixed
 def sample_occurrences(
     tokens: Any, firsts: Any, lasts: Any, rows: Any, key: Any, starts: Any, filled: Any, hashes: Any, positions: Any
 ) -> Any:
-    """Take some stretches of the tokens into the samples of their words.
+    """Add the tokens of some stretches of the corpus to the samples of their words.
 
     Each word's sample is a heap with the largest hash on top, which a smaller one replaces once the heap is full.
 

@@ -139,7 +139,7 @@ def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
 
     Args:
         regions: (shares + 1,), the first sentence of each region of the text, and the end.
-        apart: whether each share comes from a region of its own; else a round is whole (Adam's, as on a card).
+        apart: whether each share comes from a region of its own; else a round is whole (Adam's, as on a GPU).
     """
     shares = regions.size - 1
     if apart:
@@ -227,7 +227,7 @@ def finish_round(
     """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved.
 
     Args:
-        hogwild: move what the thread's own share calls for, wherever it is, without waiting.
+        hogwild: apply the updates of the thread's own share to any row, without waiting for other threads.
     """
     shares, parts = buffers.ids.shape[0], buffers.window_ends.shape[1]
     if hogwild:
@@ -313,14 +313,14 @@ def _add_scaled(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values
 
 @kernel(forceinline=True)
 def _bound(square: Any, values: Any, at: Any, n: Any, lazy: Any) -> None:
-    """Shorten a row, whose squared length is given, that has become too long; gradients may have any length."""
+    """Scale a row down to the largest length if it is longer, by its squared length; gradients are not bounded."""
     if square > np.float32(LONGEST**2) and not lazy:
         scaled(np.float32(LONGEST) / np.sqrt(square), values, at, values, at, n)
 
 
 @kernel(forceinline=True)
 def _fetch(values: Any, at: Any, n: Any) -> None:
-    """Ask for n numbers that are needed soon: where another thread wrote them last, they are long in coming."""
+    """Prefetch n numbers that are needed soon: what another core wrote last is slow to read."""
     prefetch(values, at)
     prefetch(values, at + n - np.uint64(1))
 
@@ -343,7 +343,7 @@ def _train_rounds(
         key: of the run and the epoch.
         target_adam, context_adam: Adam's state of either side.
         step: how many rounds went before, for Adam.
-        hogwild: every thread learns from its own sentences and changes what it likes without waiting.
+        hogwild: every thread learns from its own sentences and updates rows without waiting for others.
     """
     lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):

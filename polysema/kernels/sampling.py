@@ -1,4 +1,4 @@
-"""Randomness that depends on where, not on when.
+"""Counter-based randomness: a function of the place in the corpus, not of the order of work.
 
 Whether a token survives subsampling, how wide its window is and which words it is contrasted with are functions of the
 run's key and the token's place in the corpus. Threads, shards, devices and resumed runs all see the same samples.

@@ -53,10 +53,10 @@ class Ranking:
         return [self._of(row) for row in rows[np.argsort(-values[rows], kind="stable")][:top]]
 
     def looked_up(self, words: Iterable[str], by: str = "") -> list[Ambiguity | Failed]:
-        """Words in the order given."""
+        """Words in the order given; a string is one word."""
         self._values(by)
         results: list[Ambiguity | Failed] = []
-        for word in words:
+        for word in [words] if isinstance(words, str) else words:
             try:
                 results.append(self._of(self.vocabulary.index(word)))
             except UnknownWordError as error:

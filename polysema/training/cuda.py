@@ -1,4 +1,4 @@
-"""Training on an NVIDIA card: the whole epoch stays there; a corpus larger than its memory streams through it.
+"""Training on an NVIDIA GPU: the whole epoch stays there; a corpus larger than its memory streams through it.
 
 The kernels are CUDA C++ (``polysema/kernels/cuda``), compiled for the sizes at hand when training starts, by the
 run-time compiler that comes with CuPy's wheels: nothing else has to be installed. Updates are atomic additions, so the
@@ -27,9 +27,9 @@ _CAPACITY = 128  # targets a warp gathers at once
 _RUN = 8  # sentences a warp takes at once
 _ROUND = 4_000_000  # tokens a launch at most
 _LAUNCHES = 16  # an epoch at least: the rate falls from launch to launch
-_SEGMENT = 64_000_000  # tokens that travel to the card together
-_PINNED = 1 << 25  # bytes of a buffer that the card reads from
-_COPIERS = 8  # threads that fill such a buffer: one alone is slower than the card
+_SEGMENT = 64_000_000  # tokens that travel to the GPU together
+_PINNED = 1 << 25  # bytes of a buffer that the GPU reads from
+_COPIERS = 8  # threads that fill such a buffer: one alone is slower than the GPU
 _SPARE = 1 << 29  # bytes that are left free
 _TO_CARD = 1  # cudaMemcpyHostToDevice
 
@@ -44,7 +44,7 @@ class Segment(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Room for a segment on the card.
+    """Room for a segment on the GPU.
 
     Attributes:
         rows: its tokens, as rows of the model.
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 def model_bytes(options: NegativeSamplingOptions, size: int) -> int:
-    """How much of the card's memory the model takes, with Adam's state."""
+    """How much of the GPU's memory the model takes, with Adam's state."""
     n, m = padded(options.dim), options.m
     numbers = size * n * m + size * n * (m if options.model == "word2dm" else 1)
     return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
@@ -74,26 +74,24 @@ def _place_bytes(segments: list[Segment]) -> int:
 class CudaEngine:
     """Does rounds of training on the current CUDA device.
 
-    A corpus that fits stays on the card, every segment in a place of its own. One that does not has two places: while
-    the card learns from the segment in one, a thread brings the next segment into the other. Two streams, kernels and
+    A corpus that fits stays on the GPU, every segment in a place of its own. One that does not has two places: while
+    the GPU learns from the segment in one, a thread brings the next segment into the other. Two streams, kernels and
     copies, wait for each other's events, the processor for neither.
 
     Args:
-        memory: bytes of the card that may be used; by default what is free.
+        memory: bytes of the GPU that may be used; by default what is free.
 
     Attributes:
         rounds: the first sentence of each launch of an epoch, and the end.
-        needs: bytes of the card's memory, as estimated before anything is put there.
-        resident: whether the whole corpus stays on the card.
+        needs: bytes of the GPU's memory, as estimated before anything is put there.
+        resident: whether the whole corpus stays on the GPU.
     """
 
     def __init__(self, text: TrainingText, state: State, memory: float | None = None) -> None:
         self.text, self.state = text, state
         options = text.options
         if options.model == "word2dm" and options.dim > 32:
-            raise InputError(
-                f"word2dm on a card has at most 32 dimensions, not {options.dim}: train it with device cpu"
-            )
+            raise InputError(f"word2dm on a GPU has at most 32 dimensions, not {options.dim}: train it with device cpu")
         self._cp = cp = _cupy()
         sentences = text.text.sentences
         self._lazy = options.optimiser == "adam"
@@ -138,7 +136,7 @@ class CudaEngine:
         self.needs = model + (count if self.resident else min(2, count)) * place
         if self.needs > allowed:
             raise InputError(
-                f"the card has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}"
+                f"the GPU has {free / 1e9:.1f} GB free of {whole / 1e9:.1f}"
                 f"{'' if memory is None else f', of which {memory / 1e9:.1f} may be used'}; the model needs "
                 f"{self.needs / 1e9:.1f}: lower the dimension (now {options.dim}), the senses (now {options.m}) "
                 f"or the vocabulary (now {size:,} words; see min count and max size)"
@@ -189,7 +187,7 @@ class CudaEngine:
         return self._held[number].result()
 
     def _load(self, number: int, place: Place) -> Place:
-        """Bring a segment to its place on the card and turn its words into rows. Runs in a thread of its own."""
+        """Bring a segment to its place on the GPU and turn its words into rows. Runs in a thread of its own."""
         text, segment = self.text.text, self._segments[number]
         with self._copies:
             self._copies.wait_event(place.read)
@@ -203,7 +201,7 @@ class CudaEngine:
         return place
 
     def _send(self, array: NDArray[Any], there: Any) -> None:
-        """Copy an array to the card. Two pinned buffers take turns: filling one overlaps with sending the other."""
+        """Copy an array to the GPU. Two pinned buffers take turns: filling one overlaps with sending the other."""
         source = array.view(np.uint8)
         for start in range(0, len(source), _PINNED):
             self._turn = 1 - self._turn
@@ -258,7 +256,7 @@ class CudaEngine:
         return {name: module.get_function(name) for name in names}
 
     def _blocks(self) -> int:
-        """How many blocks work at once: as many as the card holds, fewer where a word would meet itself too often."""
+        """How many blocks work at once: as many as the GPU holds, fewer where a word would meet itself too often."""
         device = self._cp.cuda.Device()
         held = device.attributes["MultiProcessorCount"] * max(1, 2048 // _BLOCK)
         in_flight = min(1000 / max(self.text.busiest, 1e-9), 2 * len(self.text.vocabulary))
@@ -295,16 +293,21 @@ class CudaEngine:
             )  # fmt: skip
             if self._lazy:
                 self._adam(rates[r - first], self.state.step + r - first + 1)
-            else:
-                self._bound()
+        if not self._lazy:
+            self._bound()
         loss, count = self._loss.get()
         return float(loss / count) if count else float("nan")
 
     def _bound(self) -> None:
-        """Shorten rows that the last launch made longer than ``LONGEST``, as the processor does after every round."""
+        """Shorten rows that have got longer than ``LONGEST``.
+
+        The processor does so after every round. Here steps are taken one by one, so a row grows slowly, and reading the
+        whole model after every launch would halve the speed: once a call, a fraction of a second, is enough.
+        """
+        grid = 8 * self._cp.cuda.Device().attributes["MultiProcessorCount"]
         for values in (self._target, self._context):
             width = values[0].size if self.text.options.model == "word2dm" else values.shape[2]
-            self._functions["bound"]((64,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
+            self._functions["bound"]((grid,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
 
     def _adam(self, rate: np.float32, step: int) -> None:
         """Move the rows that the last launch gave gradients to."""
@@ -321,7 +324,7 @@ class CudaEngine:
         self._sides["counts"][:] = 0
 
     def pull(self) -> None:
-        """Bring what was learnt from the card into the state."""
+        """Bring what was learnt from the GPU into the state."""
         self._target.get(out=self.state.target)
         self._context.get(out=self.state.context)
         if self._lazy:
@@ -330,7 +333,7 @@ class CudaEngine:
                     self.state.moments[f"{name}_{moment}"] = self._sides[name][moment].get().reshape(-1)
 
     def close(self) -> None:
-        """Let go of the corpus on the card."""
+        """Let go of the corpus on the GPU."""
         for threads in (self._loader, self._copiers):
             threads.shutdown()
         self._copies.synchronize()
@@ -347,7 +350,7 @@ def _cupy() -> Any:
     try:
         import cupy
     except ImportError:
-        raise MissingExtraError("training on a graphics card", "cuda") from None
+        raise MissingExtraError("training on a GPU", "cuda") from None
     try:
         if cupy.cuda.runtime.getDeviceCount() > 0:
             return cupy
@@ -357,4 +360,4 @@ def _cupy() -> Any:
         if "insufficient" in reason.lower():
             built = cupy.cuda.runtime.runtimeGetVersion()
             reason = f"the driver is too old for CUDA {built // 1000}.{built % 1000 // 10}, which this CuPy needs"
-    raise InputError(f"no graphics card can be used: {reason}; train with device cpu")
+    raise InputError(f"no GPU can be used: {reason}; train with device cpu")

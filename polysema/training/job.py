@@ -29,8 +29,8 @@ class RunOptions(Options):
     preset: str | None = option(None, "named settings, such as paper; other options go before them")
     threads: int | None = option(None, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
     device: str = option("cpu", "where to train", choices=DEVICES)
-    card_memory: float | None = option(
-        None, "gigabytes of a card to use at most: a corpus that does not fit streams through", above=0,
+    gpu_memory: float | None = option(
+        None, "gigabytes of a GPU to use at most: a corpus that does not fit streams through", above=0,
         by_default="what is free",
     )  # fmt: skip
     checkpoint_minutes: float = option(10.0, "how often the state is written", least=0)
@@ -48,7 +48,7 @@ class Job:
         state: a folder for the state of the run while it lasts; None: nothing is kept.
         threads: how many at most.
         device: ``cpu`` or ``cuda``.
-        card_memory: gigabytes of a card that may be used; None: what is free.
+        gpu_memory: gigabytes of a GPU that may be used; None: what is free.
         progress: told how far it has come.
         on_epoch: called after every epoch with the run.
         checkpoint_seconds: how often the state is written.
@@ -60,7 +60,7 @@ class Job:
     state: Path | None = None
     threads: int = 1
     device: str = "cpu"
-    card_memory: float | None = None
+    gpu_memory: float | None = None
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0

@@ -49,7 +49,7 @@ class Model:
         resumes: whether a run that was stopped goes on, by its state.
         inherits: options that are taken from a lexicon it goes on from; without any it cannot.
         epochs: whether ``on_epoch`` is called.
-        card_memory: whether the memory it takes of a card can be limited.
+        gpu_memory: whether the memory it takes of a GPU can be limited.
         presets: named settings.
         parsed: whether it learns from parsed text; plain text is parsed first.
     """
@@ -61,7 +61,7 @@ class Model:
     resumes: bool = True
     inherits: tuple[str, ...] = ()
     epochs: bool = False
-    card_memory: bool = False
+    gpu_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     parsed: bool = False
 
@@ -87,11 +87,11 @@ class Model:
     def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
         name, preset, device = self.name, run.preset, run.device
-        able = _listed(model.name for model in MODELS.values() if model.card_memory)
+        able = _listed(model.name for model in MODELS.values() if model.gpu_memory)
         for wrong, message in (
             (
-                run.card_memory is not None and (device != "cuda" or not self.card_memory),
-                f"card memory is for {able} on device cuda, not for {name} on {device}",
+                run.gpu_memory is not None and (device != "cuda" or not self.gpu_memory),
+                f"GPU memory is for {able} on device cuda, not for {name} on {device}",
             ),
             (device not in self.devices, f"{name} runs on {_listed(self.devices)}, not on {device}"),
             (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
@@ -107,7 +107,7 @@ _SAMPLED: dict[str, Any] = {
     "devices": DEVICES,
     "inherits": ("dim", "senses", "form", "select", "window", "negatives", "noise_power", "subsample", "seed"),
     "epochs": True,
-    "card_memory": True,
+    "gpu_memory": True,
     "presets": {"paper": PAPER},
 }
 
@@ -153,7 +153,7 @@ def train(
     state: str | Path | None = None,
     threads: int | None = None,
     device: str = "cpu",
-    card_memory: float | None = None,
+    gpu_memory: float | None = None,
     progress: Report | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
@@ -171,8 +171,8 @@ def train(
         state: a folder for the state of the run. If it holds the state of the same run, that run goes on, to the same
             bits as if it had never stopped. Delete it when the lexicon is saved.
         threads: how many at most, up to 64; by default one per core.
-        device: ``cpu``, or ``cuda`` for a graphics card.
-        card_memory: gigabytes of the card to use at most; by default what is free. A corpus that does not fit beside
+        device: ``cpu``, or ``cuda`` for a GPU.
+        gpu_memory: gigabytes of the GPU to use at most; by default what is free. A corpus that does not fit beside
             the model streams through.
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
@@ -185,7 +185,7 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    run = RunOptions(preset, threads, device, card_memory, checkpoint_minutes, describe)
+    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, describe)
     if describe and record.name != DESCRIBED:
         raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
@@ -208,7 +208,7 @@ def train(
             state=folder,
             threads=run.threads or min(processors(), MOST_THREADS),
             device=run.device,
-            card_memory=run.card_memory,
+            gpu_memory=run.gpu_memory,
             progress=report,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,

@@ -38,14 +38,14 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
 
 
 def _engine(job: Job, text: TrainingText, state: State) -> Engine:
-    """What does the work: the processor, or a card."""
+    """What does the work: the processor, or a GPU."""
     if job.device == "cpu":
         return CpuEngine(text, state, job.threads)
     from polysema.training.cuda import CudaEngine
 
     if text.options.parallel != "rounds":
         raise InputError(f"the parallel mode {text.options.parallel} is the processor's: leave it out on {job.device}")
-    return CudaEngine(text, state, None if job.card_memory is None else 1e9 * job.card_memory)
+    return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
 
 
 def _joined(old: Vocabulary, new: Vocabulary) -> Vocabulary:

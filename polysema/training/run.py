@@ -30,7 +30,7 @@ class DivergenceError(PolysemaError):
 
 
 class Engine(Protocol):
-    """What does the rounds: a processor or a card.
+    """What does the rounds: a processor or a GPU.
 
     Attributes:
         rounds: how many sentences were read before each round of an epoch, and in all (about so many words, at least).

@@ -47,11 +47,14 @@ def test_python_and_the_command_say_the_same(text, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("model", ["word2dm", "word2vec", "glove"])
-def test_other_models(text, tmp_path, model):
+def test_other_models(text, tmp_path, model, capsys):
     out = tmp_path / "model"
     extra = ["--dim", "4"]
     assert main(["train", str(text), "-o", str(out), "--model", model, "--epochs", "1", *extra]) == 0
     assert ps.load(out).n == 4
+    suggested = capsys.readouterr().out.partition("next:  polysema ")[2].splitlines()[0]
+    assert suggested.startswith("senses" if model == "word2dm" else "neighbours")
+    assert main(suggested.split()) == 0
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_other_models(text, tmp_path, model):
         (["--config", "absent.toml"], "not a readable TOML file"),
         (["--start", "absent"], "no such file"),
         (["--model", "glove", "--senses", "3"], "option of glove"),
-        (["--card-memory", "4"], "on device cuda, not for ms-word2dm on cpu"),
+        (["--gpu-memory", "4"], "on device cuda, not for ms-word2dm on cpu"),
     ],
 )
 def test_bad_arguments_are_one_line(text, tmp_path, arguments, message, capsys):

@@ -134,6 +134,7 @@ def test_ambiguity_ranks_by_entropy(lexicon: Lexicon):
     assert len(lexicon.ambiguity(top=3)) == 3
     assert {item.word for item in lexicon.ambiguity(min_count=110)} == {"bank", "river"}
     assert {item.word for item in lexicon.ambiguity(["bob", "cars"])} == {"bob", "cars"}
+    assert [item.word for item in lexicon.ambiguity("bank")] == ["bank"]
 
 
 def test_vectors_have_no_entropy(vectors: Lexicon):

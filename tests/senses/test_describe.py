@@ -192,9 +192,12 @@ def test_the_commands(planted, corpus, tmp_path, capsys):
     assert main(["ambiguity", "--top", "5", "--json", "-l", model]) == 0
     ranked = json.loads(capsys.readouterr().out)
     assert {"word", "count", "information", "percentile", "entropy"} <= set(ranked[0])
-    number = str(load(model).senses(word)[0].id)
-    assert main(["senses", word, "--rename", number, "first", "--examples", "-l", model]) == 0
-    assert "first" in capsys.readouterr().out
+    number, other = (str(sense.id) for sense in load(model).senses(word))
+    renamed = ["--rename", number, "first", "--rename", other, "second"]
+    assert main(["senses", word, *renamed, "--examples", "-l", model]) == 0
+    shown = capsys.readouterr().out
+    assert "first" in shown
+    assert "second" in shown
     assert main(["senses", word, "--json", "-l", model]) == 0
     (entry,) = json.loads(capsys.readouterr().out)
     assert entry["senses"][0]["name"] == "first"

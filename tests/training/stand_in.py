@@ -1,4 +1,4 @@
-"""Stands in for CuPy where there is no card: kernels are compiled for the processor (``lanes.h``), streams are queues.
+"""Stands in for CuPy where there is no GPU: kernels are compiled for the processor (``lanes.h``), streams are queues.
 
 One of two streams can be made to lag behind: what is put in it is done only when someone waits for it. So a kernel that
 would read what has not come yet, or a copy onto what is still read, shows.
@@ -96,7 +96,7 @@ CURRENT = Current()
 
 
 class Array(np.ndarray):
-    """An array "on the card": whoever looks at it waits for the kernels."""
+    """An array "on the GPU": whoever looks at it waits for the kernels."""
 
     @property
     def data(self):
@@ -139,7 +139,7 @@ class StandIn:
     Args:
         folder: where compiled kernels are kept.
         compiler: a C++ compiler.
-        free: bytes of "the card" that are free.
+        free: bytes of "the GPU" that are free.
     """
 
     uint32, int64, float64 = np.uint32, np.int64, np.float64

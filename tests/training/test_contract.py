@@ -24,7 +24,7 @@ FEATURES = {
     "state": (lambda model: model.resumes, {"state": "run"}, "cannot go on after a stop"),
     "on_epoch": (lambda model: model.epochs, {"on_epoch": print}, "does not call on_epoch"),
     "device": (lambda model: "cuda" in model.devices, {"device": "cuda"}, "runs on cpu, not on cuda"),
-    "card_memory": (lambda model: model.card_memory, {"device": "cuda", "card_memory": 1}, "card memory is for"),
+    "gpu_memory": (lambda model: model.gpu_memory, {"device": "cuda", "gpu_memory": 1}, "GPU memory is for"),
 }
 
 
@@ -33,7 +33,7 @@ FEATURES = {
 def test_what_a_model_cannot_do_is_refused(small_corpus, tmp_path, monkeypatch, model, feature):
     monkeypatch.chdir(tmp_path)
     able, asked, message = FEATURES[feature]
-    run = {name: value for name, value in asked.items() if name in ("preset", "device", "card_memory")}
+    run = {name: value for name, value in asked.items() if name in ("preset", "device", "gpu_memory")}
     rest = {name: value for name, value in asked.items() if name not in run}
     if able(MODELS[model]):
         MODELS[model].refuse(RunOptions(**run), **rest)

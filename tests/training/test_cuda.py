@@ -1,4 +1,4 @@
-"""The card's engine and its kernels, without a card: see ``stand_in``. On a card: ``benchmarks/card.py check``."""
+"""The GPU's engine and its kernels, without a GPU: see ``stand_in``. On a GPU: ``benchmarks/gpu.py check``."""
 
 import shutil
 
@@ -24,10 +24,10 @@ def compiled(tmp_path_factory):
 
 
 @pytest.fixture
-def card(compiled, monkeypatch):
+def gpu(compiled, monkeypatch):
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        pytest.skip("no C++ compiler to run the card's kernels on the processor with")
+        pytest.skip("no C++ compiler to run the GPU's kernels on the processor with")
     stand_in = StandIn(compiled, compiler)
     monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
     monkeypatch.setattr(cuda, "_BLOCK", 64)
@@ -63,7 +63,7 @@ def check(found, wanted, start, lazy):
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_the_kernels_follow_the_reference(card, small_corpus, form, optimiser):
+def test_the_kernels_follow_the_reference(gpu, small_corpus, form, optimiser):
     text, state = prepared(
         small_corpus, **form, **some_senses(form), optimiser=optimiser, batch=3,
         rate=2e-5 if optimiser == "sgd" else None,
@@ -78,7 +78,7 @@ def test_the_kernels_follow_the_reference(card, small_corpus, form, optimiser):
 
 
 @pytest.mark.parametrize("dim", [17, 130])
-def test_rows_of_any_length(card, small_corpus, dim):
+def test_rows_of_any_length(gpu, small_corpus, dim):
     text, state = prepared(small_corpus, dim=dim, senses=2, rate=2e-5)
     starts = [array[..., :dim].astype(np.float64) for array in (state.target, state.context)]
     expected = [start.copy() for start in starts]
@@ -89,7 +89,7 @@ def test_rows_of_any_length(card, small_corpus, dim):
 
 
 @pytest.mark.parametrize("lags", [None, "kernels", "copies"])
-def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(card, small_corpus, monkeypatch, lags):
+def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(gpu, small_corpus, monkeypatch, lags):
     monkeypatch.setattr(cuda, "_SPARE", 0)
     monkeypatch.setattr(cuda, "_PINNED", 512)
     monkeypatch.setattr(cuda, "_ROUND", 40)
@@ -101,7 +101,7 @@ def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(card, small_corpus, 
     Run(text, state, whole).run()
     _, streamed = prepared(small_corpus, epochs=3)
     model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
-    with card.lagging(lags):
+    with gpu.lagging(lags):
         engine = CudaEngine(text, streamed, model + 1400)
         assert not engine.resident
         assert engine.needs <= model + 1400
@@ -111,7 +111,7 @@ def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(card, small_corpus, 
     assert state.curve[-1]["held_out_loss"] == streamed.curve[-1]["held_out_loss"]
 
 
-def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(card, small_corpus, monkeypatch):
+def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(gpu, small_corpus, monkeypatch):
     monkeypatch.setattr(cuda, "_ROUND", 40)
     monkeypatch.setattr(cuda, "_SEGMENT", 100)
     text, state = prepared(small_corpus)
@@ -129,7 +129,7 @@ def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(card, small_corpu
     assert np.array_equal(state.target, other.target)
 
 
-def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(card, small_corpus, monkeypatch):
+def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(gpu, small_corpus, monkeypatch):
     monkeypatch.setattr(cuda, "_LAUNCHES", 16)
     text, state = prepared(small_corpus)
     engine = CudaEngine(text, state)
@@ -139,7 +139,7 @@ def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(card, small_corpus
     assert rates[-1] < 0.1 * rates[0]
 
 
-def test_segments_shrink_with_the_memory(card, small_corpus, monkeypatch):
+def test_segments_shrink_with_the_memory(gpu, small_corpus, monkeypatch):
     monkeypatch.setattr(cuda, "_SPARE", 0)
     monkeypatch.setattr(cuda, "_ROUND", 20)
     monkeypatch.setattr(cuda, "_SEGMENT", 160)
@@ -151,9 +151,9 @@ def test_segments_shrink_with_the_memory(card, small_corpus, monkeypatch):
         assert sum(segment.tokens for segment in segments) == len(small_corpus.tokens)
 
 
-def test_too_little_memory_is_one_line_with_what_to_lower(card, small_corpus):
+def test_too_little_memory_is_one_line_with_what_to_lower(gpu, small_corpus):
     with pytest.raises(InputError, match=r"of which 0\.1 may be used; the model needs 0\.5: lower the dimension"):
-        train(small_corpus, min_count=1, device="cuda", card_memory=0.1)
+        train(small_corpus, min_count=1, device="cuda", gpu_memory=0.1)
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_too_little_memory_is_one_line_with_what_to_lower(card, small_corpus):
         ("word2vec", "cuda", 0, "above 0, not 0"),
     ],
 )
-def test_card_memory_is_checked(small_corpus, model, device, memory, said):
+def test_gpu_memory_is_checked(small_corpus, model, device, memory, said):
     with pytest.raises(InputError, match=said):
-        train(small_corpus, model, device=device, card_memory=memory)
+        train(small_corpus, model, device=device, gpu_memory=memory)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_no_row_gets_longer_than_on_the_processor(card, small_corpus, form):
-    """Rows that are too long are cut to the bound after every launch, their direction kept; others stay."""
+def test_no_row_gets_longer_than_on_the_processor(gpu, small_corpus, form):
+    """Rows that are too long are cut to the bound, their direction kept; others stay."""
     text, state = prepared(small_corpus, **form, **some_senses(form), optimiser="sgd")
     whole = form["model"] == "word2dm"
     for side in (state.target, state.context):
@@ -193,6 +193,6 @@ def test_no_row_gets_longer_than_on_the_processor(card, small_corpus, form):
         assert kept @ cut > 0.99 * LONGEST * np.linalg.norm(cut)
 
 
-def test_the_limit_of_word2dm(card, small_corpus):
+def test_the_limit_of_word2dm(gpu, small_corpus):
     with pytest.raises(InputError, match="at most 32 dimensions, not 40"):
         train(small_corpus, "word2dm", dim=40, min_count=1, device="cuda")

@@ -1,4 +1,4 @@
-// Multi-sense Word2DM, skip-gram, CBOW and Word2DM on a graphics card. The mathematics, the samples and the names are those
+// Multi-sense Word2DM, skip-gram, CBOW and Word2DM on a GPU. The mathematics, the samples and the names are those
 // of polysema/kernels/{sampling,rounds,ms_word2dm,cbow,word2dm}.py; updates are atomic additions, so that their order, and
 // with it the last digits, differ from run to run.
 //
