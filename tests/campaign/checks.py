@@ -8,8 +8,9 @@ from pathlib import Path
 from tests.campaign.world import OWN, Outcome, Sandbox, snapshot
 
 _WORDS = ("Traceback (most recent call last)", "fault of polysema", "Exception ignored", "Segmentation fault")
-_NETWORK = ("fetch", "evaluate", "reproduce")
-"""Commands that may ask the network for an evaluation set; an encoder by name is asked of the hub."""
+_NETWORK = ("fetch", "evaluate", "reproduce", "explore")
+"""Commands that may ask the network for an evaluation set, and one that listens on this machine (here it never gets to);
+an encoder by name is asked of the hub."""
 
 
 def behaviour(outcome: Outcome, codes: Iterable[int] = (0, 2)) -> list[str]:
