@@ -30,7 +30,7 @@ from polysema.lexicon.lexicon import with_matrices
 )
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
-@click.option("--seed", default=1, show_default=True, type=int)
+@click.option("--seed", default=1, show_default=True, type=NATURAL)
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @json_option
 def describe_command(
@@ -80,7 +80,7 @@ def describe_command(
 @click.argument("corpus", type=click.Path(path_type=Path))
 @lexicon_option
 @click.option("--most", default=500, show_default=True, type=NATURAL, help="Occurrences to look at.")
-@click.option("--seed", default=1, show_default=True, type=int)
+@click.option("--seed", default=1, show_default=True, type=NATURAL)
 @json_option
 def examples_command(word: str, corpus: Path, path: str | None, most: int, seed: int, as_json: bool) -> None:
     """Examples of each sense of WORD in CORPUS, a folder of `polysema corpus build`, with where they stand there.

@@ -27,6 +27,7 @@ from polysema.corpus.arrays import map_array
 from polysema.errors import FormatError
 from polysema.files.config import read_config
 from polysema.files.lock import bring_back
+from polysema.files.reading import check_regular
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-corpus"
@@ -103,6 +104,7 @@ class Corpus:
             return stored
         from polysema.corpus.digest import Digest
 
+        check_regular(self.path / "vocabulary.txt")
         found = Digest()
         for first in range(0, len(self), _CHECKED):
             ends = np.asarray(self.sentences[first : first + _CHECKED + 1])
@@ -117,6 +119,7 @@ class Corpus:
     def words(self) -> Iterator[str]:
         """The words of the vocabulary one after the other, none of them kept: a large corpus has millions."""
         number = 0
+        check_regular(self.path / "vocabulary.txt")
         try:
             with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
                 for number, line in enumerate(file, 1):

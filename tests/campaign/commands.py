@@ -90,6 +90,10 @@ FORCED = {
 """Given first, so that a command is quick and may get past its first check; a drawn value goes before."""
 
 
+IN_PLACE = ("describe", "senses")
+"""Commands that write to the lexicon they are given."""
+
+
 def leaves(
     group: click.Group = polysema, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -189,14 +193,14 @@ def attempt(sandbox: Sandbox, argv: list[str], real: bool = False) -> list[str]:
     outputs = outputs_of(argv)
     faults = behaviour(outcome)
     if not outcome.ended_for:
-        faults += traces(sandbox, before, outputs, outcome.code == 0, "--force" in argv)
+        faults += traces(sandbox, before, outputs, outcome.code == 0, "--force" in argv or argv[0] in IN_PLACE)
     return faults
 
 
 def outputs_of(argv: list[str]) -> list[str]:
     """The names that a command line asks to be written."""
     named = [value for name, value in pairwise(argv) if name in ("-o", "--output", "--report")]
-    if argv[0] == "convert" or argv[0] == "ensemble":
+    if argv[0] in ("convert", "ensemble", *IN_PLACE):
         named += argv[1:]
     elif argv[0] == "train" and not named:
         named += [value.split("/")[-1].split(".")[0] or "lexicon" for value in argv[1:]]
