@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from polysema.evaluation.evaluate import evaluate_models as evaluate_models
     from polysema.evaluation.results import Evaluation as Evaluation
     from polysema.evaluation.statistics import paired_test as paired_test
+    from polysema.explorer.server import Explorer as Explorer
+    from polysema.explorer.server import explore as explore
     from polysema.lexicon.default import disambiguate as disambiguate
     from polysema.lexicon.default import disambiguate_all as disambiguate_all
     from polysema.lexicon.default import disambiguate_every as disambiguate_every
@@ -184,6 +186,9 @@ _WHERE = {
     "entropy_tree": "polysema.drawing.entropy_tree",
     "heat_map": "polysema.drawing.heat_map",
     "senses_plane": "polysema.drawing.senses_plane",
+    # in a browser
+    "explore": "polysema.explorer.server",
+    "Explorer": "polysema.explorer.server",
     # what can go wrong
     "PolysemaError": "polysema.errors",
     "InputError": "polysema.errors",

@@ -11,13 +11,12 @@ import sys
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, parsing, senses, sentences, training
-from polysema.cli.output import notes
+from polysema.cli import corpora, drawing, evaluation, explore, lexicons, parsing, senses, sentences, training
+from polysema.cli.output import notes, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-_LONGEST = 2000  # characters of a message: a name that is wrong may be of any length
 
 
 class _InOrder(click.Group):
@@ -36,6 +35,7 @@ def polysema() -> None:
 
     \b
       polysema demo
+      polysema explore
       polysema senses bank run
       polysema disambiguate bank "The bank raised its interest rate."
       polysema compose "The local family runs a small hotel."
@@ -51,6 +51,7 @@ for command in [
     *senses.COMMANDS,
     *sentences.COMMANDS,
     *drawing.COMMANDS,
+    *explore.COMMANDS,
     *corpora.COMMANDS,
     *parsing.COMMANDS,
     *training.COMMANDS,
@@ -96,8 +97,10 @@ def run() -> None:
 
     When the command is over nothing is left to be stopped: a signal that comes then is ignored.
     """
-    signal.signal(signal.SIGTERM, _ended)
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _ended)
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said
@@ -116,9 +119,7 @@ def _ended(*_: object) -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    if len(message) > _LONGEST:
-        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
-    click.echo(f"{click.style('polysema: error:', fg='red')} {message}", err=True)
+    click.echo(f"{click.style('polysema: error:', fg='red')} {shortened(message)}", err=True)
     return code
 
 

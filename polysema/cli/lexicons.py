@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table
+from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table, shortened
 from polysema.cli.phrases import asked as asked_phrases
 from polysema.cli.phrases import written_option
 from polysema.composition.compose import Composed, Composition
@@ -290,7 +290,7 @@ def ambiguity(
         ]
         print_table(rows, ["word", "information", "percentile", "entropy", "senses", "count"])
         for item in failed:
-            click.echo(str(item.error), err=True)
+            click.echo(shortened(item.error), err=True)
     return 2 if failed else 0
 
 
@@ -346,7 +346,7 @@ def compose(
     else:
         for item, some in zip(results, near, strict=True):
             if isinstance(item, Failed):
-                click.echo(f"{item.input}\n  not composed: {item.error}", err=True)
+                click.echo(f"{shortened(item.input)}\n  not composed: {shortened(item.error)}", err=True)
                 continue
             print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
             if item.left_out:

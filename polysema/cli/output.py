@@ -92,6 +92,12 @@ def heading(text: str) -> None:
     click.echo(click.style(text, bold=True))
 
 
+def shortened(message: object, most: int = 2000) -> str:
+    """A message without its middle where it is long: a name or a sentence that is wrong may be of any length."""
+    text = str(message)
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people."""
     if value is None:

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
-from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table
+from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table, shortened
 from polysema.cli.phrases import asked, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
@@ -78,7 +78,7 @@ def disambiguate_command(
     else:
         for item in results:
             if isinstance(item, Failed):
-                click.echo(f"{item.input[1]}\n  not told: {item.error}", err=True)
+                click.echo(f"{shortened(item.input[1])}\n  not told: {shortened(item.error)}", err=True)
             else:
                 heading(item.context)
                 _print_senses(item, every)

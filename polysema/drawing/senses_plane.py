@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from polysema.drawing.style import MARKERS, SERIES, TEXT, new_figure
 from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import Sense
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,16 +29,9 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
     """
     lexicon = with_matrices(lexicon, "a picture of senses")
     senses = lexicon.senses(word, top, min_weight)
-    points, labels, groups = [], [], []
-    for k, sense in enumerate(senses):
-        for near in sense.neighbours:
-            points.append(_nearest_sense(lexicon, near.word, sense.vector))
-            labels.append(near.word)
-            groups.append(k)
-    centres = np.array([sense.vector for sense in senses])
-    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))
-    at = plane[: len(senses)]
-    near_at = plane[len(senses) :]
+    labels = [near.word for sense in senses for near in sense.neighbours]
+    groups = [k for k, sense in enumerate(senses) for _ in sense.neighbours]
+    at, near_at, share = on_plane(lexicon, senses)
     figure = new_figure(8.4, 6.4)
     axes = figure.add_subplot()
     for k, sense in enumerate(senses):
@@ -63,6 +58,14 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
     figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=3, frameon=False)
     _label(figure, axes, near_at, labels, at)
     return figure
+
+
+def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, Array]:
+    """Senses (k, 2) and their neighbours, sense by sense, (j, 2) on the plane, and the share that each axis keeps."""
+    points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
+    centres = np.array([sense.vector for sense in senses])
+    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))
+    return plane[: len(senses)], plane[len(senses) :], share
 
 
 def _nearest_sense(lexicon: Lexicon, word: str, vector: Array) -> Array:

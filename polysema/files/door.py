@@ -82,6 +82,10 @@ def check_output(
 def _check_place(path: Path) -> None:
     if path.name in ("", "..") or "\0" in str(path):
         raise InputError(f"{str(path)!r} names no file or folder of its own, and is not overwritten: choose a name")
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path.name!r} is no name in UTF-8: choose another") from None
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder: {path.name} cannot be written there")
     if len(os.fsencode(path.name)) > 255:

@@ -18,6 +18,8 @@ from polysema.files.lock import locked, remove
 
 _FIRST = "polysema made this folder, and deletes what is listed below when it is done with it\n"
 
+_DONE = "(done with: what is left of it is deleted next time)"
+
 
 @dataclass(frozen=True, slots=True)
 class WorkingFolder:
@@ -46,6 +48,8 @@ class WorkingFolder:
         One that is stopped, or finds the disk full, leaves it: the same run goes on from there.
         """
         with locked(self.path):
+            if is_marked(self.path) and _DONE in self._names():  # killed while it was deleted
+                self.remove()
             new = not os.path.lexists(self.path)
             try:
                 yield
@@ -81,6 +85,8 @@ class WorkingFolder:
         """Delete what polysema put there, and the folder if nothing else is in it."""
         if not is_marked(self.path):
             return
+        with suppress(OSError), open(self.path / MARKER, "a", encoding="utf-8") as file:  # a full disk
+            file.write(f"{_DONE}\n")
         for name in self._names():
             if name not in ("", ".", "..") and Path(name).name == name:
                 with suppress(OutputError), locked(self.path / name):

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,19 +60,20 @@ def _run(sandbox: Sandbox, options: argparse.Namespace) -> int:
     done: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     until = time.monotonic() + 60 * options.minutes
-    for kind in kinds:
-        share = (until - time.monotonic()) / (len(kinds) - kinds.index(kind))
-        end = time.monotonic() + share
-        for number, found in tries(sandbox, kind, options.seed):
-            done[kind] += 1
-            if isinstance(found, Find):
-                bad[kind] += 1
-                print(found, flush=True)
-                if options.finds:
-                    with options.finds.open("a") as file:
-                        file.write(found.as_json() + "\n")
-            if (options.tries and number + 1 >= options.tries) or (not options.tries and time.monotonic() > end):
-                break
+    with suppress(KeyboardInterrupt):  # what was done until then is shown
+        for kind in kinds:
+            share = (until - time.monotonic()) / (len(kinds) - kinds.index(kind))
+            end = time.monotonic() + share
+            for number, found in tries(sandbox, kind, options.seed):
+                done[kind] += 1
+                if isinstance(found, Find):
+                    bad[kind] += 1
+                    print(found, flush=True)
+                    if options.finds:
+                        with options.finds.open("a") as file:
+                            file.write(found.as_json() + "\n")
+                if (options.tries and number + 1 >= options.tries) or (not options.tries and time.monotonic() > end):
+                    break
     if options.table:
         print(
             f"\nseed {options.seed}, {(time.monotonic() - started) / 60:.1f} minutes\n\n| kind | tries | with a fault |\n|---|---|---|"

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+import polysema.__main__
 import polysema.cli
 import polysema.encoders.bert2dm
 import polysema.encoders.huggingface
@@ -117,7 +118,7 @@ def _become(request: dict[str, Any]) -> None:
             if request.get("code"):
                 exec(request["code"], {"__name__": "campaign"})
             else:
-                polysema.cli.run()
+                polysema.__main__.run()
         except SystemExit as stop:
             code = stop.code or 0
         threading._shutdown()  # type: ignore[attr-defined]  # an interpreter waits for threads at its end

@@ -14,6 +14,8 @@ import pytest
 import polysema
 from polysema import PolysemaError, load
 from polysema.cli import main
+from tests.campaign.campaign import KINDS
+from tests.campaign.cases import CASES
 
 
 class Trap:
@@ -67,3 +69,13 @@ def test_the_source_neither_unpickles_nor_evaluates():
     sources = list(Path(polysema.__file__).parent.rglob("*.py"))
     assert len(sources) > 50
     assert [f"{path.name}: {found[0]}" for path in sources for found in pattern.finditer(path.read_text())] == []
+
+
+def test_every_promise_names_tests_that_are_there():
+    root = Path(__file__).parents[2]
+    text = (root / "docs" / "promises.md").read_text(encoding="utf-8")
+    named = re.findall(r"\b[A-D]\d+(?:\.\d+|[a-z])?\b", text)
+    assert len(named) > 40
+    assert [name for name in named if name not in CASES] == []
+    assert [kind for kind in re.findall(r"\*(\w+)\*", text) if kind not in KINDS] == []
+    assert [file for file in re.findall(r"`(t\w+/[\w./]+)`", text) if not (root / file).exists()] == []

@@ -170,9 +170,11 @@ class Sandbox:
     Args:
         top: where everything lies; made where it is not there.
         encoder: whether a small encoder is part of the world.
+        thorough: whether cases that go through every line or every change do so, or take some of them.
     """
 
-    def __init__(self, top: Path, encoder: bool = False) -> None:
+    def __init__(self, top: Path, encoder: bool = False, thorough: bool = True) -> None:
+        self.thorough = thorough
         top.mkdir(parents=True, exist_ok=True)
         self.top, self.world = top, top / "world"
         self.has_encoder = encoder

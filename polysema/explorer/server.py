@@ -1,0 +1,157 @@
+"""The explorer run: on the command line until Ctrl-C, in a notebook in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from polysema.errors import InputError, MissingExtraError
+from polysema.explorer.web import Guard, application
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon
+
+try:
+    import uvicorn
+except ImportError as missing:
+    raise MissingExtraError("the explorer", "explore") from missing
+
+PORT = 8765
+CONNECTIONS = 512
+"""Open at once; one more is answered 503."""
+
+
+def serve(
+    app: Guard, host: str = "127.0.0.1", port: int = PORT, ready: Callable[[str], None] = lambda url: None
+) -> None:
+    """Answer until Ctrl-C.
+
+    Args:
+        port: 0 takes any that is free.
+        ready: is told the address once the server listens.
+    """
+    listening = _listening(host, port)
+    server = _server(app)
+    url = _url(listening, app.pages.prefix)
+
+    async def main() -> None:
+        serving = asyncio.create_task(server.serve([listening]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        _warm(app)
+        ready(url)
+        await serving
+
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(main())
+    finally:
+        app.pages.work.close()
+        listening.close()
+
+
+class Explorer:
+    """An explorer that runs in the background; in a notebook it shows itself in a frame.
+
+    Attributes:
+        url: where it is.
+    """
+
+    def __init__(self, app: Guard, port: int = 0, height: int = 720) -> None:
+        self.height = height
+        self._listening = _listening("127.0.0.1", port)
+        self.url = _url(self._listening, app.pages.prefix)
+        self._app, self._server = app, _server(app)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)
+        self._thread.start()
+        until = time.monotonic() + 10
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < until:
+            time.sleep(0.01)
+        _warm(app)
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._app.pages.work.close()
+        self._listening.close()
+
+    def _repr_html_(self) -> str:
+        url = escape(self.url, quote=True)
+        return f"<iframe src='{url}' title='polysema explorer' width='100%' height='{self.height}'></iframe>"
+
+    def __repr__(self) -> str:
+        return f"Explorer({self.url!r})"
+
+
+def explore(
+    *lexicons: Lexicon | None, port: int = 0, height: int = 720, prefix: str = "", **named: Lexicon
+) -> Explorer:
+    """Explore lexicons in a notebook, or in a browser at the result's ``url``.
+
+    Args:
+        lexicons: by default the model that comes with polysema; several are numbered, or named by keyword.
+        port: 0 takes any that is free.
+        height: of the frame, in pixels.
+        prefix: what stands before every path behind a proxy.
+    """
+    given: dict[str, Any] = {"lexicon" if i == 0 else f"lexicon-{i + 1}": item for i, item in enumerate(lexicons)}
+    shown: Mapping[str, Lexicon] = {name: load() if item is None else item for name, item in (given | named).items()}
+    return Explorer(application(shown or {"default": load()}, prefix=prefix, framed=True), port, height)
+
+
+def _server(app: Guard) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            lifespan="off",
+            ws="none",
+            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=2,
+            server_header=False,
+        )
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, protocol)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from error
+    return found
+
+
+def _url(listening: socket.socket, prefix: str) -> str:
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{host}:{port}{prefix}/"
+
+
+def _warm(app: Guard) -> None:
+    threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm").start()
+
+
+def named(lexicons: Sequence[str]) -> dict[str, str | None]:
+    """Paths by name, as they are given on the command line: ``PATH``, or ``NAME=PATH``."""
+    found: dict[str, str | None] = {}
+    for given in lexicons or ["default"]:
+        name, equals, path = given.partition("=")
+        if not equals or "/" in name:
+            name, path = given.rstrip("/").rsplit("/", 1)[-1], given
+        if not name or len(name) > 64 or name in found:
+            raise InputError(f"{given!r}: give each lexicon a short name of its own, NAME=PATH")
+        found[name] = path
+    return found

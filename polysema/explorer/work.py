@@ -1,0 +1,57 @@
+"""Work off the event loop, bounded: so many at once, so many that wait, so long for each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+
+class Busy(Exception):
+    """Too much is asked at once, or one thing took too long."""
+
+
+class Work:
+    """Threads that answer, with the last answers kept.
+
+    Args:
+        threads: how many work at once.
+        waiting: how many may wait for them; one more is refused at once.
+        seconds: how long a request waits for its answer.
+        kept: how many answers are kept.
+    """
+
+    def __init__(self, threads: int = 2, waiting: int = 64, seconds: float = 20.0, kept: int = 512) -> None:
+        self.seconds, self.kept, self.most = seconds, kept, threads + waiting
+        self._pool = ThreadPoolExecutor(threads, "explorer")
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._running: dict[Hashable, asyncio.Future[Any]] = {}
+
+    async def __call__(self, key: Hashable, answer: Callable[[], Any]) -> Any:
+        """The answer that is kept under a key, else a new one; who asks for one that is being made waits for that."""
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if (running := self._running.get(key)) is None:
+            if len(self._running) >= self.most:
+                raise Busy("too many questions at once: ask again in a moment")
+            running = asyncio.get_running_loop().run_in_executor(self._pool, answer)
+            self._running[key] = running
+            running.add_done_callback(lambda done: self._done(key, done))
+        try:
+            return await asyncio.wait_for(asyncio.shield(running), self.seconds)
+        except TimeoutError:
+            raise Busy(f"this took more than {self.seconds:.0f} seconds: ask for less") from None
+
+    def _done(self, key: Hashable, done: asyncio.Future[Any]) -> None:
+        del self._running[key]
+        if not done.cancelled() and done.exception() is None:
+            self._answers[key] = done.result()
+            while len(self._answers) > self.kept:
+                self._answers.popitem(last=False)
+
+    def close(self) -> None:
+        """Start nothing new."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

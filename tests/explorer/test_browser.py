@@ -1,0 +1,178 @@
+"""The explorer as a person uses it, in chromium: mouse, keyboard alone, without JavaScript; and in the background."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra explore is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+pytest.importorskip("uvicorn", reason="the extra explore is not installed")
+
+import polysema
+from tests.explorer.test_pages import SENTENCE, made
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    running = polysema.explore(made(), second=made(8))
+    yield running
+    running.stop()
+
+
+def test_in_a_notebook_it_is_a_frame_that_answers(explorer):
+    assert f"<iframe src='{explorer.url}'" in explorer._repr_html_()
+    with urllib.request.urlopen(explorer.url + "word/bank.json", timeout=20) as answer:
+        assert b'"word":"bank"' in answer.read()
+        assert "http://localhost:*" in answer.headers["content-security-policy"]
+
+
+def test_broken_requests_do_not_end_it(explorer):
+    port = int(explorer.url.rsplit(":", 1)[1].strip("/"))
+    for sent in (
+        b"\0\xff\n\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HT",
+        b"A" * 100_000,
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            try:
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
+                found = connection.recv(4096)
+            except OSError:
+                continue
+            assert not found or found.split()[1] in (b"400", b"421", b"404"), found
+    with urllib.request.urlopen(explorer.url + "about", timeout=20) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_the_command_starts_and_ctrl_c_ends_it_cleanly(tmp_path):
+    made().save(tmp_path / "small")
+    command = [
+        sys.executable,
+        "-m",
+        "polysema",
+        "explore",
+        f"small={tmp_path / 'small'}",
+        "--port",
+        "0",
+        "--no-browser",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().split()[3]
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                assert b"See ambiguity resolve" in answer.read()
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+        finally:
+            process.kill()
+        assert (process.returncode, process.stderr.read()) == (0, "")
+
+
+# ---------------------------------------------------------------------------------------------------------- a browser
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if where is None:
+        pytest.skip("no chromium on this machine")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=where, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, explorer, request):
+    context = chromium.new_context(
+        java_script_enabled=getattr(request, "param", True), viewport={"width": 400, "height": 800}
+    )
+    page, wrong = context.new_page(), []
+    page.set_default_timeout(10_000)
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda sent: None if sent.url.startswith(explorer.url) else wrong.append(sent.url))
+    page.goto(explorer.url)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def _until(page, text):
+    page.get_by_text(text, exact=True).wait_for()
+
+
+@pytest.mark.parametrize("page", [True, False], indirect=True, ids=["script", "no script"])
+def test_every_page_as_a_person_uses_it(page):
+    page.get_by_label("See ambiguity resolve").fill(SENTENCE)
+    page.get_by_role("button", name="Compose").click()
+    _until(page, "step 3 of 3")
+    page.get_by_role("link", name="← Back").click()
+    _until(page, "step 2 of 3")
+    page.get_by_role("link", name="Forward →").click()
+    _until(page, "step 3 of 3")
+    page.get_by_role("link", name="fuzz", exact=True).click()
+    page.locator("a[aria-current=true]", has_text="fuzz").wait_for()
+    page.get_by_role("link", name="List").click()
+    page.get_by_label("Begins with").fill("ba")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("link", name="bank", exact=True).click()
+    assert page.locator("h1").inner_text() == "bank"
+    page.get_by_role("link", name="second", exact=True).click()
+    page.locator(".choice a[aria-current]", has_text="second").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_label("First", exact=True).fill("bank")
+    page.get_by_label("Second", exact=True).fill("(old cars)")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="By every measure").wait_for()
+    page.get_by_role("link", name="About").click()
+    page.get_by_role("heading", name="What the numbers mean").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_by_the_keyboard_alone(page):
+    page.keyboard.type(SENTENCE)  # the field has the focus
+    page.keyboard.press("Enter")
+    _until(page, "step 3 of 3")
+    page.keyboard.press("ArrowLeft")
+    _until(page, "step 2 of 3")
+    assert page.url.endswith("step=2")
+    page.keyboard.press("ArrowRight")
+    _until(page, "step 3 of 3")
+    page.go_back()
+    _until(page, "step 2 of 3")
+    page.keyboard.press("/")
+    page.keyboard.type("bank")
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text="bank").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+
+
+def test_everything_has_a_name_and_no_id_is_there_twice(page, explorer):
+    """What a screen reader needs: a name for each control and picture, headings, a language, a title."""
+    for path in ("", f"?s={SENTENCE}", "word/bank", "list", "compare?a=bank&b=river", "about"):
+        page.goto(explorer.url + path)
+        assert page.evaluate(
+            """() => {
+            const unnamed = [...document.querySelectorAll("input:not([type=hidden]), select, button, a[href], svg[role=img]")].filter(
+                (e) => !(e.getAttribute("aria-label") || e.textContent.trim() || (e.labels && e.labels.length)));
+            const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+            const bare = [...document.querySelectorAll("svg")].filter((e) => e.getAttribute("role") !== "img" && e.getAttribute("aria-hidden") !== "true");
+            return [unnamed.length, ids.length - new Set(ids).size, bare.length, document.querySelectorAll("h1").length,
+                    document.documentElement.lang, document.title !== ""];
+        }"""
+        ) == [0, 0, 0, 1, "en", True]

@@ -1,0 +1,374 @@
+"""The explorer's pages over a small lexicon: content, JSON twins, escaping, bounds, hosts, hostile requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import re
+import threading
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="the extra explore is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+
+from starlette.testclient import TestClient
+
+from polysema import Lexicon, Vocabulary
+from polysema.errors import FormatError, InputError
+from polysema.explorer import answers, pictures
+from polysema.explorer.server import named
+from polysema.explorer.web import application
+from polysema.explorer.work import Busy, Work
+from polysema.lexicon.faces import Example, Face, Faces, Synset
+
+NASTY = "<script>alert(1)</script>"
+WORDS = [
+    "bank", "river", "money", "run", "family", "hotel", "old", "cars", "likes", "bob", "Ægir", "λόγος",
+    NASTY, "..", "a/b", "x.json", "100%", "{{7*7}}",
+]  # fmt: skip
+SENTENCE = "(bob (likes (old cars)))"
+
+
+def made(seed: int = 7) -> Lexicon:
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
+    face = Face(
+        ("money", "<b>"),
+        ("the bank",),
+        (Example(f"at the bank {NASTY}", 3, 2),),
+        "noun",
+        Synset("bank.n.01", "gloss & co", 0.5),
+    )
+    faces = Faces([Faces.line("bank", dict.fromkeys(range(3), face))])
+    return Lexicon(Vocabulary(WORDS, range(180, 0, -10)), factors, faces=faces, metadata={"model": NASTY})
+
+
+@pytest.fixture(scope="module")
+def app():
+    return application({"first": made(), "second": made(8)})
+
+
+@pytest.fixture(scope="module")
+def client(app):
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+PAGES = {
+    "/": "/sentence.json",
+    f"/?s={quote(SENTENCE)}&step=1": f"/sentence.json?s={quote(SENTENCE)}&step=1",
+    "/word": "/word.json",
+    "/word/bank": "/word/bank.json",
+    "/list": "/list.json",
+    "/list?prefix=b&sort=word&lexicon=second": "/list.json?prefix=b&sort=word&lexicon=second",
+    "/compare": "/compare.json",
+    "/compare?a=bank&b=river": "/compare.json?a=bank&b=river",
+    "/compare?a=bank&other=second": "/compare.json?a=bank&other=second",
+    "/about": "/about.json",
+    "/evaluation": "/evaluation.json",
+    "/word/bnak": "/word/bnak.json",
+}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_has_a_twin_that_it_names(client, path):
+    page, twin = client.get(path), client.get(PAGES[path])
+    assert page.status_code == twin.status_code == (404 if "bnak" in path else 200)
+    assert twin.headers["content-type"] == "application/json"
+    named_twin = re.search(r'type="application/json" href="([^"]+)"', page.text).group(1).replace("&amp;", "&")
+    assert client.get(named_twin).json() == twin.json()
+    assert NASTY not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert not re.search(r"(style|onclick|onload)=", page.text)
+
+
+def test_a_sentence_is_what_the_library_says(client):
+    facts = client.get("/sentence.json", params={"s": SENTENCE, "method": "fuzz"}).json()
+    composed = made().compose(SENTENCE, "fuzz")
+    assert facts["composition"] == json.loads(json.dumps(composed.to_dict()))
+    assert [step["phrase"] for step in facts["steps"]] == ["old cars", "likes old cars", "bob likes old cars"]
+    assert facts["steps"][-1]["entropy"] == composed.entropy
+    assert {item["name"] for item in facts["methods"]} == set(made().methods)
+    told = made().disambiguate("bob", composed, method="fuzz")
+    (bob,) = [item for item in facts["words"] if item["word"] == "bob"]
+    assert bob["entropy_after"] == pytest.approx(told.entropy_after)
+
+
+def test_steps_go_forwards_and_back_by_links(client):
+    text = client.get("/", params={"s": SENTENCE, "step": 1}).text
+    assert "step 1 of 3" in text
+    hrefs = re.findall(r'href="([^"]+)" data-step="(\w+)"', text)
+    steps = {which: client.get(href.replace("&amp;", "&")).text for href, which in hrefs}
+    for which, number in {"first": 0, "back": 0, "on": 2, "last": 3}.items():
+        assert f"step {number} of 3" in steps[which]
+    assert text.count('class="node open') == 2
+    assert 'class="node open' not in steps["last"]
+
+
+def test_a_sentence_that_has_no_tree_says_why(client):
+    page = client.get("/", params={"s": "(bob (flies cars))"})
+    assert page.status_code == 200
+    assert "There is no tree" in page.text
+
+
+def test_a_word_with_its_faces(client):
+    facts, page = client.get("/word/bank.json").json(), client.get("/word/bank").text
+    lexicon = made()
+    assert facts["ambiguity"] == json.loads(json.dumps(lexicon.ambiguity(["bank"])[0].to_dict()))
+    assert [near["word"] for near in facts["similar"]] == [near.word for near in lexicon.neighbours("bank", 12)]
+    assert sum(sense["weight"] for sense in facts["senses"]) == pytest.approx(1)
+    assert "gloss &amp; co" in page
+    assert "<mark>bank</mark>" in page
+    assert "&lt;script&gt;" in page
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_word_can_be_reached_by_its_link(client, word):
+    listed = client.get("/list", params={"size": 200, "function_words": "1"}).text
+    links = [
+        (href.replace("&amp;", "&"), text)
+        for href, text in re.findall(r'<th scope="row"><a href="([^"]+)">([^<]+)</a>', listed)
+    ]
+    assert len(links) == len(WORDS)
+    (href,) = [href for href, text in links if text == word.replace("<", "&lt;").replace(">", "&gt;")]
+    page = client.get(href)
+    assert page.status_code == 200
+    assert 'class="headword"' in page.text
+
+
+def test_an_unknown_word_has_suggestions(client):
+    answer = client.get("/word/bankk")
+    assert answer.status_code == 404
+    assert 'href="/word/bank"' in answer.text
+    assert client.get("/word/bankk.json").json()["suggestions"] == ["bank"]
+
+
+def test_the_list_sorts_filters_and_pages(client):
+    def words(**query):
+        return [
+            item["word"] for item in client.get("/list.json", params={"function_words": 1, **query}).json()["words"]
+        ]
+
+    assert words(sort="count", size=200) == WORDS
+    assert words(sort="count", reversed="1", size=200) == WORDS[::-1]
+    assert words(sort="word", reversed="1", size=200) == sorted(WORDS)[::-1]
+    assert words(sort="word", prefix="b") == ["bank", "bob"]
+    assert words(sort="count", min_count=160, max_count=170) == ["river", "money"]
+    entropies = [made().entropy(word) for word in words(sort="entropy", size=200)]
+    assert entropies == sorted(entropies, reverse=True)
+    assert words(sort="count", size=5, page=2) == WORDS[5:10]
+    assert words(sort="count", size=5, page=10**9) == WORDS[15:]
+    assert words(prefix="zz") == []
+    assert client.get("/list.json?size=999999").json()["size"] == answers.LARGEST_PAGE
+
+
+def test_a_page_of_a_large_vocabulary():
+    rng = np.random.default_rng(0)
+    size = 20_000
+    lexicon = Lexicon(Vocabulary([f"w{i}" for i in range(size)], range(size, 0, -1)), rng.normal(size=(size, 3, 2)))
+    found = answers.listed(lexicon, answers.Filter(sort="count", prefix="w19", page=3, size=50))
+    expected = [word for word in lexicon.vocabulary.words if word.startswith("w19")]
+    assert found["total"] == len(expected) == 1111
+    assert [item["word"] for item in found["words"]] == expected[100:150]
+
+
+def test_comparison_both_ways_and_in_two_lexicons(client):
+    facts = client.get("/compare.json", params={"a": "bank", "b": "(old cars)"}).json()
+    lexicon = made()
+    values = {row["measure"]: row for row in facts["measures"]}
+    assert values["similarity"]["a_to_b"] == pytest.approx(lexicon.similarity("bank", "(old cars)"))
+    for row in values.values():
+        if row["mutual"]:
+            assert row["a_to_b"] == pytest.approx(row["b_to_a"], abs=1e-9)
+    assert facts["shared"] == []
+    assert np.shape(client.get("/compare.json?a=bank&b=river").json()["shared"]) == (3, 3)
+    two = client.get("/compare.json?a=bank&other=second").json()["two"]
+    assert two["difference"] == pytest.approx(made(8).entropy("bank") - lexicon.entropy("bank"))
+    same = answers.in_two(lexicon, lexicon, "bank")
+    assert [item["alike"] for item in same["matched"]] == [1.0] * 3
+    assert same["went"] == same["appeared"] == []
+
+
+# ------------------------------------------------------------------------------------------------------------- safety
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8765", "localhost:1", "LOCALHOST", "[::1]", "[::1]:80"])
+def test_hosts_of_this_machine_are_answered(client, host):
+    assert client.get("/about", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost@evil", "::1", "evil:127.0.0.1"]
+)
+def test_other_hosts_are_not(client, host):
+    answer = client.get("/about", headers={"host": host})
+    assert answer.status_code == 421
+    assert "content-security-policy" in answer.headers
+
+
+def test_a_host_can_be_allowed():
+    app = application({"a": made()}, hosts=["hub.example"])
+    assert TestClient(app, base_url="http://hub.example").get("/about").status_code == 200
+
+
+def test_behind_a_prefix_whether_or_not_the_proxy_strips_it():
+    client = TestClient(application({"a": made()}, prefix="user/ann/"), base_url="http://localhost")
+    for path in ("/word/bank", "/user/ann/word/bank"):
+        text = client.get(path).text
+        links = re.findall(r'(?:href|src|action)="([^"#]+)"', text)
+        assert len(links) > 20
+        assert all(link.startswith("/user/ann/") for link in links)
+    assert client.get("/user/ann").status_code == 200
+    assert client.get("/user/ann/static/style.css").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/?s=" + "a" * 501, 414), ("/word/" + "a" * 101, 414), ("/list?page=x", 400), ("/list?sort=x", 400),
+        ("/list?sort=information", 400), ("/?s=bank&method=x", 400), ("/?s=bank&lexicon=x", 404), ("/nowhere", 404),
+        ("/compare?a=bank&other=x", 404), ("/static/../web.py", 404), ("/static/..%2fweb.py", 404), ("/list?x=" + "a" * 7000, 414),
+        ("/list?min_entropy=nan", 200), ("/list?page=-5", 200), ("/list?page=" + "9" * 60, 200),
+    ],
+)  # fmt: skip
+def test_bounds(client, path, status):
+    assert client.get(path).status_code == status
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_it_is_only_read(client, method):
+    assert client.request(method, "/word/bank").status_code == 405
+
+
+def test_two_thousand_hostile_requests(client):
+    """No fault, no other status than those there are, and always a policy."""
+    rng = random.Random(1)
+    bits = [
+        "/", "..", "%2e%2e", "%00", "%ff", "%c0%af", "word", "list", "compare", "static", "sentence", ".json", "bank", "?", "&", "=",
+        "s=", "a=", "b=", "w=", "page=", "size=", "method=", "step=", "prefix=", "sort=", "lexicon=", "other=", "first", "second",
+        "-1", "1e999", "nan", "inf", "((((", "))", "(bank", "river)", "*", "~", "&amp;", "%0d%0aSet-Cookie:x", "{{7*7}}", "%F0%9F%92%A9",
+        "%ed%a0%80", "<svg/onload=1>", "'\"", "\\", "etc/passwd", "%252e", "+", ";", "fuzz", "phaser", "tensor", "x" * 300,
+    ]  # fmt: skip
+    starts = [
+        "/",
+        "/?s=",
+        "/word/",
+        "/word?w=",
+        "/list?",
+        "/compare?a=bank&b=",
+        "/static/",
+        "/sentence.json?s=",
+        "/list.json?page=",
+        "/?",
+    ]
+    seen = set()
+    for _ in range(2000):
+        path = rng.choice(starts) + "".join(rng.choices(bits, k=rng.randrange(0, 7)))
+        answer = client.get(f"http://127.0.0.1{path}", follow_redirects=False)
+        seen.add(answer.status_code)
+        assert answer.status_code in (200, 400, 404, 414), path
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+        assert "<svg/onload" not in answer.text or answer.headers["content-type"] == "application/json"
+        assert "set-cookie" not in answer.headers
+        assert "root:" not in answer.text
+    assert seen == {200, 400, 404, 414}
+
+
+def test_a_fault_is_a_page_and_the_log_does_not_say_what_was_asked(client, app, monkeypatch, caplog):
+    def fails(*_):
+        raise RuntimeError("a secret sentence")
+
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(answers, "sentence", fails)
+    answer = client.get("/?s=a+secret+sentence")
+    assert answer.status_code == 500
+    assert "fault of the explorer" in answer.text
+    assert "RuntimeError" in caplog.text
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("polysema")]
+    assert ours
+    assert not any("secret" in line for line in ours)
+    assert client.get("/about").status_code == 200
+
+
+def test_overload_and_slow_answers_are_refused_and_pass():
+    async def main():
+        work, go = Work(threads=1, waiting=1, seconds=0.2), threading.Event()
+        slow = [asyncio.create_task(work(key, lambda: go.wait(30))) for key in "ab"]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="too many"):
+            await work("c", lambda: 1)
+        with pytest.raises(Busy, match="more than"):
+            await slow[0]
+        with pytest.raises(Busy):
+            await slow[1]
+        go.set()
+        for _ in range(1000):
+            if not work._running:
+                break
+            await asyncio.sleep(0.01)
+        assert await work("c", lambda: 1) == 1
+        assert await work("c", lambda: 2) == 1  # kept
+        with pytest.raises(ZeroDivisionError):
+            await work("d", lambda: 1 / 0)
+        assert await work("d", lambda: 3) == 3  # a failure is not kept
+        work.close()
+
+    asyncio.run(main())
+
+
+def test_busy_is_a_503(app, client, monkeypatch):
+    monkeypatch.setattr(app.pages.work, "most", 0)
+    answer = client.get("/word/family.json?lexicon=second")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+# ----------------------------------------------------------------------------------------------------------- the rest
+
+
+def test_a_tree_is_placed_without_two_nodes_in_one_place():
+    nodes = made().compose(SENTENCE).to_dict()["nodes"]
+    drawn = pictures.tree(nodes, {"", "r", "rr"}, "")
+    places = {(node["x"], node["y"]) for node in drawn["nodes"]}
+    assert len(places) == len(nodes) == len(drawn["edges"]) + 1
+    assert all(0 < x < drawn["width"] and 0 < y < drawn["height"] for x, y in places)
+    words = [node["phrase"] for node in sorted(drawn["nodes"], key=lambda node: node["x"]) if node["word"]]
+    assert words == ["bob", "likes", "old", "cars"]
+
+
+def test_lexicons_by_name():
+    assert named([]) == {"default": "default"}
+    assert named(["a=x/y", "models/z/"]) == {"a": "x/y", "z": "models/z/"}
+    for wrong in (["a=x", "a=y"], ["=x"], ["x" * 80]):
+        with pytest.raises(InputError, match="name of its own"):
+            named(wrong)
+
+
+def test_the_report_of_an_evaluation_is_a_table():
+    row = {
+        "model": "m",
+        "set": "verbs",
+        "method": "phaser",
+        "items": 5,
+        "covered": 4,
+        "spearman": 0.25,
+        "sd": None,
+        "interval": [0.1, 0.4],
+    }
+    client = TestClient(application({"a": made()}, evaluation={"results": [row]}), base_url="http://localhost")
+    text = client.get("/evaluation").text
+    assert "verbs" in text
+    assert "0.250" in text
+    assert "0.100 to 0.400" in text
+    assert client.get("/evaluation.json").json()["evaluation"]["results"] == [row]
+    with pytest.raises(FormatError, match="evaluate --json"):
+        application({"a": made()}, evaluation={"results": [3]})
+
+
+def test_vectors_are_refused(vectors):
+    with pytest.raises(InputError, match="density matrices"):
+        application({"a": vectors})
