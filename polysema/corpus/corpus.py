@@ -51,6 +51,9 @@ class Corpus:
         self.path = Path(path)
         bring_back(self.path)
         self.config = read_config(self.path, FORMAT, VERSION)
+        sources = self.config.get("sources") or []
+        if not isinstance(sources, list) or not all(isinstance(item, dict) and "path" in item for item in sources):
+            raise FormatError(f"{self.path}: damaged: the sources in config.json are no list of files")
         self._tokens = self._mapped("tokens", "<i4", "tokens")
         self._sentences = self._mapped("sentences", "<i8", "sentences", 1)
         self.counts = self._mapped("counts", "<i8", "types")

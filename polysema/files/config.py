@@ -35,4 +35,6 @@ def read_config(path: Path, format: str = "", version: int | None = None) -> dic
     number = config.get("version")
     if version is not None and (not isinstance(number, int) or number > version):
         raise FormatError(f"{file}: version {number!r}, this release reads up to {version}: upgrade polysema")
+    if not isinstance(config.get("metadata", {}), dict):
+        raise FormatError(f"{file}: damaged: its metadata are no table")
     return dict(config)

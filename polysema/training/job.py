@@ -89,7 +89,7 @@ class Job:
             "sentences": len(self.corpus),
             "tokens": len(self.corpus.tokens),
             "types": len(self.corpus.counts),
-            "files": [Path(item["path"]).name for item in self.corpus.config.get("sources") or []],
+            "files": [Path(str(item["path"])).name for item in self.corpus.config.get("sources") or []],
             **facts.pop("corpus", {}),
         }
         earlier = self.start.metadata if self.start is not None else None
