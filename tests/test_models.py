@@ -59,3 +59,9 @@ def test_the_default_model_tells_senses_apart(default, word, one, other):
     first, second = (disambiguate(word, context, default) for context in (one, other))
     assert first.senses[0].neighbours != second.senses[0].neighbours
     assert max(first.entropy_after, second.entropy_after) < first.entropy_before
+
+
+def test_function_words_alone_tell_nothing(default):
+    told = disambiguate("bank", "the bank", default, nlp=False)
+    assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
+    assert told.entropy_after == pytest.approx(told.entropy_before, abs=1e-3)

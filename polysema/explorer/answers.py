@@ -53,7 +53,7 @@ def sentence(lexicon: Lexicon, text: str, method: str = "") -> Facts:
         facts |= {
             "composition": composed.to_dict(),
             "steps": _steps(lexicon, composed),
-            "methods": _methods(lexicon, text, composed),
+            "methods": _methods(lexicon, composed),
         }
     told = _told(lexicon, text, composed, method)
     return {**facts, "words": [item.to_dict() for item in told]}
@@ -86,7 +86,7 @@ def _steps(lexicon: Lexicon, composed: Composition) -> list[Facts]:
     return found
 
 
-def _methods(lexicon: Lexicon, text: str, composed: Composition) -> list[Facts]:
+def _methods(lexicon: Lexicon, composed: Composition) -> list[Facts]:
     """What every method comes to along the same tree."""
     found = []
     for name, composer in lexicon.methods.items():
@@ -94,7 +94,7 @@ def _methods(lexicon: Lexicon, text: str, composed: Composition) -> list[Facts]:
         try:
             if name == composed.method:
                 facts["entropy"] = composed.entropy
-            elif name in ("contextual",):
+            elif name == "contextual":
                 facts["error"] = "asked for by itself: an encoder reads the sentence"
             else:
                 facts["entropy"] = lexicon.compose(composed.tree, name).entropy

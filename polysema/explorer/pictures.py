@@ -82,6 +82,7 @@ def plane(facts: Mapping[str, Any], width: int = 640, height: int = 420) -> dict
         x, y = placed(point)
         senses.append({"x": x, "y": y, "r": round(9 + 16 * sense["weight"] ** 0.5, 1), "number": k + 1, "of": k})
     taken = [(s["x"] - s["r"], s["x"] + s["r"], s["y"] - s["r"], s["y"] + s["r"]) for s in senses]
+    taken += [(x - 3, x + 3, y - 3, y + 3) for group in near for x, y in map(placed, group)]
     words, named = [], set()
     for k, (group, sense) in enumerate(zip(near, facts["senses"], strict=True)):
         for point, item in zip(group, sense["neighbours"], strict=True):

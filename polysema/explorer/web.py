@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -36,6 +37,7 @@ HERE = Path(__file__).parent
 LONGEST = {"s": 500, "a": 500, "b": 500, "w": 100, "prefix": 100}
 """Characters of what can be asked; 64 for all else."""
 LONGEST_URL = 6000
+PAGES_KEPT = 256
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 STATIC = {"style.css": "text/css", "explorer.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -78,6 +80,7 @@ class Pages:
         self.usual = next(iter(self.lexicons))
         self.prefix, self.evaluation, self.work = prefix, evaluation, work or Work()
         self.rows = [] if evaluation is None else answers.evaluation_rows(evaluation)
+        self._kept: OrderedDict[tuple[str, str, bytes], Response] = OrderedDict()  # pages as they were answered
         self._parsing = Lock()  # spaCy's pipeline serves one thread at a time
         self.templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -182,6 +185,10 @@ class Pages:
         """A page as an endpoint: its answer as HTML or JSON, its errors as pages; nothing gets out of here."""
 
         async def endpoint(request: Request) -> Response:
+            asked = (request.method, request.scope["path"], request.scope["query_string"])
+            if (kept := self._kept.get(asked)) is not None:
+                self._kept.move_to_end(asked)
+                return kept
             try:
                 for key, value in request.query_params.multi_items():
                     if len(value) > (most := LONGEST.get(key, 64)) or len(key) > 64:
@@ -204,7 +211,12 @@ class Pages:
                 where = f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at is not None else "?"
                 log.error("%s at %s", type(error).__name__, where)  # not its message: it may quote what was asked
                 answer = _trouble(500, "this is a fault of the explorer; the log says where")
-            return answer if isinstance(answer, Response) else self._rendered(request, answer)
+            response = answer if isinstance(answer, Response) else self._rendered(request, answer)
+            if response.status_code == 200:
+                self._kept[asked] = response
+                while len(self._kept) > PAGES_KEPT:
+                    self._kept.popitem(last=False)
+            return response
 
         return endpoint
 

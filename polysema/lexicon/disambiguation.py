@@ -476,6 +476,8 @@ class _Evidence:
 
     def by_context(self, weights: Array, vectors: Array, found: Occurrence) -> tuple[Array, float | None]:
         """Of the words around, β s cos(u_k, c), and the cosine of the nearest sense; or s ln ⟨v_k|ρ_c|v_k⟩."""
+        if all(word.lower() in STOP_WORDS for word in found.around):  # *the bank* is any bank
+            return np.zeros(len(vectors)), None
         rows = [self._index(word) for word in found.around]
         if self.contexts is not None:
             c, amount = context_vector(rows, found.before, self.formula, self.facts.keep, self.contexts)
