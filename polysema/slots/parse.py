@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.files.door import holds, writing
+from polysema.files.platform import processors
 from polysema.files.working import WorkingFolder
 from polysema.registry import provider
 from polysema.slots.parsed import FORMAT, VERSION, Parsed, merged
@@ -57,7 +58,7 @@ def parse_text(
         sources: files, packed or not, folders, globs.
         output: the folder to write. Beside it, ``OUTPUT.parsing`` holds the pieces until the run is done: the same call
             goes on from there.
-        workers: processes.
+        workers: processes; no more than there are cores.
         overwrite: whether parsed text that is there may be replaced.
     """
     files = find_sources(sources)
@@ -73,7 +74,7 @@ def parse_text(
         )
         for _ in islice(blocks, len(done) * PIECE):
             pass
-        _parse_pieces(blocks, working, done, workers, progress)
+        _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
         found = merged(Parsed.load(path) for path in done)
     found.save(output, overwrite)
     working.remove()
