@@ -63,6 +63,10 @@ def phaser(rho: Matrix, sigma: Matrix) -> Matrix:
     return root(rho) @ sigma @ root(rho)
 
 
+def smooth_phaser(rho: Matrix, sigma: Matrix, smoothing: float = 3.0) -> Matrix:
+    return phaser(rho + smoothing * np.eye(len(rho)) / len(rho), sigma)
+
+
 def fuzz(rho: Matrix, sigma: Matrix, tie: float = 1e-9) -> Matrix:
     values, vectors = np.linalg.eigh(rho)
     result = np.zeros_like(rho)

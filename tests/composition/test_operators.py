@@ -14,7 +14,7 @@ DENSE = {
     operators.mult: lambda rho, sigma: rho * sigma,
     operators.phaser: dense.phaser,
     operators.fuzz: dense.fuzz,
-    operators.smooth_phaser: lambda rho, sigma: dense.phaser(rho + 3 * np.eye(len(rho)) / len(rho), sigma),
+    operators.smooth_phaser: dense.smooth_phaser,
 }
 
 

@@ -67,7 +67,7 @@ def compose(matrices, method: str):
             return dense.unit(subject * verb)
         return dense.unit(np.kron(subject, obj) * np.kron(verb, verb))
     name, _, who = method.partition("-")
-    act = {"phaser": dense.phaser, "fuzz": dense.fuzz}[name]
+    act = {"phaser": dense.phaser, "fuzz": dense.fuzz, "smooth": dense.smooth_phaser}[name]
 
     def f(operator, argument):
         return dense.unit(act(operator, argument))
