@@ -14,7 +14,7 @@ from tests.campaign.world import Sandbox
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the campaign watches processes through /proc")
 
 SEED = 14
-TRIES = {"commands": 50, "damage": 60, "degenerate": 12, "signals": 8, "disks": 4}
+TRIES = {"commands": 25, "damage": 40, "degenerate": 8, "signals": 4, "disks": 4}
 
 
 @pytest.fixture(scope="module")
