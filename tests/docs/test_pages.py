@@ -107,7 +107,9 @@ def test_commands_exist(page):
                 assert f'"{option}"' in script.read_text(encoding="utf-8"), f"{command}: {script.name} has no {option}"
 
 
-FOREIGN = re.compile(r"[A-Z]{3,}|…|\[|\||--device cuda|--infersent|glove|reproduce|evaluate|data |\.parsed|-l slots|polysema explore")
+FOREIGN = re.compile(
+    r"[A-Z]{3,}|…|\[|\||--device cuda|--infersent|glove|reproduce|evaluate|data |\.parsed|-l slots|polysema explore"
+)
 """What says that a command line needs more than the toy folder holds, or more than a few seconds."""
 
 
