@@ -101,7 +101,7 @@ def test_the_json(known, data):
 
 def test_rows_by_name(known, phrases):
     found = evaluate(known, {"toy": phrases})
-    with pytest.raises(InputError, match="10 rows: ask by .*sets: toy"):
+    with pytest.raises(InputError, match="12 rows: ask by .*sets: toy"):
         found["toy"]
     with pytest.raises(InputError, match="0 rows"):
         found["tay", "add"]
