@@ -41,3 +41,9 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared data at {path}: set POLYSEMA_SHARED to the folder that holds data/ and corpus/")
     return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones last: the campaign, and the scripts, which replace parts of the library while they run."""
+    late = ("tests/benchmarks/", "tests/campaign/")
+    items.sort(key=lambda item: item.nodeid.startswith(late))

@@ -128,7 +128,7 @@ def test_words_that_are_not_text(tmp_path):
     with pytest.raises(FormatError, match="vocabulary.txt is not UTF-8"):
         list(Corpus(path))
     (path / "vocabulary.txt").unlink()
-    with pytest.raises(FormatError, match="vocabulary.txt: No such file"):
+    with pytest.raises(FormatError, match="vocabulary.txt: cannot be read: No such file"):
         list(Corpus(path))
     (path / "config.json").write_bytes(b'{"format": "\xff"}')
     with pytest.raises(FormatError, match="config.json: not UTF-8 text at byte 12"):
