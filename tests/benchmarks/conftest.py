@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysema.lexicon import disambiguation
+
 ROOT = Path(__file__).parents[2]
 NOUNS = ["family", "hotel", "bank", "river", "money", "house", "water", "school", "city", "garden"]
 VERBS = ["runs", "buys", "sees", "likes", "builds", "finds"]
@@ -137,6 +139,12 @@ def script(monkeypatch, capsys, tmp_path):
     measure = importlib.import_module("measure")
     monkeypatch.setattr(measure, "run_alone", run_here)
     monkeypatch.chdir(tmp_path)
+
+    monkeypatch.setenv("POLYSEMA_ENCODER", "")  # a script may set it; with this it is put back
+    monkeypatch.delenv("POLYSEMA_ENCODER")
+    for name in ("SHARPNESS", "LITTLE", "TREE_WEIGHT"):  # likewise
+        if hasattr(disambiguation, name):
+            monkeypatch.setattr(disambiguation, name, getattr(disambiguation, name))
 
     def run(name: str, *arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
