@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, heading, json_option, print_json, print_table
+from polysema.cli.output import NATURAL, engine_options, heading, json_option, print_json, print_table
 from polysema.cli.progress import progress_line
 from polysema.corpus.build import Progress, build_corpus
 from polysema.corpus.columns import TOKENS
@@ -56,6 +56,7 @@ def corpus() -> None:
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
 @click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
+@engine_options
 @json_option
 def build(
     text: tuple[str, ...],
@@ -66,11 +67,12 @@ def build(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, or - for standard input.
+    """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, URLs, or - for standard input.
 
     \b
       polysema corpus build wiki.txt.xz -o wiki.corpus
       polysema corpus build UKWAC-*.xml wackypedia*.xml -o ukwacky.corpus --token lemma_pos
+      polysema corpus build s3://bucket/text/ -o big.corpus --engine ray --address auto
       zcat books.gz | polysema corpus build - -o books.corpus --min-count 5
 
     Words are lower-cased and alphabetic, sentences have at least two of them, as in the paper. Running text is split

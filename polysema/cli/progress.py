@@ -64,6 +64,7 @@ def progress_report() -> Iterator[Report]:
                 loss="" if at.loss is None else f"loss {at.loss:.3f}{held_out}",
                 speed=_speed(at.speed, at.unit),
                 rate="" if at.rate is None else f"rate {at.rate:.4f}",
+                detail=at.detail,
             )  # fmt: skip
 
         yield show

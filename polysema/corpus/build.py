@@ -28,7 +28,10 @@ from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
-from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
+from polysema.corpus.pieces import SLOTS, Tokens, has_room, new_table, pieces, tokenise, tokenise_piece
+from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, Span, find_sources, read_blocks
+from polysema.corpus.urls import Source, describe, size_of
+from polysema.engine.engine import Engine, Local, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.ahead import ahead
 from polysema.files.atomic import atomic_folder
@@ -92,14 +95,16 @@ def build_corpus(
     workers: int | None = None,
     overwrite: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    engine: str | Engine = "local",
+    address: str | None = None,
     block: int = BLOCK,
     long_line: int = LONG_LINE,
 ) -> Corpus:
     """Count and encode text.
 
     Args:
-        sources: a path, a glob, a folder, ``-`` for standard input, or a list of those; or any iterable of sentences,
-            each a list of words. Files may be packed with gz, bz2, xz or zst.
+        sources: a path, a glob, a folder, a URL, ``-`` for standard input, or a list of those; or any iterable of
+            sentences, each a list of words. Files may be packed with gz, bz2, xz or zst.
         output: the folder to write. If it already holds a corpus of the same sources and options, that one is returned.
         min_count: leave out words seen less often.
         max_size: keep so many of the most frequent words at most.
@@ -110,9 +115,13 @@ def build_corpus(
         columns: names of a vertical file's columns: form, lemma, tag, other.
         encoding: of the text; see :func:`polysema.corpus.readers.read_blocks`.
         lemmatise: a language, such as "en", to lemmatise words of running text with simplemma.
-        workers: how many threads, up to 64; by default one per core. The result does not depend on it.
+        workers: how many threads, up to 64, or tasks of a cluster at once; by default one per core. The result does
+            not depend on it.
         overwrite: whether a folder with another corpus may be replaced; nothing else ever is.
         progress: called now and then.
+        engine: who reads and tokenises: ``local``, ``ray``, or an engine (``docs/cluster.md``). The result does not
+            depend on it.
+        address: of a Ray cluster; without it Ray is started on this machine.
         block: bytes that are read at once. The result does not depend on it.
         long_line: lines longer than this are cut between two words.
     """
@@ -125,7 +134,7 @@ def build_corpus(
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
     if lemmatise is not None:
         lemmatiser(lemmatise)  # complains now, not when all is read
-    workers = min(workers or processors(), MAX_WORKERS)
+    given, workers = workers, min(workers or processors(), MAX_WORKERS)
     keep = sorted(set(keep))
     options: dict[str, Any] = {
         "min_count": min_count,
@@ -150,10 +159,13 @@ def build_corpus(
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
-    check_output(output, overwrite=overwrite, inputs=files or (), owner=owner)
+    check_output(
+        output, overwrite=overwrite, inputs=[item for item in files or () if isinstance(item, Path)], owner=owner
+    )
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
-    with atomic_folder(output, overwrite, owner) as folder:
-        _Build(folder, normalisation, workers, progress, reader).run(
+    with engine_named(engine, address, given) as spread, atomic_folder(output, overwrite, owner) as folder:
+        spread.see(source for source in files or () if str(source) != "-")
+        _Build(folder, normalisation, workers, progress, reader, spread).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )
     built = Corpus(output)
@@ -176,7 +188,7 @@ def _note(read: dict[str, int]) -> None:
         _LOG.info(f"{read['cut_sentences']:,} sentences of more than 10,000 words were cut into pieces")
 
 
-def _files(sources: Sources) -> list[Path] | None:
+def _files(sources: Sources) -> list[Source] | None:
     """The files to read; None for an iterable of token lists."""
     if isinstance(sources, str | Path):
         return find_sources(sources)
@@ -185,16 +197,11 @@ def _files(sources: Sources) -> list[Path] | None:
     return None
 
 
-def _described(files: list[Path]) -> list[dict[str, Any]] | None:
+def _described(files: list[Source]) -> list[dict[str, Any]] | None:
     """What identifies the files; None where nothing does (standard input)."""
-    described = []
-    for path in files:
-        if str(path) == "-" or not path.is_file():
-            return None
-        status = path.stat()
-        times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
-        described.append({"path": str(path.resolve()), "bytes": status.st_size, **times})
-    return described
+    if any(str(source) == "-" or not source.is_file() for source in files):
+        return None
+    return [describe(source) for source in files]
 
 
 def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
@@ -207,7 +214,7 @@ def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
 class _Reader:
     """The blocks of all sources, one after the other."""
 
-    files: list[Path] | None
+    files: list[Source] | None
     sources: Any
     normalisation: Normalisation
     format: str
@@ -222,32 +229,36 @@ class _Reader:
         """Bytes to read, packed as they are."""
         if self.files is None or any(not path.is_file() for path in self.files):
             return None
-        return sum(path.stat().st_size for path in self.files)
+        return sum(size_of(source) for source in self.files)
 
     def __iter__(self) -> Iterator[Block]:
         if self.files is None:
             yield from self._lists()
             return
-        before = 0
-        for path in self.files:
-            read = 0
-            for item in read_blocks(
-                path,
-                format=self.format,
-                encoding=self.encoding,
-                columns=self.columns,
-                token=self.token,
-                block=self.block,
-                long_line=self.long_line,
-            ):
-                read = item.read
-                item_read = before + read
-                data, replaced = item.data, item.replaced
-                if self.normalisation.raw and item.columns is None:
-                    data, invalid = _valid(data)
-                    replaced += invalid
-                yield Block(data, item.goes_on, item.columns, item.ends_source, item_read, replaced)
-            before += read
+        read = 0
+        for source in self.files:
+            for block in self.read(source, read):
+                yield block
+                latest = block.read
+            read = latest
+
+    def read(self, source: Source, before: int, span: Span | None = None) -> Iterator[Block]:
+        """The blocks of a file or a part of it, after so many bytes of others."""
+        for item in read_blocks(
+            source,
+            format=self.format,
+            encoding=self.encoding,
+            columns=self.columns,
+            token=self.token,
+            block=self.block,
+            long_line=self.long_line,
+            span=span,
+        ):
+            data, replaced = item.data, item.replaced
+            if self.normalisation.raw and item.columns is None:
+                data, invalid = _valid(data)
+                replaced += invalid
+            yield Block(data, item.goes_on, item.columns, item.ends_source, before + item.read, replaced)
 
     def _lists(self) -> Iterator[Block]:
         """Token lists as lines, an empty line after each sentence."""
@@ -279,33 +290,20 @@ def _valid(data: bytes) -> tuple[bytes, int]:
 class _Worker:
     """One worker's table of words, and where they are in the global table."""
 
-    SLOTS = 1 << 20
-
-    def __init__(self, slots: int) -> None:
-        from polysema.kernels import tokens as kernel
-
-        self.table = kernel.new_table(slots, slots, 16 * slots)
-        self.mapping = np.empty(slots, np.uint32)
-
-    def has_room(self, size: int) -> bool:
-        """Whether a block of so many bytes can be taken: at worst every other byte starts a new word."""
-        used = int(self.table.used[0])
-        fits = int(self.table.offsets[used]) + size <= len(self.table.arena)
-        return fits and used + size // 2 + 1 <= len(self.mapping) * 9 // 10
+    def __init__(self, slots: int, size: int = 0) -> None:
+        self.table = new_table(size, slots)
+        self.mapping = np.empty(len(self.table.offsets) - 1, np.uint32)
 
 
 @dataclass(slots=True)
-class _Tokenised:
-    """A block as a worker left it."""
+class _Placed:
+    """A block as a worker left it, and its words that are new to the worker."""
 
     worker: _Worker
     retired: _Worker | None
     first: int
     last: int
-    ids: Array
-    ends: Array
-    tally: Array
-    block: Block
+    tokens: Tokens
 
 
 class _Build:
@@ -318,6 +316,7 @@ class _Build:
         workers: int,
         progress: Callable[[Progress], None] | None,
         reader: _Reader,
+        engine: Engine,
     ) -> None:
         from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
@@ -327,17 +326,16 @@ class _Build:
         self.kernel, self.digest, self.hashed = kernel, Digest, hashed
         self.folder = folder
         self.normalisation = normalisation
-        self.rules = normalisation.rules()
         self.progress = progress
-        self.reader = reader
+        self.reader, self.engine = reader, engine
         self.words = WordTable()
         self.met = _Met()
         self.workers = workers
-        self.slots = _Worker.SLOTS
+        self.slots = SLOTS
         while self.slots > 1 << 16 and self.slots * workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
-        for _ in range(workers):
+        for _ in range(workers if isinstance(engine, Local) else 0):
             self.idle.put(_Worker(self.slots))
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that goes on in the next block
 
@@ -348,7 +346,7 @@ class _Build:
         report = Progress(total=self.reader.total)
         with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
             tokens.write(bytes(HEADER))
-            for (ids, sentence_ends, dropped), read in self._in_order():
+            for (ids, sentence_ends, dropped), read in self._read():
                 tokens.write(ids.data)
                 ends.write((sentence_ends + self.met.words).data)
                 np.subtract.at(self.words.counts, dropped, 1)
@@ -382,84 +380,92 @@ class _Build:
 
     # ----------------------------------------------------------------------------------------------------- reading
 
+    def _read(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """All blocks, settled: by threads of this process, or by an engine's workers."""
+        return self._in_order() if isinstance(self.engine, Local) else self._spread(self.engine)
+
     def _in_order(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """Settled blocks in the order they were read, each with how many bytes had been read."""
-        tokenised: deque[Future[_Tokenised]] = deque()
+        tokenised: deque[Future[_Placed]] = deque()
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
         with closing(ahead(self.reader, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
             for block in blocks:
                 tokenised.append(pool.submit(self._tokenise, block))
                 if len(tokenised) > self.workers:
                     item = tokenised.popleft().result()
-                    settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+                    settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
                 if len(settled) > self.workers:
                     future, read = settled.popleft()
                     yield future.result(), read
             while tokenised:
                 item = tokenised.popleft().result()
-                settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+                settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
             while settled:
                 future, read = settled.popleft()
                 yield future.result(), read
 
-    def _tokenise(self, block: Block) -> _Tokenised:
+    def _tokenise(self, block: Block) -> _Placed:
         """Runs in a thread."""
         worker = self.idle.get()
         try:
-            data = np.frombuffer(block.data + bytes(8), np.uint8)
-            size = len(block.data)
             retired = None
-            if not worker.has_room(size):
-                retired, worker = worker, _Worker(max(self.slots, 1 << size.bit_length()))
-            ids = np.empty(size // 2 + 1, np.uint32)
-            ends = np.empty(size // 2 + 2, np.int64)
-            scratch = np.empty(1024, np.uint8)
-            tally = np.zeros(2, np.int64)
+            if not has_room(worker.table, len(block.data)):
+                retired, worker = worker, _Worker(self.slots, len(block.data))
             first = int(worker.table.used[0])
-            if block.columns is None:
-                words, sentences = self.kernel.tokenise(
-                    self.rules, data, size, block.goes_on, worker.table, ids, ends, scratch, tally
-                )
-            else:
-                columns = block.columns
-                layout = self.kernel.Layout(
-                    columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
-                )
-                raw = self.normalisation.raw
-                words, sentences = self.kernel.tokenise_lines(
-                    self.rules, layout, raw, data, size, True, worker.table, ids, ends, scratch, tally
-                )
-            last = int(worker.table.used[0])
-            return _Tokenised(worker, retired, first, last, ids[:words].copy(), ends[:sentences].copy(), tally, block)
+            tokens = tokenise(self.normalisation, block, worker.table)
+            return _Placed(worker, retired, first, int(worker.table.used[0]), tokens)
         finally:
             self.idle.put(worker)
 
-    def _place(self, item: _Tokenised) -> tuple[Array, Array, Array]:
-        """Give a block's new words their global ids and end its sentences; an open sentence waits for the next block.
-
-        Returns:
-            the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
-        """
+    def _placed(self, item: _Placed) -> tuple[Array, Array, Array]:
+        """Give a block's new words their global ids; see :meth:`_place`."""
         if item.retired is not None:
             self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
         table = item.worker.table
         self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
-        ids, ends, mapping = item.ids, item.ends, item.worker.mapping
+        return self._place(item.tokens, item.worker.mapping)
+
+    def _spread(self, engine: Engine) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """As :meth:`_in_order`, where an engine's workers read and tokenise."""
+        settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
+        shared = engine.put(self.reader)
+        with ThreadPoolExecutor(1) as pool:
+            for tables in engine.map(tokenise_piece, shared, pieces(self.reader)):
+                for found in tables:
+                    mapping = np.empty(len(found.counts), np.uint32)
+                    self.words.add(found.arena, found.offsets, 0, len(found.counts), mapping)
+                    self.words.counts[mapping] += found.counts
+                    for tokens in found.blocks:
+                        settled.append((pool.submit(self._settle, *self._place(tokens, mapping)), tokens.read))
+                while len(settled) > 64:
+                    future, read = settled.popleft()
+                    yield future.result(), read
+            while settled:
+                future, read = settled.popleft()
+                yield future.result(), read
+
+    def _place(self, item: Tokens, mapping: Array) -> tuple[Array, Array, Array]:
+        """End a block's sentences; an open sentence waits for the next block.
+
+        Returns:
+            the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
+        """
+        ids, ends = item.ids, item.ends
         if len(self.open):
             ids = np.concatenate([self.open, mapping[ids]])
             ends = ends + len(self.open)
             mapping = _GLOBAL
         closed = int(ends[-1]) if len(ends) else 0
-        if item.block.ends_source and closed < len(ids):
+        if item.ends_source and closed < len(ids):
             ends = np.append(ends, len(ids))
             closed = len(ids)
         elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence without one
             closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
             ends = np.append(ends, closed)
         self.open = ids[closed:] if mapping is _GLOBAL else mapping[ids[closed:]]
-        self.met.bytes += len(item.block.data) - item.block.ends_source  # the last line break is the reader's
-        self.met.invalid_bytes += int(item.tally[0]) + item.block.replaced
-        self.met.overlong_runs += int(item.tally[1])
+        self.met.bytes += item.size
+        self.met.invalid_bytes += item.invalid
+        self.met.overlong_runs += item.overlong
         return ids, self._cut_long(ends), mapping
 
     def _settle(self, ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, Array]:

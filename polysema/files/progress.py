@@ -21,6 +21,7 @@ class Progress:
         held_out: the held-out loss after the last whole epoch.
         rate: the learning rate.
         note: something to tell once, such as how much disk the run takes.
+        detail: who does what, where several workers do it.
     """
 
     stage: str
@@ -36,6 +37,7 @@ class Progress:
     held_out: float | None = None
     rate: float | None = None
     note: str = ""
+    detail: str = ""
 
 
 Report = Callable[[Progress], None]

@@ -93,7 +93,8 @@ def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     """BERT2DM with a named encoder."""
     return bert2dm(
         job.corpus, _encoder(job, options), keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
+        **_own(options, BERT2DMOptions),
     )  # fmt: skip
 
 

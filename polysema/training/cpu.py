@@ -64,12 +64,15 @@ class CpuEngine:
     Attributes:
         rounds: the sentence that each round of an epoch has come to, were they read one after the other; and the end.
         threads: how many; with the parallel mode ``rounds`` the result does not depend on it.
+
+    Args:
+        rounds: where they are a part of the text's, the first sentence of each and the end; by default the whole text.
     """
 
-    def __init__(self, text: TrainingText, state: State, threads: int) -> None:
+    def __init__(self, text: TrainingText, state: State, threads: int, rounds: NDArray[np.int64] | None = None) -> None:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
-        self.rounds = text.rounds(auto_round(options, text))
+        self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
         self._kernel = word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
         self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
         shares = threads if hogwild else self._most_shares()
@@ -92,7 +95,7 @@ class CpuEngine:
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
-        targets = self.text.kept * float(self.text.text.sentences[-1]) / max(len(self.rounds) - 1, 1)
+        targets = self.text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
         return int(max(1, min(_SHARES, targets / (_TARGETS / 8 if self._kernel is word2dm else _TARGETS))))
 
     def _slot_bytes(self) -> int:
@@ -100,11 +103,16 @@ class CpuEngine:
         m, n = self.state.target.shape[1:]
         return int(4 * (self.text.options.negatives + 1) * (m * n if self._kernel is word2dm else 4) + 12 * n)
 
+    def _words(self) -> int:
+        """How many words an epoch has."""
+        return int(self.text.text.sentences[self.rounds[-1]] - self.text.text.sentences[self.rounds[0]])
+
     def _cut(self, shares: int) -> None:
         """Give each share a region of the text, about as many words each."""
         options, sentences = self.text.options, self.text.text.sentences
-        regions = np.searchsorted(sentences, int(sentences[-1]) * np.arange(shares + 1) // shares)
-        regions[-1] = len(sentences) - 1
+        start = int(sentences[self.rounds[0]])
+        regions = np.searchsorted(sentences, start + self._words() * np.arange(shares + 1) // shares)
+        regions[0], regions[-1] = self.rounds[0], self.rounds[-1]
         self._regions = regions.astype(np.int64)
         self._places = int(largest_share(sentences, self._regions, len(self.rounds) - 1, options.optimiser != "adam"))
         self._slots = self._places * (2 * options.window if options.pairs else 1)

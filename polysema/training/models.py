@@ -15,6 +15,7 @@ from typing import Any
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.engine.engine import Engine, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.options import Options
 from polysema.files.platform import processors
@@ -52,6 +53,7 @@ class Model:
         gpu_memory: whether the memory it takes of a GPU can be limited.
         presets: named settings.
         parsed: whether it learns from parsed text; plain text is parsed first.
+        spread: how one training is spread over a cluster: by ``replicas``, or by ``tasks``; "" where it is not.
     """
 
     options: type[Options]
@@ -64,6 +66,7 @@ class Model:
     gpu_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     parsed: bool = False
+    spread: str = ""
 
     @property
     def name(self) -> str:
@@ -83,6 +86,16 @@ class Model:
             before = start.metadata.get("options", {})
             settings |= {name: before[name] for name in self.inherits if name in known and before.get(name) is not None}
         return self.options.given(settings | {name: value for name, value in options.items() if value is not None})
+
+    def spreads(self, options: Options) -> bool:
+        """Whether a training with these options has tasks for a cluster."""
+        return self.spread == "tasks" or (self.spread == "replicas" and getattr(options, "replicas", 1) > 1)
+
+    @property
+    def alone(self) -> str:
+        """What to do where it has none."""
+        more = "choose replicas (--replicas 4), or " if self.spread == "replicas" else ""
+        return f"{more}give several seeds or options for several trainings (docs/cluster.md)"
 
     def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
@@ -109,6 +122,7 @@ _SAMPLED: dict[str, Any] = {
     "epochs": True,
     "gpu_memory": True,
     "presets": {"paper": PAPER},
+    "spread": "replicas",
 }
 
 DESCRIBED = "ms-word2dm"
@@ -129,7 +143,8 @@ MODELS: dict[str, Model] = {
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
         Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
               parsed=True),
-        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
+        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES,
+              spread="tasks"),
         Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
               devices=DEVICES),
     )
@@ -157,6 +172,8 @@ def train(
     progress: Report | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
+    engine: str | Engine = "local",
+    address: str | None = None,
     describe: bool = False,
     **options: Any,
 ) -> AnyLexicon:
@@ -177,6 +194,8 @@ def train(
         progress: called several times a second with how far the run has come.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
+        engine: who does the work: ``local``, ``ray``, or an engine (``docs/cluster.md``).
+        address: of a Ray cluster; without it Ray is started on this machine.
         describe: whether to describe the senses of the words at the end, see :func:`polysema.describe`.
         options: those of the model, ``MODELS[model].options``.
 
@@ -185,11 +204,15 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, describe)
+    named = engine if isinstance(engine, str) else "local"
+    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, named, address, describe)
     if describe and record.name != DESCRIBED:
         raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
+    spread = engine not in ("local", None)
+    if spread and not record.spreads(chosen):
+        raise InputError(f"one training of {record.name} runs on one machine: {record.alone}")
     report = progress or silent
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
@@ -197,6 +220,7 @@ def train(
     with (
         TemporaryDirectory(prefix="polysema-") as temporary,
         WorkingFolder(folder).held() if folder is not None else nullcontext(),
+        engine_named(engine, address) as workers,
     ):
         if record.parsed:
             where = folder if folder is not None else Path(temporary)
@@ -206,12 +230,13 @@ def train(
             keep=tuple(keep),
             start=start,
             state=folder,
-            threads=run.threads or min(processors(), MOST_THREADS),
+            threads=run.threads or (1 if spread else min(processors(), MOST_THREADS)),
             device=run.device,
             gpu_memory=run.gpu_memory,
             progress=report,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
+            engine=workers,
         )
         lexicon = record.train(job, chosen)
         if describe:

@@ -9,6 +9,7 @@ from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
 from polysema.training.job import Job
 from polysema.training.options import NegativeSamplingOptions
+from polysema.training.replicas import ReplicaEngine
 from polysema.training.run import Engine, Run
 from polysema.training.state import State, grown_state, learnt_lexicon, new_state, saved_state
 from polysema.training.text import TrainingText, trained_vocabulary
@@ -39,6 +40,10 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
 
 def _engine(job: Job, text: TrainingText, state: State) -> Engine:
     """What does the work: the processor, or a GPU."""
+    if text.options.replicas > 1:
+        if job.device != "cpu":
+            raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
+        return ReplicaEngine(text, state, job.engine, job.threads)
     if job.device == "cpu":
         return CpuEngine(text, state, job.threads)
     from polysema.training.cuda import CudaEngine

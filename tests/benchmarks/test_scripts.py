@@ -13,7 +13,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies",
         "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},

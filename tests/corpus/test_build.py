@@ -321,7 +321,7 @@ def test_long_words_with_equal_keys_stay_apart(tmp_path):
 def test_the_table_retires_when_it_is_full(tmp_path, monkeypatch):
     from polysema.corpus import build
 
-    monkeypatch.setattr(build._Worker, "SLOTS", 256)
+    monkeypatch.setattr(build, "SLOTS", 256)
     rng = np.random.default_rng(2)
     text = "\n".join(
         " ".join(rng.choice([f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)], 7)) for _ in range(500)
