@@ -59,8 +59,9 @@ class NeighbourIndex:
         """The similarity of ``count`` packed queries to a range of words: (q, words), single precision."""
         start, stop, _ = words.indices(len(self))
         rows = self.starts[start : stop + 1]
-        if count == 1 and len(packed) > 1:
-            packed = packed[packed.any(axis=1)]
+        if count == 1 and len(packed) > 1:  # ‖BᵀC‖ by as many rows as B has directions, up to single precision
+            _, lengths, directions = np.linalg.svd(packed, full_matrices=False)
+            packed = (lengths[:, None] * directions)[lengths > 1e-4 * lengths[0]]
         product = packed @ self.table[rows[0] : rows[-1]].T
         if self._pack is not pack_factors:
             return product
