@@ -112,7 +112,7 @@ class CpuEngine:
     def _sentences(self, share: int, first: int, last: int) -> tuple[int, int]:
         """The sentences of a share in some rounds: from which to which."""
         rounds, apart = len(self.rounds) - 1, self.text.options.optimiser != "adam"
-        marks = [bounds(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
+        marks = [bounds.py_func(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
         return int(marks[0][0]), int(marks[1][1])
 
     def _new_buffers(self) -> Buffers:
@@ -153,20 +153,21 @@ class CpuEngine:
             regions=self._regions,
         )
 
-    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:
+    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam | None:
+        """Adam's state of a side; None for plain steps."""
         options = self.text.options
-        on = options.optimiser == "adam"
+        if options.optimiser != "adam":
+            return None
         rows, width = array.shape[0] * array.shape[1], array.shape[2]
         if self._kernel is word2dm:
             rows, width = array.shape[0], array.shape[1] * array.shape[2]
         most = min(rows, (len(self._regions) - 1) * (self._slots * (options.negatives + 1) + self._places))
-        adam = new_adam(on, rows, width, self.threads, most)
-        if on:
-            for name, values in (("mean", adam.mean), ("square", adam.square)):
-                known = self.state.moments.get(f"{side}_{name}")
-                if known is not None:
-                    values[:] = known
-                self.state.moments[f"{side}_{name}"] = values
+        adam = new_adam(rows, width, self.threads, most)
+        for name, values in (("mean", adam.mean), ("square", adam.square)):
+            known = self.state.moments.get(f"{side}_{name}")
+            if known is not None:
+                values[:] = known
+            self.state.moments[f"{side}_{name}"] = values
         return adam
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
