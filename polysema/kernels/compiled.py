@@ -48,6 +48,11 @@ def compiled(**options: Any) -> Callable[[Any], Any]:
     return decorated
 
 
+def is_kept(dispatcher: Any) -> bool:
+    """Whether code of a function, as it is now, is on disk."""
+    return bool(dispatcher._cache._cache_file._load_index())
+
+
 def kernel(**options: Any) -> Callable[[Any], Any]:
     """A decorator: compile a function that makes no arrays.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from polysema.training.text import TrainingText
 _SHARES = 32  # of a round at most
 _TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will do
 _ROOM = 1 << 29  # bytes of address space for what a round notes
+
+
+def kernel_of(options: NegativeSamplingOptions) -> ModuleType:
+    """The kernels of a model."""
+    return word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
 
 
 def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
@@ -70,7 +76,7 @@ class CpuEngine:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text))
-        self._kernel = word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
+        self._kernel = kernel_of(options)
         self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
         shares = threads if hogwild else self._most_shares()
         self._cut(shares)
