@@ -361,7 +361,7 @@ class _Build:
                     self.progress(report)
         while not self.idle.empty():
             worker = self.idle.get()
-            self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
+            self.words.add_counts(worker.table.entries, worker.mapping)
             del worker
         self._check_encoding()
         if not self.met.words:
@@ -406,8 +406,9 @@ class _Build:
         """Runs in a thread."""
         worker = self.idle.get()
         try:
-            data = np.frombuffer(block.data + bytes(8), np.uint8)
             size = len(block.data)
+            data = np.zeros(size + 8, np.uint8)
+            data[:size] = np.frombuffer(block.data, np.uint8)
             retired = None
             if not worker.has_room(size):
                 retired, worker = worker, _Worker(max(self.slots, 1 << size.bit_length()))
@@ -441,7 +442,7 @@ class _Build:
             the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
         """
         if item.retired is not None:
-            self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
+            self.words.add_counts(item.retired.table.entries, item.retired.mapping)
         table = item.worker.table
         self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
         ids, ends, mapping = item.ids, item.ends, item.worker.mapping

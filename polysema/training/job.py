@@ -52,6 +52,7 @@ class Job:
         progress: told how far it has come.
         on_epoch: called after every epoch with the run.
         checkpoint_seconds: how often the state is written.
+        compiled: called before kernels are, to wait for code that is compiled ahead.
     """
 
     corpus: Corpus
@@ -64,6 +65,7 @@ class Job:
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0
+    compiled: Callable[[], Any] = lambda: None
 
     def checkpoint(self, options: Options) -> Checkpoint | None:
         """Where the state is written, if it is, for a run with these options. Its identity is its content."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +25,7 @@ from polysema.slots.parse import parse_text
 from polysema.slots.parsed import Parsed, is_parsed, merged
 from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
 from polysema.training import fasttext, glove, negative_sampling
+from polysema.training.ahead import compiled_ahead
 from polysema.training.contexts import (
     BERT2DMTraining,
     Context2DMTraining,
@@ -194,13 +195,14 @@ def train(
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    with (
-        TemporaryDirectory(prefix="polysema-") as temporary,
-        WorkingFolder(folder).held() if folder is not None else nullcontext(),
-    ):
+    with ExitStack() as stack:
+        temporary = stack.enter_context(TemporaryDirectory(prefix="polysema-"))
+        if folder is not None:
+            stack.enter_context(WorkingFolder(folder).held())
         if record.parsed:
             where = folder if folder is not None else Path(temporary)
             return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
+        compiled = stack.enter_context(compiled_ahead(chosen, device))
         job = Job(
             corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
             keep=tuple(keep),
@@ -212,6 +214,7 @@ def train(
             progress=report,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
+            compiled=compiled,
         )
         lexicon = record.train(job, chosen)
         if describe:

@@ -7,6 +7,7 @@ import numpy as np
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
+from polysema.training.held_out import HeldOut
 from polysema.training.job import Job
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.run import Engine, Run
@@ -28,9 +29,12 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = grown_state(options, vocabulary, start)
     elif state is None:
         state = new_state(options, len(vocabulary))
+    held_out = HeldOut(text)
+    job.compiled()
     run = Run(
-        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint
-    )
+        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
+        held_out=held_out,
+    )  # fmt: skip
     run.run()
     run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
