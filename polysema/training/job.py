@@ -42,7 +42,7 @@ class Job:
     """One run: its text, where it works, whom it tells.
 
     Attributes:
-        corpus: the text.
+        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
         keep: words that are trained whatever their count.
         start: a lexicon to go on from.
         state: a folder for the state of the run while it lasts; None: nothing is kept.
@@ -54,7 +54,7 @@ class Job:
         checkpoint_seconds: how often the state is written.
     """
 
-    corpus: Corpus
+    text: Callable[[], Corpus]
     keep: tuple[str, ...] = ()
     start: AnyLexicon | None = None
     state: Path | None = None
@@ -64,6 +64,11 @@ class Job:
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0
+
+    @property
+    def corpus(self) -> Corpus:
+        """The text, encoded."""
+        return self.text()
 
     def checkpoint(self, options: Options) -> Checkpoint | None:
         """Where the state is written, if it is, for a run with these options. Its identity is its content."""
