@@ -351,7 +351,7 @@ _READ: dict[str, Callable[[Request, str, str], Any]] = {
 
 
 def _number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.000
 
 
 # -------------------------------------------------------------------------------------------------------- application

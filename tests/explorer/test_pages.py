@@ -33,6 +33,20 @@ WORDS = [
     NASTY, "..", "a/b", "x.json", "100%", "{{7*7}}",
 ]  # fmt: skip
 SENTENCE = "(bob (likes (old cars)))"
+REPORT = {
+    "results": [
+        {
+            "model": "m",
+            "set": "verbs",
+            "method": "phaser",
+            "items": 5,
+            "covered": 4,
+            "spearman": 0.25,
+            "sd": None,
+            "interval": [0.1, 0.4],
+        }
+    ]
+}
 
 
 def made(seed: int = 7) -> Lexicon:
@@ -316,22 +330,12 @@ def test_lexicons_by_name():
 
 
 def test_the_report_of_an_evaluation_is_a_table():
-    row = {
-        "model": "m",
-        "set": "verbs",
-        "method": "phaser",
-        "items": 5,
-        "covered": 4,
-        "spearman": 0.25,
-        "sd": None,
-        "interval": [0.1, 0.4],
-    }
-    client = TestClient(application({"a": made()}, evaluation={"results": [row]}), base_url="http://localhost")
+    client = TestClient(application({"a": made()}, evaluation=REPORT), base_url="http://localhost")
     text = client.get("/evaluation").text
     assert "verbs" in text
     assert "0.250" in text
     assert "0.100 to 0.400" in text
-    assert client.get("/evaluation.json").json()["evaluation"]["results"] == [row]
+    assert client.get("/evaluation.json").json()["evaluation"] == REPORT
     with pytest.raises(FormatError, match="evaluate --json"):
         application({"a": made()}, evaluation={"results": [3]})
 
