@@ -22,7 +22,17 @@ from tests.docs.pages import ROOT
 def site(tmp_path_factory) -> Path:
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(folder / "trees"), str(ROOT / "docs")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-d",
+        str(folder / "trees"),
+        str(ROOT / "docs"),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [*command, str(folder / "html")], capture_output=True, text=True, check=False, env=environment, cwd=ROOT
@@ -66,7 +76,9 @@ def test_search_and_looks_need_no_other_host(site):
     assert "phaser" in index
     assert "lexicograph" in index
     for file in site.rglob("*.html"):
-        loaded = re.findall(r"<(?:link|script|img)\b[^>]*?(?:href|src)=\"(https?:[^\"]+)", file.read_text(encoding="utf-8"))
+        loaded = re.findall(
+            r"<(?:link|script|img)\b[^>]*?(?:href|src)=\"(https?:[^\"]+)", file.read_text(encoding="utf-8")
+        )
         assert loaded == [], file.name
 
 
