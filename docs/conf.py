@@ -20,11 +20,10 @@ from polysema.cli import polysema  # noqa: E402
 from polysema.version import __version__  # noqa: E402
 
 project, author, release = "polysema", "The polysema authors", __version__
-copyright = author  # noqa: A001 - Sphinx's name for it
+copyright = author
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
-suppress_warnings = ["toc.empty_glob"]  # folders of pages that a part of polysema may add
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
@@ -47,6 +46,18 @@ def link_pages(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _PAGE.sub(
         lambda found: f"[](/{found[1]})" if (ROOT / "docs" / found[1]).is_file() else found[0], source[0]
     )
+
+
+def list_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """In the contents, patterns that match no page are left out, and ``others`` are the pages that nothing names."""
+    if name != "index":
+        return
+    folder = ROOT / "docs"
+    lines = source[0].splitlines()
+    known = {page for line in lines if re.fullmatch(r"[\w/*!\[\]-]+", line) for page in folder.glob(f"{line}.md")}
+    others = [page.stem for page in sorted(folder.glob("*.md")) if page not in known and page.stem != "index"]
+    kept = [line for line in lines if "*" not in line or " " in line or any(folder.glob(f"{line}.md"))]
+    source[0] = "\n".join(kept).replace("\nothers\n", "".join(f"\n{page}" for page in others) + "\n")
 
 
 def escape_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -81,6 +92,7 @@ class Commands(Directive):
 def setup(app: Sphinx) -> None:
     """Add what is above."""
     app.connect("source-read", link_pages)
+    app.connect("source-read", list_pages)
     app.connect("autodoc-process-docstring", escape_bars)
     app.add_lexer("rooms", TextLexer)
     app.add_directive("commands", Commands)
