@@ -16,7 +16,9 @@ import argparse
 import atexit
 import contextlib
 import gzip
+import importlib
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -35,8 +37,12 @@ try:
 except ImportError:
     atheris = None
 
-_WATCHED = {"include": ["polysema"], "exclude": ["polysema.kernels"]}  # kernels are compiled, not interpreted
-with atheris.instrument_imports(**_WATCHED) if atheris else contextlib.nullcontext():
+import polysema.kernels
+
+for _module in pkgutil.iter_modules(polysema.kernels.__path__):  # before the rest: they are compiled, not watched
+    if not _module.ispkg:
+        importlib.import_module(f"polysema.kernels.{_module.name}")
+with atheris.instrument_imports(include=["polysema"]) if atheris else contextlib.nullcontext():
     from polysema.cli.corpora import read_words
     from polysema.cli.training import _config
     from polysema.composition.trees import parse_brackets
