@@ -20,6 +20,7 @@ import importlib
 import os
 import pkgutil
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -265,6 +266,10 @@ def _all(seconds: int, folder: Path, jobs: int) -> int:
             print(found[name], flush=True)
     print("\n| reader | executions | branches reached at first | at the end | finds |\n|---|---|---|---|---|")
     print("\n".join(found[name] for name in READERS))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"\n{len(READERS)} readers, {seconds} s each, {(used.ru_utime + used.ru_stime) / 60:.0f} minutes of processor time"
+    )
     return any((folder / f"{name}-1").exists() for name in READERS)
 
 
