@@ -34,7 +34,8 @@ from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from polysema.lexicon.disambiguation import Context, Disambiguation
+    from polysema.composition.phrases import Parsed
+    from polysema.lexicon.disambiguation import Context, Disambiguation, Word
 
 Query = str | Tree | Composed | InContext | DensityMatrix | Vector
 """What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
@@ -237,11 +238,12 @@ class LexiconOf(ABC, Generic[M]):
 
         Args:
             phrase: a sentence in plain English (needs the extra ``parse``), brackets such as
-                ``(bob (likes (old cars)))``, a tree, or words that a pattern gives roles to.
+                ``(bob (likes (old cars)))``, a tree, words that a pattern gives roles to, or a Doc or Span of spaCy; a
+                Token stands for the phrase that it heads.
             method: a name in :attr:`methods`, or a composer of your own; by default ``phaser``, and ``add`` for
                 vectors.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
-            nlp: the spaCy pipeline to parse with; by default the one that is found.
+            nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
         (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
         if isinstance(result, Failed):
@@ -648,14 +650,16 @@ class Lexicon(LexiconOf[DensityMatrix]):
                 raise InputError(f"{word!r} has no sense {sense}: it has {', '.join(map(str, sorted(known)))}")
         self.edited = {**self.edited, spelled: change(self.edited.get(spelled, edits.Edit()))}
 
-    def disambiguate(self, word: str, context: Context, **options: Any) -> Disambiguation:
+    def disambiguate(self, word: Word, context: Context | None = None, **options: Any) -> Disambiguation:
         """Which sense of a word is meant in a context; see :func:`polysema.lexicon.disambiguation.disambiguate`."""
         from polysema.lexicon.disambiguation import disambiguate
 
         return disambiguate(self, word, context, **options)
 
-    def disambiguate_all(self, pairs: Iterable[tuple[str, Context]], **options: Any) -> list[Disambiguation | Failed]:
-        """Many words in their contexts: one result each, in the order given."""
+    def disambiguate_all(
+        self, pairs: Iterable[tuple[Word, Context | None] | Parsed], **options: Any
+    ) -> list[Disambiguation | Failed]:
+        """Many words in their contexts, or Tokens of spaCy: one result each, in the order given."""
         from polysema.lexicon.disambiguation import disambiguate_all
 
         return disambiguate_all(self, pairs, **options)
@@ -666,7 +670,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
         return disambiguate_every(self, word, context, **options)
 
-    def read(self, text: str, **options: Any) -> list[Disambiguation]:
+    def read(self, text: str | Parsed, **options: Any) -> list[Disambiguation]:
         """Every ambiguous content word of a text with the sense that is meant, from left to right."""
         from polysema.lexicon.disambiguation import read
 
