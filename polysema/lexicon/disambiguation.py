@@ -262,6 +262,7 @@ def read(
     method: str = "phaser",
     top: int = 8,
     min_weight: float = 0.1,
+    every: bool = False,
     nlp: Any = None,
 ) -> list[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right.
@@ -271,13 +272,14 @@ def read(
 
     Args:
         min_weight: a word is ambiguous if two of its senses weigh at least this much.
+        every: whether content words that are not ambiguous are given, too.
         nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
     evidence = _Evidence(lexicon, method, top)
     (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
     assert isinstance(found, _Context)
     words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
-    ambiguous = [(word, span) for word, span in words if word and evidence.is_ambiguous(word, min_weight)]
+    ambiguous = [(word, span) for word, span in words if word and (every or evidence.is_ambiguous(word, min_weight))]
     evidence.name_all(word for word, _ in ambiguous)
     number = Counter(word for word, _ in ambiguous)
     seen: Counter[str] = Counter()
