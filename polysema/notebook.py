@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polysema.lexicon.results import to_rows
 from polysema.measures import effective_senses, entropy, purity
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from polysema.lexicon.lexicon import AnyLexicon
     from polysema.reproduction.report.tables import Report
 
+_MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
 _PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colours of the pictures
 
@@ -75,6 +77,21 @@ def disambiguation_html(item: Disambiguation) -> str:
         f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
         f"{_table(rows, ('here', '', 'before', 'sense'))}"
     )
+
+
+def results_html(results: Sequence[Any]) -> str:
+    """A list of answers: a row each; of long lists the first."""
+    rows = to_rows(results[:_MOST])
+    columns = list(rows[0]) if rows else []
+    cells = [[escape(_figure(row[name])) for name in columns] for row in rows]
+    more = f"… {len(results) - len(rows):,} more" if len(results) > len(rows) else ""
+    return f"{_table(cells, [escape(name.replace('_', ' ')) for name in columns])}{more}" if rows else "(none)"
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:

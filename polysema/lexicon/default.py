@@ -10,6 +10,7 @@ from polysema.errors import Failed
 from polysema.lexicon.disambiguation import Context, Disambiguation, Word
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import Results
 
 
 def disambiguate(
@@ -24,19 +25,19 @@ def disambiguate(
 
 def disambiguate_all(
     pairs: Iterable[tuple[Word, Context | None] | Parsed], lexicon: Lexicon | None = None, **options: Any
-) -> list[Disambiguation | Failed]:
+) -> Results[Disambiguation | Failed]:
     """The same for many words in their contexts: one result each, in the order given."""
     return _chosen(lexicon).disambiguate_all(pairs, **options)
 
 
 def disambiguate_every(
     word: str, context: Context, lexicon: Lexicon | None = None, **options: Any
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """The same at every occurrence of the word in the context, from left to right."""
     return _chosen(lexicon).disambiguate_every(word, context, **options)
 
 
-def read(text: str | Parsed, lexicon: Lexicon | None = None, **options: Any) -> list[Disambiguation]:
+def read(text: str | Parsed, lexicon: Lexicon | None = None, **options: Any) -> Results[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right."""
     return _chosen(lexicon).read(text, **options)
 

@@ -48,7 +48,7 @@ from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.parts import Telling
-from polysema.lexicon.results import Neighbour, label
+from polysema.lexicon.results import Neighbour, Results, label
 from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights, log_evidence, softmax
 from polysema.measures import entropy
 
@@ -162,6 +162,25 @@ class Disambiguation:
             "senses": [sense.to_dict() for sense in self.senses],
         }
 
+    def to_row(self) -> dict[str, Any]:
+        """For a table: the word, where it stands, and the sense that is meant."""
+        return {
+            "word": self.word,
+            "form": self.form,
+            "start": self.span[0],
+            "end": self.span[1],
+            "sense": self.sense.id,
+            "probability": self.sense.probability,
+            "label": self.sense.label,
+            "fits": self.fits,
+            "entropy_before": self.entropy_before,
+            "entropy_after": self.entropy_after,
+        }
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A row a sense, the most probable first."""
+        return Results(self.senses).to_frame(library)
+
     def _repr_html_(self) -> str:
         return str(registry.provider("disambiguation_html")(self))
 
@@ -220,12 +239,12 @@ def disambiguate_every(
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
     evidence = _Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     first = evidence.answer(word, read, 0)
-    return [first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))]
+    return Results([first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))])
 
 
 def disambiguate_all(
@@ -236,7 +255,7 @@ def disambiguate_all(
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation | Failed]:
+) -> Results[Disambiguation | Failed]:
     """Many words in their contexts, or Tokens: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
     evidence = _Evidence(lexicon, method, top)
@@ -244,7 +263,7 @@ def disambiguate_all(
     good = [item for item in asked if isinstance(item, _Asked)]
     evidence.name_all(item.word for item in good)
     reads = iter(_read([item.context for item in good], lexicon, pattern, nlp))
-    results: list[Disambiguation | Failed] = []
+    results: Results[Disambiguation | Failed] = Results()
     for pair, item in zip(pairs, asked, strict=True):
         try:
             if isinstance(item, PolysemaError):
@@ -264,7 +283,7 @@ def read(
     min_weight: float = 0.1,
     every: bool = False,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
     Function words are left out, and words that the lexicon does not hold as they stand, in lower case or by their
@@ -283,7 +302,7 @@ def read(
     evidence.name_all(word for word, _ in ambiguous)
     number = Counter(word for word, _ in ambiguous)
     seen: Counter[str] = Counter()
-    results = []
+    results: Results[Disambiguation] = Results()
     for word, span in ambiguous:
         results.append(evidence.weigh(word, found, span, seen[word], number[word]))
         seen[word] += 1
