@@ -216,6 +216,7 @@ provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "results", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("progress", "polysema.progress:library_report")
 provide("frame", "polysema.integrations.frames:frame")
 provide("dot_chart", "polysema.drawing.charts:dot_chart")
 provide("line_chart", "polysema.drawing.charts:line_chart")

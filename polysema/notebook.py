@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from polysema.composition.compose import Composed
     from polysema.density import DensityMatrix
     from polysema.evaluation.results import Evaluation
+    from polysema.files.progress import Progress
     from polysema.lexicon.disambiguation import Disambiguation
     from polysema.lexicon.ensemble import Ensemble
     from polysema.lexicon.lexicon import AnyLexicon
@@ -128,6 +129,14 @@ def report_html(report: Report) -> str:
 
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
+
+
+def progress_html(at: Progress, figures: str) -> str:
+    """How far long work is: a bar where it is known, and figures."""
+    share = min(at.done / at.total, 1.0) if at.total else None
+    left = "" if at.left is None else f" · {at.left:,.0f} s left"
+    bar = "" if share is None else f"<progress value='{share:.4f}' max='1' style='width:240px'></progress> {share:.0%}"
+    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures)}</small></div>"
 
 
 def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:

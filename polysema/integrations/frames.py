@@ -90,7 +90,11 @@ def _lexicon(lexicon: Lexicon | Ensemble | None) -> Lexicon:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def _library(column: Any) -> str:

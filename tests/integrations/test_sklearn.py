@@ -12,7 +12,7 @@ import pytest
 import polysema as ps
 from polysema.errors import InputError, UnknownChoiceError
 
-pytest.importorskip("sklearn", reason="the extra features is not installed")
+pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
 
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
