@@ -16,7 +16,7 @@ from typing import Any
 
 import polysema
 from polysema import Lexicon
-from polysema.cli.progress import progress_report
+from polysema.progress import progress_report
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import load_all
 from polysema.files.working import WorkingFolder

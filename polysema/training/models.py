@@ -20,9 +20,10 @@ from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.door import MARKER
 from polysema.files.options import Options
 from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report, silent
+from polysema.files.progress import Progress, Report
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.registry import provider
 from polysema.slots.parse import parse_text, text_identity
 from polysema.slots.parsed import Parsed, is_parsed, merged
 from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
@@ -163,6 +164,7 @@ def train(
     device: str = "cpu",
     gpu_memory: float | None = None,
     progress: Report | None = None,
+    quiet: bool = False,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
     describe: bool = False,
@@ -182,7 +184,9 @@ def train(
         device: ``cpu``, or ``cuda`` for a GPU.
         gpu_memory: gigabytes of the GPU to use at most; by default what is free. A corpus that does not fit beside
             the model streams through.
-        progress: called several times a second with how far the run has come.
+        progress: called several times a second with how far the run has come. By default a notebook shows a bar, an
+            interactive session a live line, and a script logs a line a minute (logger ``polysema.progress``).
+        quiet: show and log nothing.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
         describe: whether to describe the senses of the words at the end, see :func:`polysema.describe`.
@@ -198,12 +202,12 @@ def train(
         raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
-    report = progress or silent
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    text = _Text(corpus, report)
     with ExitStack() as stack:
+        report = progress or stack.enter_context(provider("progress")(quiet))
+        text = _Text(corpus, report)
         text.folder = folder or Path(stack.enter_context(TemporaryDirectory(prefix="polysema-")))
         if folder is not None:
             stack.enter_context(WorkingFolder(folder).held(text.worth_keeping))
