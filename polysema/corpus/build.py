@@ -15,9 +15,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,15 @@ def build_corpus(
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
-        if _same_files(built.config.get("sources"), described) and built.config.get("options") == options:
+
+        def again(folder: Path) -> Corpus:
+            return build_corpus(
+                sources, folder, min_count=min_count, max_size=max_size, keep=keep, normalisation=normalisation,
+                format=format, token=token, columns=columns, encoding=encoding, lemmatise=lemmatise, workers=workers,
+                progress=progress, block=block, long_line=long_line,
+            )  # fmt: skip
+
+        if built.config.get("options") == options and _same_text(built, described, again):
             return built
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
@@ -204,10 +213,22 @@ def _described(files: list[Source]) -> list[dict[str, Any]] | None:
     return [describe(source) for source in files]
 
 
-def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
-    """Whether a corpus was built from these files; earlier versions noted one time of change only."""
+def _same_text(built: Corpus, described: list[dict[str, Any]], again: Callable[[Path], Corpus]) -> bool:
+    """Whether a corpus is that of these files: those it was built from, untouched, or others that come to the same.
+
+    A file that was moved, linked or given other rights has another name or time but the same content, so it is encoded
+    again where its size is the same. Earlier versions noted one time of change only.
+    """
+    known = built.config.get("sources")
     earlier = [{key: value for key, value in item.items() if key != "changed"} for item in described]
-    return known in (described, earlier)
+    if known in (described, earlier):
+        return True
+    if not isinstance(known, list) or not all(isinstance(item, dict) for item in known):
+        return False
+    if [item.get("bytes") for item in known] != [item["bytes"] for item in described]:
+        return False
+    with TemporaryDirectory(prefix="polysema-") as folder:
+        return again(Path(folder) / "corpus").digest == built.digest
 
 
 @dataclass(slots=True)
@@ -359,7 +380,7 @@ class _Build:
                     self.progress(report)
         while not self.idle.empty():
             worker = self.idle.get()
-            self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
+            self.words.add_counts(worker.table.entries, worker.mapping)
             del worker
         self._check_encoding()
         if not self.met.words:
@@ -420,7 +441,7 @@ class _Build:
     def _placed(self, item: _Placed) -> tuple[Array, Array, Array]:
         """Give a block's new words their global ids; see :meth:`_place`."""
         if item.retired is not None:
-            self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
+            self.words.add_counts(item.retired.table.entries, item.retired.mapping)
         table = item.worker.table
         self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
         return self._place(item.tokens, item.worker.mapping)
@@ -433,9 +454,10 @@ class _Build:
             for tables in engine.map(tokenise_piece, shared, pieces(self.reader)):
                 for found in tables:
                     mapping = np.empty(len(found.counts), np.uint32)
-                    self.words.add(found.arena, found.offsets, 0, len(found.counts), mapping)
+                    self.words.add(found.arena.copy(), found.offsets.copy(), 0, len(found.counts), mapping)
                     self.words.counts[mapping] += found.counts
-                    for tokens in found.blocks:
+                    for block in found.blocks:  # copies: what comes from others is read-only, and theirs
+                        tokens = replace(block, ids=block.ids.copy(), ends=block.ends.copy())
                         settled.append((pool.submit(self._settle, *self._place(tokens, mapping)), tokens.read))
                 while len(settled) > 64:
                     future, read = settled.popleft()

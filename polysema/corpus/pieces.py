@@ -156,7 +156,9 @@ def tokenise(normalisation: Normalisation, block: Block, table: Any) -> Tokens:
     """A block in ids of a table, to which its new words are added."""
     from polysema.kernels import tokens as kernel
 
-    data, size = np.frombuffer(block.data + bytes(8), np.uint8), len(block.data)
+    size = len(block.data)
+    data = np.zeros(size + 8, np.uint8)
+    data[:size] = np.frombuffer(block.data, np.uint8)
     ids, ends = np.empty(size // 2 + 1, np.uint32), np.empty(size // 2 + 2, np.int64)
     scratch, tally = np.empty(1024, np.uint8), np.zeros(2, np.int64)
     rules, columns = normalisation.rules(), block.columns

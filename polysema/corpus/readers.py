@@ -25,7 +25,7 @@ from typing import IO, Any, cast
 
 from polysema.corpus.columns import Columns, recognise_columns
 from polysema.corpus.urls import Source, Url, find_urls, is_url
-from polysema.errors import CorpusError, UnknownChoiceError
+from polysema.errors import CorpusError, MissingExtraError, UnknownChoiceError
 
 BLOCK = 1 << 19
 """Bytes that are read at once."""
@@ -410,7 +410,10 @@ class _Frames:
 
 
 def _zstandard(raw: IO[bytes]) -> _Frames:
-    import zstandard
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("reading .zst files", "train") from None
 
     return _Frames(raw, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj, zstandard.ZstdError)
 
