@@ -19,7 +19,8 @@ import polysema as ps
 PAIRS = """
 dog animal, cat animal, horse animal, rose flower, tulip flower, oak tree, pine tree, salmon fish, eagle bird,
 sparrow bird, apple fruit, banana fruit, carrot vegetable, hammer tool, chair furniture, table furniture,
-shirt clothing, violin instrument, piano instrument, car vehicle, truck vehicle, gold metal, iron metal, football sport, tennis sport,
+shirt clothing, violin instrument, piano instrument, car vehicle, truck vehicle, gold metal, iron metal,
+football sport, tennis sport,
 doctor person, teacher person, red colour, blue colour, paris city, france country, beer drink
 """
 MEASURES = {

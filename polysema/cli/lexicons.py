@@ -438,8 +438,8 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
       relative entropy  tr A(ln A − ln B), 0 or more: the less, the more A entails B
 
     Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of low
-    rank, of which that is never true: k_hyp is then 0 and the relative entropy infinite, whatever the words. So both are
-    taken of B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
+    rank, of which that is never true: k_hyp is then 0 and the relative entropy infinite, whatever the words. So both
+    are taken of B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
     """
     model = with_matrices(load(path), "entailment")
     a, b = model.meaning(narrow), model.meaning(broad)

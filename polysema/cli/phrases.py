@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 def asked(
     phrases: Iterable[str], file: Iterable[str] | None, written: str | None = None, as_lines: bool = False
 ) -> list[Asked]:
-    """The phrases of the command line, and of a file the lines that are not empty, which may be JSON for ``--jsonl``."""
+    """The phrases of the command line, and of a file the lines that are not empty; for ``--jsonl`` they may be JSON."""
     found = [Asked(phrase, {}) for phrase in phrases]
     for number, line in enumerate(file or (), 1):
         if as_lines and line.lstrip().startswith("{"):
