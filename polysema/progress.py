@@ -25,12 +25,15 @@ _WIDE = 110  # columns of a terminal that has room for a bar
 
 
 @contextmanager
-def progress_line(*extra: str) -> Iterator[Update]:
-    """A live line: what is being done, how far it is, the time left, then the named extra figures as far as they fit.
+def progress_line(*, quiet: bool = False) -> Iterator[Update]:
+    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit.
 
     Yields:
-        a function of ``stage``, ``done``, ``total`` (None if not known) and the extra figures as text.
+        a function of ``stage``, ``done``, ``total`` (None if not known) and the further figures as text, by name.
     """
+    if quiet:
+        yield _nothing
+        return
     if not sys.stderr.isatty():
         yield _lines(_to_standard_error)
         return
@@ -59,11 +62,8 @@ def progress_line(*extra: str) -> Iterator[Update]:
 @contextmanager
 def progress_report(quiet: bool = False) -> Iterator[Report]:
     """As :func:`progress_line`, for the events of the library."""
-    if quiet:
-        yield silent
-        return
-    with progress_line() as update:
-        yield _shown(update, _to_standard_error)
+    with progress_line(quiet=quiet) as update:
+        yield silent if quiet else _shown(update, _to_standard_error)
 
 
 @contextmanager
@@ -79,6 +79,10 @@ def library_report(quiet: bool = False) -> Iterator[Report]:
             yield show
     else:
         yield _shown(_lines(_LOG.info), _LOG.info)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Show nothing."""
 
 
 def _shown(update: Update, tell: Line) -> Report:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, engine_options, heading, json_option, print_json, print_table
+from polysema.cli.output import NATURAL, engine_options, heading, is_quiet, json_option, print_json, print_table, say
 from polysema.corpus.build import Progress, build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
@@ -87,7 +87,7 @@ def build(
         raw=options.pop("raw"),
     )
     started = time.perf_counter()
-    with progress_line("words", "speed") as update:
+    with progress_line(quiet=is_quiet()) as update:
 
         def show(progress: Progress) -> None:
             speed = progress.words / (time.perf_counter() - started) / 1e6
@@ -107,7 +107,7 @@ def build(
     if as_json:
         sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
         print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
-    click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
+    say(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
 
 
 @corpus.command()

@@ -12,7 +12,7 @@ import click
 
 from polysema.cli.corpora import corpus
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import json_option, print_json, print_table
+from polysema.cli.output import is_quiet, json_option, print_json, print_table, say
 from polysema.composition.phrases import read_phrases
 from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
@@ -42,7 +42,7 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
     from polysema.slots.parse import Progress, parse_text
 
     started = time.perf_counter()
-    with progress_line("tokens", "speed") as update:
+    with progress_line(quiet=is_quiet()) as update:
 
         def show(at: Progress) -> None:
             speed = at.tokens / (time.perf_counter() - started) / 1e3
@@ -78,7 +78,7 @@ def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
     facts = {"relations": len(found), "seen": int(found.count.sum()), "words": len(found.words), **found.facts}
     if as_json:
         print_json({"parsed": str(output), **facts})
-    click.echo(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s", err=True)
+    say(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s")
 
 
 @click.command("plausibility")

@@ -290,14 +290,20 @@ class LexiconOf(ABC, Generic[M]):
 
         write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
-    def to_gensim(self) -> Any:
-        """gensim ``KeyedVectors``: the vectors, or the n×n matrices flattened to n² numbers.
+    def to_gensim(self, *, senses: bool = False, words: int | None = None) -> Any:
+        """gensim ``KeyedVectors``, counts included: the vectors, or the n×n matrices flattened to n² numbers.
 
         The cosine of two flattened matrices is their trace similarity, so every gensim tool works on them.
-        """
-        from polysema.lexicon.formats.flat import to_gensim
 
-        return to_gensim(single(self))
+        Args:
+            senses: whether each sense has a key of its own beside the word's: ``bank#2``.
+            words: take this many of the most frequent words only: n² numbers a word are many.
+        """
+        from polysema.lexicon.formats.flat import most_frequent, to_gensim, with_senses
+
+        if senses:
+            return to_gensim(with_senses(with_matrices(self, "a key for every sense"), words))
+        return to_gensim(single(self) if words is None else most_frequent(single(self), words))
 
 
 class VectorLexicon(LexiconOf[Vector]):
