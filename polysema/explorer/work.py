@@ -23,14 +23,20 @@ class Work:
         kept: how many answers are kept.
     """
 
-    def __init__(self, threads: int = 2, waiting: int = 64, seconds: float = 20.0, kept: int = 512) -> None:
+    def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 20.0, kept: int = 256) -> None:
         self.seconds, self.kept, self.most = seconds, kept, threads + waiting
         self._pool = ThreadPoolExecutor(threads, "explorer")
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def __call__(self, key: Hashable, answer: Callable[[], Any]) -> Any:
-        """The answer that is kept under a key, else a new one; who asks for one that is being made waits for that."""
+    async def __call__(
+        self, key: Hashable, answer: Callable[[], Any], keep: Callable[[Any], bool] = lambda answer: True
+    ) -> Any:
+        """The answer that is kept under a key, else a new one; who asks for one that is being made waits for that.
+
+        Args:
+            keep: whether an answer is worth keeping.
+        """
         if key in self._answers:
             self._answers.move_to_end(key)
             return self._answers[key]
@@ -39,15 +45,15 @@ class Work:
                 raise Busy("too many questions at once: ask again in a moment")
             running = asyncio.get_running_loop().run_in_executor(self._pool, answer)
             self._running[key] = running
-            running.add_done_callback(lambda done: self._done(key, done))
+            running.add_done_callback(lambda done: self._done(key, done, keep))
         try:
             return await asyncio.wait_for(asyncio.shield(running), self.seconds)
         except TimeoutError:
             raise Busy(f"this took more than {self.seconds:.0f} seconds: ask for less") from None
 
-    def _done(self, key: Hashable, done: asyncio.Future[Any]) -> None:
+    def _done(self, key: Hashable, done: asyncio.Future[Any], keep: Callable[[Any], bool]) -> None:
         del self._running[key]
-        if not done.cancelled() and done.exception() is None:
+        if not done.cancelled() and done.exception() is None and keep(done.result()):
             self._answers[key] = done.result()
             while len(self._answers) > self.kept:
                 self._answers.popitem(last=False)

@@ -181,7 +181,7 @@ class Run:
                 "training", total - left, total, speed=speed, seconds=state.seconds,
                 left=left * state.seconds / max(state.words, 1), epoch=min(state.epoch + 1, self.epochs),
                 epochs=self.epochs, loss=loss, held_out=state.curve[-1]["held_out_loss"] if state.curve else None,
-                rate=rate,
+                rate=rate, loss_name="loss of true words",
             )
         )  # fmt: skip
 
