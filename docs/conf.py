@@ -97,6 +97,7 @@ def setup(app: Sphinx) -> None:
     """Add what is above."""
     app.connect("source-read", link_pages)
     app.connect("source-read", list_pages)
+    app.connect("env-get-outdated", lambda *_: ["index"])  # which pages there are may have changed
     app.connect("autodoc-process-docstring", escape_bars)
     app.add_lexer("rooms", TextLexer)
     app.add_directive("commands", Commands)
