@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from polysema.cli.output import NATURAL, heading, json_option, print_json, print_table
-from polysema.cli.progress import progress_line
 from polysema.corpus.build import Progress, build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
@@ -18,6 +17,7 @@ from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
+from polysema.progress import progress_line
 
 FILE = click.Path(path_type=Path)
 

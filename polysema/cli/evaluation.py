@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.cli.progress import progress_line, progress_report
 from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
+from polysema.progress import progress_line, progress_report
 from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
 
 _ROWS = [variant.row for variant in VARIANTS]

@@ -13,11 +13,11 @@ import click
 from polysema.cli.corpora import corpus
 from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import json_option, print_json, print_table
-from polysema.cli.progress import progress_line
 from polysema.composition.phrases import read_phrases
 from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
+from polysema.progress import progress_line
 
 OUTPUT = click.Path(path_type=Path)
 

@@ -55,7 +55,7 @@ def describe_command(
       polysema describe wiki wiki.corpus
       polysema describe wiki wiki.corpus -o wiki-described --most 100 --wordnet
     """
-    from polysema.cli.progress import progress_report
+    from polysema.progress import progress_report
     from polysema.senses.describe import describe
     from polysema.senses.inventory import SEPARATION
 

@@ -13,7 +13,6 @@ import click
 
 from polysema.cli.corpora import read_words
 from polysema.cli.output import json_option, print_json
-from polysema.cli.progress import progress_report
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
@@ -21,6 +20,7 @@ from polysema.files.reading import read_text
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import VectorLexicon, single
+from polysema.progress import progress_report
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:

@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,15 @@ def build_corpus(
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
-        if _same_files(built.config.get("sources"), described) and built.config.get("options") == options:
+
+        def again(folder: Path) -> Corpus:
+            return build_corpus(
+                sources, folder, min_count=min_count, max_size=max_size, keep=keep, normalisation=normalisation,
+                format=format, token=token, columns=columns, encoding=encoding, lemmatise=lemmatise, workers=workers,
+                progress=progress, block=block, long_line=long_line,
+            )  # fmt: skip
+
+        if built.config.get("options") == options and _same_text(built, described, again):
             return built
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
@@ -197,10 +206,22 @@ def _described(files: list[Path]) -> list[dict[str, Any]] | None:
     return described
 
 
-def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
-    """Whether a corpus was built from these files; earlier versions noted one time of change only."""
+def _same_text(built: Corpus, described: list[dict[str, Any]], again: Callable[[Path], Corpus]) -> bool:
+    """Whether a corpus is that of these files: those it was built from, untouched, or others that come to the same.
+
+    A file that was moved, linked or given other rights has another name or time but the same content, so it is encoded
+    again where its size is the same. Earlier versions noted one time of change only.
+    """
+    known = built.config.get("sources")
     earlier = [{key: value for key, value in item.items() if key != "changed"} for item in described]
-    return known in (described, earlier)
+    if known in (described, earlier):
+        return True
+    if not isinstance(known, list) or not all(isinstance(item, dict) for item in known):
+        return False
+    if [item.get("bytes") for item in known] != [item["bytes"] for item in described]:
+        return False
+    with TemporaryDirectory(prefix="polysema-") as folder:
+        return again(Path(folder) / "corpus").digest == built.digest
 
 
 @dataclass(slots=True)
@@ -361,7 +382,7 @@ class _Build:
                     self.progress(report)
         while not self.idle.empty():
             worker = self.idle.get()
-            self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
+            self.words.add_counts(worker.table.entries, worker.mapping)
             del worker
         self._check_encoding()
         if not self.met.words:
@@ -406,8 +427,9 @@ class _Build:
         """Runs in a thread."""
         worker = self.idle.get()
         try:
-            data = np.frombuffer(block.data + bytes(8), np.uint8)
             size = len(block.data)
+            data = np.zeros(size + 8, np.uint8)
+            data[:size] = np.frombuffer(block.data, np.uint8)
             retired = None
             if not worker.has_room(size):
                 retired, worker = worker, _Worker(max(self.slots, 1 << size.bit_length()))
@@ -441,7 +463,7 @@ class _Build:
             the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
         """
         if item.retired is not None:
-            self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
+            self.words.add_counts(item.retired.table.entries, item.retired.mapping)
         table = item.worker.table
         self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
         ids, ends, mapping = item.ids, item.ends, item.worker.mapping

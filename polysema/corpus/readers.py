@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from polysema.corpus.columns import Columns, recognise_columns
-from polysema.errors import CorpusError, UnknownChoiceError
+from polysema.errors import CorpusError, MissingExtraError, UnknownChoiceError
 
 BLOCK = 1 << 19
 """Bytes that are read at once."""
@@ -333,7 +333,10 @@ class _Frames:
 
 
 def _zstandard(raw: IO[bytes]) -> _Frames:
-    import zstandard
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("reading .zst files", "train") from None
 
     return _Frames(raw, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj, zstandard.ZstdError)
 

@@ -18,6 +18,8 @@ class Progress:
         seconds, left: seconds spent and to go; None where they are not known.
         epoch, epochs: which of how many, from 1; 0 where there are none.
         loss: of a sample of the last training steps.
+        loss_name: what that is of. By negative sampling it is −ln σ of the true words alone, ln 2 where nothing is
+            known; not to be compared with the held-out loss, which adds that of the noise words.
         held_out: the held-out loss after the last whole epoch.
         rate: the learning rate.
         note: something to tell once, such as how much disk the run takes.
@@ -36,6 +38,7 @@ class Progress:
     held_out: float | None = None
     rate: float | None = None
     note: str = ""
+    loss_name: str = "loss"
 
 
 Report = Callable[[Progress], None]

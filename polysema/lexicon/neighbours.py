@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.errors import MissingExtraError
+
 _WORDS = 4096  # words in a block of the product: its scores stay in the cache for the selection
 _QUERIES = 1024  # queries in a block, so that memory does not grow with their number
 _MOST = 256  # from more neighbours on, sorting beats the compiled selection, which inserts one by one
@@ -84,14 +86,32 @@ class NeighbourIndex:
                 where[i] = nearest[np.lexsort((nearest, -scores[nearest]))]
                 best[i] = scores[where[i]]
             return where, best
-        from polysema.kernels.selection import keep_largest
-
+        keep_largest = _selection()
         for some in blocks(len(queries), _QUERIES):
             packed = self.pack(queries[some])
             for part in blocks(len(self), _WORDS):
                 scores = self.scores(packed, some.stop - some.start, part)
                 keep_largest(scores, part.start, best[some], where[some])
         return where, best
+
+
+def _selection() -> Callable[..., None]:
+    """What keeps the k largest: compiled, or NumPy's where no compiler is installed; to the same bits."""
+    try:
+        from polysema.kernels.selection import keep_largest
+    except MissingExtraError:
+        return _keep_largest
+    return keep_largest
+
+
+def _keep_largest(scores: NDArray[Any], first: int, best: NDArray[Any], where: NDArray[Any]) -> None:
+    """As :func:`polysema.kernels.selection.keep_largest`."""
+    for row, known, items in zip(scores, best, where, strict=True):
+        better = np.flatnonzero(row > known[-1])
+        if len(better):
+            both = np.concatenate([known, row[better]])
+            order = np.argsort(-both, kind="stable")[: len(known)]
+            known[:], items[:] = both[order], np.concatenate([items, first + better])[order]
 
 
 def cosines(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:

@@ -61,14 +61,11 @@ def parse_text(
         workers: processes; no more than there are cores.
         overwrite: whether parsed text that is there may be replaced.
     """
-    files = find_sources(sources)
-    if any(str(file) == "-" for file in files):
-        raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
+    files = _files(sources)
     output = Path(output)
-    _ready()
     working = WorkingFolder(output.with_name(output.name + ".parsing"))
     with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)), working.held():
-        done = _pieces_done(working, files, encoding)
+        done = _pieces_done(working, text_identity(files, encoding))
         blocks = (
             (block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding)
         )
@@ -113,11 +110,27 @@ def _text(path: Path, encoding: str) -> Iterator[Any]:
         yield block
 
 
-def _pieces_done(working: WorkingFolder, files: Sequence[Path], encoding: str) -> list[Path]:
+def _files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+    files = find_sources(sources)
+    if any(str(file) == "-" for file in files):
+        raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
+    return files
+
+
+def text_identity(sources: str | Path | Sequence[str | Path], encoding: str = "auto") -> str:
+    """What tells one parsing from another: the bytes of the text, in order, and how they are read. Reads the files."""
+    digests = []
+    for path in _files(sources):
+        try:
+            with open(path, "rb") as file:
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return hashlib.sha256(json.dumps([digests, encoding, PIECE, _model()]).encode()).hexdigest()
+
+
+def _pieces_done(working: WorkingFolder, identity: str) -> list[Path]:
     """The pieces of an earlier call with the same text; another text there is an error."""
-    status = [file.stat() for file in files]
-    facts = [[file.name, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for file, at in zip(files, status, strict=True)]
-    identity = hashlib.sha256(json.dumps([facts, encoding, PIECE, _model()]).encode()).hexdigest()
     path = working.path / "identity"
     if path.exists():
         if path.read_text(encoding="utf-8") != identity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from polysema.training.text import TrainingText
 _SHARES = 32  # of a round at most
 _TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will do
 _ROOM = 1 << 29  # bytes of address space for what a round notes
+
+
+def kernel_of(options: NegativeSamplingOptions) -> ModuleType:
+    """The kernels of a model."""
+    return word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
 
 
 def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
@@ -70,7 +76,7 @@ class CpuEngine:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text))
-        self._kernel = word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
+        self._kernel = kernel_of(options)
         self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
         shares = threads if hogwild else self._most_shares()
         self._cut(shares)
@@ -112,7 +118,7 @@ class CpuEngine:
     def _sentences(self, share: int, first: int, last: int) -> tuple[int, int]:
         """The sentences of a share in some rounds: from which to which."""
         rounds, apart = len(self.rounds) - 1, self.text.options.optimiser != "adam"
-        marks = [bounds(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
+        marks = [bounds.py_func(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
         return int(marks[0][0]), int(marks[1][1])
 
     def _new_buffers(self) -> Buffers:
@@ -153,20 +159,21 @@ class CpuEngine:
             regions=self._regions,
         )
 
-    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:
+    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam | None:
+        """Adam's state of a side; None for plain steps."""
         options = self.text.options
-        on = options.optimiser == "adam"
+        if options.optimiser != "adam":
+            return None
         rows, width = array.shape[0] * array.shape[1], array.shape[2]
         if self._kernel is word2dm:
             rows, width = array.shape[0], array.shape[1] * array.shape[2]
         most = min(rows, (len(self._regions) - 1) * (self._slots * (options.negatives + 1) + self._places))
-        adam = new_adam(on, rows, width, self.threads, most)
-        if on:
-            for name, values in (("mean", adam.mean), ("square", adam.square)):
-                known = self.state.moments.get(f"{side}_{name}")
-                if known is not None:
-                    values[:] = known
-                self.state.moments[f"{side}_{name}"] = values
+        adam = new_adam(rows, width, self.threads, most)
+        for name, values in (("mean", adam.mean), ("square", adam.square)):
+            known = self.state.moments.get(f"{side}_{name}")
+            if known is not None:
+                values[:] = known
+            self.state.moments[f"{side}_{name}"] = values
         return adam
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:

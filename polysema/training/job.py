@@ -42,7 +42,7 @@ class Job:
     """One run: its text, where it works, whom it tells.
 
     Attributes:
-        corpus: the text.
+        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
         keep: words that are trained whatever their count.
         start: a lexicon to go on from.
         state: a folder for the state of the run while it lasts; None: nothing is kept.
@@ -52,9 +52,10 @@ class Job:
         progress: told how far it has come.
         on_epoch: called after every epoch with the run.
         checkpoint_seconds: how often the state is written.
+        compiled: called before kernels are, to wait for code that is compiled ahead.
     """
 
-    corpus: Corpus
+    text: Callable[[], Corpus]
     keep: tuple[str, ...] = ()
     start: AnyLexicon | None = None
     state: Path | None = None
@@ -64,6 +65,12 @@ class Job:
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0
+    compiled: Callable[[], Any] = lambda: None
+
+    @property
+    def corpus(self) -> Corpus:
+        """The text, encoded."""
+        return self.text()
 
     def checkpoint(self, options: Options) -> Checkpoint | None:
         """Where the state is written, if it is, for a run with these options. Its identity is its content."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import lzma
 import math
-import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +17,6 @@ from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
-_UNREADABLE = (
-    ValueError,
-    TypeError,
-    KeyError,
-    RuntimeError,
-    EOFError,
-    SyntaxError,
-    struct.error,
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-)
-"""What :mod:`zipfile` and NumPy raise on damaged files."""
-
 _ARRAYS = ("words", "factors", "matrices", "vectors", "counts")
 _HEADER = 10_000  # bytes of an array's header, at most
 
@@ -42,7 +25,9 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
         arrays, others = _read_arrays(path)
-    except _UNREADABLE as error:
+    except (FormatError, OSError):
+        raise
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds on damaged files
         why = "it holds Python objects (a pickle), which polysema never reads" if "pickle" in str(error) else str(error)
         raise FormatError(f"{path}: not a readable npz: {why}") from None
     known = [name for name in ("factors", "matrices", "vectors") if name in arrays]
