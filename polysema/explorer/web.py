@@ -437,7 +437,10 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, sending)
         else:
-            await self.app(self._stripped(scope), receive, sending)
+            try:
+                await self.app(self._stripped(scope), receive, sending)
+            except Exception as error:  # the connection broke while it was answered
+                log.warning("%s while answering", type(error).__name__)
         page = self._stripped(scope)["path"].lstrip("/").partition("/")[0][:20]
         shown = page if page.removesuffix(".json") in ("", *PAGES) else "…"
         log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * (time.perf_counter() - start))

@@ -335,6 +335,7 @@ def test_the_report_of_an_evaluation_is_a_table():
     assert "verbs" in text
     assert "0.250" in text
     assert "0.100 to 0.400" in text
+    assert "4 of 5" in text
     assert client.get("/evaluation.json").json()["evaluation"] == REPORT
     with pytest.raises(FormatError, match="evaluate --json"):
         application({"a": made()}, evaluation={"results": [3]})
