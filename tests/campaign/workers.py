@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from itertools import count, islice
+from multiprocessing import current_process
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,8 +47,14 @@ _sandbox: Sandbox
 
 
 def begin(top: Path, world: Path, parts: frozenset[str]) -> None:
-    """What a worker does first: furnish a place of its own."""
+    """What a worker does first: furnish a place of its own, and keep to two processors of many.
+
+    A command takes as many threads as it may use processors; those of all workers together must not be too many.
+    """
     global _sandbox
+    cores = sorted(os.sched_getaffinity(0))
+    first = int(current_process().name.rpartition("-")[2])
+    os.sched_setaffinity(0, {cores[first % len(cores)], cores[(first + 1) % len(cores)]})
     _sandbox = Sandbox(top / f"worker-{os.getpid()}", parts, world=world)
     atexit.register(_sandbox.close)
 
