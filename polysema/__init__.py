@@ -216,6 +216,8 @@ provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "results", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("push to hub", "polysema.integrations.hub:push_to_hub")
+provide("from hub", "polysema.integrations.hub:from_hub")
 provide("progress", "polysema.progress:library_report")
 provide("frame", "polysema.integrations.frames:frame")
 provide("dot_chart", "polysema.drawing.charts:dot_chart")

@@ -290,6 +290,13 @@ class LexiconOf(ABC, Generic[M]):
 
         write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Write the lexicon to ``user/name`` of the Hugging Face hub, with its card; ``ps.load("hf://user/name")``.
+
+        For the options see :func:`polysema.integrations.hub.push_to_hub`.
+        """
+        return str(provider("push to hub")(single(self), name, **options))
+
     def to_gensim(self, *, senses: bool = False, words: int | None = None) -> Any:
         """gensim ``KeyedVectors``, counts included: the vectors, or the n×n matrices flattened to n² numbers.
 

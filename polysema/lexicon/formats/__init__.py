@@ -22,6 +22,7 @@ from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
 from polysema.lexicon.formats.arrays import NAMED, to_arrays
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
+from polysema.registry import provider
 
 __all__ = ["FORMATS", "Format", "left_behind", "load", "write", "writing_lexicon"]
 
@@ -113,8 +114,8 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
     """Read a lexicon, in whatever format it is. The default model is read once: every call gives the same object.
 
     Args:
-        path: a folder, or a file (text formats may be compressed with gzip); by default the model that comes with
-            polysema, whose name is ``default``.
+        path: a folder, or a file (text formats may be compressed with gzip), or ``hf://user/name`` for one of the
+            Hugging Face hub; by default the model that comes with polysema, whose name is ``default``.
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
@@ -123,7 +124,7 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
     if path is None or (str(path) == "default" and not Path(path).exists()):
         folder_of_default = default_path()
         return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
-    path = Path(path)
+    path = provider("from hub")(path) if isinstance(path, str) and path.startswith("hf://") else Path(path)
     bring_back(path)
     try:
         if ensemble.is_ensemble(path):
