@@ -25,7 +25,7 @@ class Work:
         kept: how many answers are kept.
     """
 
-    def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 30.0, kept: int = 256) -> None:
+    def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 20.0, kept: int = 256) -> None:
         self.threads, self.seconds, self.kept, self.most = threads, seconds, kept, threads + waiting
         self._pool = ThreadPoolExecutor(threads, "explorer")
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
