@@ -92,7 +92,7 @@ def build(
         def show(progress: Progress) -> None:
             speed = progress.words / (time.perf_counter() - started) / 1e6
             figures = {"words": f"{progress.words:,} words", "speed": f"{speed:.1f} M words/s"}
-            update(progress.stage, progress.done, progress.total, **figures)
+            update(progress.stage, progress.done, progress.total, **figures, detail=progress.detail)
 
         result = build_corpus(
             list(text),

@@ -59,6 +59,7 @@ class Progress:
         total: of how many; None when that is not known.
         words: words so far.
         sentences: sentences so far.
+        detail: who does what, where several workers do it.
     """
 
     stage: str = "reading"
@@ -66,6 +67,7 @@ class Progress:
     total: int | None = None
     words: int = 0
     sentences: int = 0
+    detail: str = ""
 
 
 @dataclass(slots=True)
@@ -377,6 +379,7 @@ class _Build:
                     self._check_encoding()
                 if self.progress:
                     report.done, report.words, report.sentences = read, self.met.words, self.met.sentences
+                    report.detail = self.engine.status()
                     self.progress(report)
         while not self.idle.empty():
             worker = self.idle.get()
