@@ -8,7 +8,18 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, heading, is_quiet, json_option, number, print_json, print_table, say
+from polysema.cli.output import (
+    NATURAL,
+    engine_options,
+    heading,
+    is_quiet,
+    json_option,
+    number,
+    print_json,
+    print_table,
+    say,
+)
+from polysema.engine.engine import engine_named
 from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
@@ -159,6 +170,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
+@engine_options
 @json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
@@ -192,7 +204,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
-    with progress_line(quiet=is_quiet()) as update:
+    with progress_line(quiet=is_quiet()) as update, engine_named(options["engine"], options["address"]) as engine:
         found = evaluate_models(
             models,
             {**sets, **example},
@@ -203,6 +215,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
             senses=None if partly else options["senses"],
             missing=missing,
             progress=lambda name, done, total: update("evaluate", done, total),
+            engine=engine,
         )
     if options["compare"] and len(found.models) > 1:
         found = replace(found, comparisons=tuple(differences(found, seed=options["seed"])))
@@ -252,6 +265,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
 @click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@engine_options
 @data_option
 def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
     """Train what the paper trained, evaluate everything, write the report.
@@ -302,6 +316,8 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
             all_occurrences=options["all_occurrences"],
             device=options["device"],
             threads=options["threads"],
+            engine=options["engine"],
+            address=options["address"],
         )
         page = run(plan, say, show)
     click.echo(page)

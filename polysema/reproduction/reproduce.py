@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -23,6 +24,7 @@ from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.readers import find_sources, read_blocks
+from polysema.engine.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
@@ -30,7 +32,7 @@ from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.files.lock import locked
-from polysema.files.progress import Report
+from polysema.files.progress import Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
@@ -67,6 +69,7 @@ class Plan:
             a sample of them.
         device: cpu or cuda.
         threads: how many; None for one per core.
+        engine, address: who trains and evaluates; see :func:`polysema.train`.
     """
 
     corpus: str | Path | Sequence[str | Path]
@@ -82,6 +85,8 @@ class Plan:
     all_occurrences: bool = False
     device: str = "cpu"
     threads: int | None = None
+    engine: str = "local"
+    address: str | None = None
 
     @property
     def keep(self) -> list[str]:
@@ -106,11 +111,14 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     plan.folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         _claim(plan, claimed)
-        return _reproduced(plan, say, progress)
+        with engine_named(plan.engine, plan.address) as engine:
+            return _reproduced(plan, engine, say, progress)
 
 
-def _reproduced(plan: Plan, say: Say, progress: Callable[[Any], None] | None) -> Path:
+def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], None] | None) -> Path:
     text = _text(plan, say)
+    if plan.engine != "local":
+        _train_all(plan, text, engine, say, progress)
     models: list[tuple[str, Evaluated]] = []
     skipped: list[Skipped] = []
     given = {plain(name) for name, _ in plan.given}
@@ -139,6 +147,7 @@ def _reproduced(plan: Plan, say: Say, progress: Callable[[Any], None] | None) ->
         methods=(*METHODS, *ENCODER_METHODS),  # not the contextual matrices, which the paper does not have
         bootstraps=plan.preset.bootstraps,
         missing=plan.missing,
+        engine=engine,
     )
     say("writing the report")
     return _report(plan, text, evaluation, [*skipped, *plan.left_out])
@@ -170,7 +179,7 @@ def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
     for path in find_sources(corpus):
         if str(path) == "-":
             raise InputError("the text of a reproduction is read again when it goes on: name a file, not -")
-        with open(path, "rb") as stream:
+        with path.open("rb") as stream:
             while block := stream.read(1 << 20):
                 whole.update(block)
     return whole.hexdigest()
@@ -224,19 +233,62 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
-    seeds = 1
-    if variant.model in _LEARNT:
-        seeds = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    seeds = _seeds(variant, plan)
     for seed in range(1, seeds + 1):
-        where = plan.folder / "models" / _slug(variant, plan) / str(seed)
+        where = _place(variant, plan, seed)
         if not where.is_dir():
-            where.parent.mkdir(parents=True, exist_ok=True)
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
             started = time.monotonic()
-            _train(variant, seed, plan, text, where, progress).save(where)
+            _save(variant, seed, plan, text, progress)
             say(f"{variant.row}: {time.monotonic() - started:.0f} s")
-            WorkingFolder(where.with_name(f"{seed}.training")).remove()
         yield single(load(where))
+
+
+def _seeds(variant: Variant, plan: Plan) -> int:
+    if variant.model not in _LEARNT:
+        return 1
+    return plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+
+
+def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None) -> None:
+    """Train what is not there yet by an engine's workers; what fails is tried again, and told, where it is needed.
+
+    Rows that share a state, as those of BERT2DM do, are one task.
+    """
+    engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
+    tasks: dict[str, list[tuple[Variant, int]]] = {}
+    for variant in VARIANTS:
+        if (not plan.only or variant.row in plan.only) and not (variant.needs == "encoder" and not plan.encoder):
+            for seed in range(1, _seeds(variant, plan) + 1):
+                if not _place(variant, plan, seed).is_dir():
+                    alone = variant.row + str(seed) if variant.model != "bert2dm" else variant.model
+                    tasks.setdefault(alone, []).append((variant, seed))
+    if tasks:
+        say(f"training {sum(map(len, tasks.values()))} models on {engine.workers} workers")
+        own = replace(plan, given=(), folder=plan.folder.resolve(), threads=plan.threads or 1)
+        shared = engine.put((own, text.path.resolve()))
+        for _ in engine.map(_train_some, shared, tasks.values(), cores=plan.threads or 1, progress=progress or silent):
+            pass
+
+
+def _train_some(shared: tuple[Plan, Path], models: list[tuple[Variant, int]], report: Report) -> None:
+    """Train some models, in a worker."""
+    plan, text = shared
+    for variant, seed in models:
+        with suppress(PolysemaError):
+            _save(variant, seed, plan, Corpus(text), report)
+
+
+def _place(variant: Variant, plan: Plan, seed: int) -> Path:
+    return plan.folder / "models" / _slug(variant, plan) / str(seed)
+
+
+def _save(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None) -> None:
+    """Train one lexicon and put it in its place."""
+    where = _place(variant, plan, seed)
+    where.parent.mkdir(parents=True, exist_ok=True)
+    _train(variant, seed, plan, text, where, progress).save(where)
+    WorkingFolder(where.with_name(f"{seed}.training")).remove()
 
 
 def _slug(variant: Variant, plan: Plan) -> str:
