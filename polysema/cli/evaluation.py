@@ -25,9 +25,9 @@ from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
 from polysema.progress import progress_line, progress_report
-from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
+from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 
-_ROWS = [variant.row for variant in VARIANTS]
+_ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
 
 data_option = click.option(
     "--data",
@@ -240,6 +240,13 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     metavar="NAME",
     help="; ".join(f"{preset.name}: {preset.summary}" for preset in PRESETS.values()) + ".",
 )
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="MODEL.OPTION=VALUE",
+    help="Another value than the preset's, such as glove.epochs=5, again for more; the report lists them.",
+)
 @click.option("--only", multiple=True, metavar="ROW", help=f"Only this row, again for more: {', '.join(_ROWS)}.")
 @click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
 @click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
@@ -283,7 +290,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
 
-    chosen = preset_named(preset)
+    chosen = changed(preset_named(preset), options["changes"])
     for row in options["only"]:
         if row not in _ROWS:
             raise UnknownChoiceError("row", row, _ROWS)
