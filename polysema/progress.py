@@ -102,8 +102,10 @@ def figures_of(at: Progress) -> dict[str, str]:
         "epoch": f"epoch {at.epoch} of {at.epochs}" if at.epochs else "",
         "loss": "" if at.loss is None else f"{at.loss_name} {at.loss:.3f}",
         "held_out": held_out,
+        "words": f"{at.words:,} words" if at.words else "",
         "speed": _speed(at.speed, at.unit),
         "rate": "" if at.rate is None else f"rate {at.rate:.4f}",
+        "detail": at.detail,
     }
 
 

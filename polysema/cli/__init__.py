@@ -5,9 +5,11 @@ Each command is a few lines over the library. Errors become one line here, and o
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import threading
 
 import click
 
@@ -125,6 +127,7 @@ def run() -> None:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _ended)
+        sys.unraisablehook = _unraisable
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said
@@ -140,6 +143,14 @@ def _ignore_signals() -> None:
 
 def _ended(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _unraisable(told: sys.UnraisableHookArgs) -> None:
+    """What could not be raised where it happened. A signal that came while Python deleted an object is sent again."""
+    if issubclass(told.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, _thread.interrupt_main, (signal.SIGTERM,)).start()  # not within this function
+    else:
+        sys.__unraisablehook__(told)
 
 
 def _complain(message: str, code: int) -> int:

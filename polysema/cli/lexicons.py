@@ -327,7 +327,13 @@ def ambiguity(
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
 @click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
-@click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
+@click.option(
+    "-m",
+    "--method",
+    default="",
+    metavar="NAME",
+    help="See the list above.  [default: phaser; smooth where most words have one sense]",
+)
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
 @written_option
 @top_option(5, "neighbours of the phrase to give")

@@ -31,6 +31,19 @@ def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+
+
+def engine_options(command: Any) -> Any:
+    """The options of a command that can work on a cluster."""
+    add_address = click.option(
+        "--address", metavar="HOST:PORT", help="Of a Ray cluster, or auto; by default a new one."
+    )
+    add_engine = click.option(
+        "--engine", default="local", metavar="NAME", help="Who does it: local, or ray (a cluster)."
+    )
+    return add_engine(add_address(command))
+
+
 _WIDE = 10_000  # columns where there is no terminal
 
 

@@ -17,7 +17,7 @@ from polysema.composition.phrases import read_phrases
 from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
-from polysema.progress import progress_line
+from polysema.progress import progress_report
 
 OUTPUT = click.Path(path_type=Path)
 
@@ -39,15 +39,10 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
 
     Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
     """
-    from polysema.slots.parse import Progress, parse_text
+    from polysema.slots.parse import parse_text
 
     started = time.perf_counter()
-    with progress_line(quiet=is_quiet()) as update:
-
-        def show(at: Progress) -> None:
-            speed = at.tokens / (time.perf_counter() - started) / 1e3
-            update("parsing", at.blocks, None, tokens=f"{at.tokens:,} tokens", speed=f"{speed:.1f} k tokens/s")
-
+    with progress_report(is_quiet()) as show:
         found = parse_text(
             list(text),
             output,

@@ -39,6 +39,7 @@ def folder(tmp_path, monkeypatch, toy_text) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     Path("my-text.txt").write_text(toy_text, encoding="utf-8")
+    Path("sentences.txt").write_text("The bank raised its interest rate.\nThe boat reached the river bank.\n")
     Path("concordance.txt").write_text("\n".join(10 * CONCORDANCE), encoding="utf-8")
     for name in ("wiki.txt.xz", "my-text.txt.xz"):
         Path(name).write_bytes(lzma.compress(toy_text.encode()))
