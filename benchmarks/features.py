@@ -1,6 +1,6 @@
 """Sentence features in scikit-learn beside a bag of vectors, on two small tasks.
 
-    python benchmarks/features.py [--lexicon LEXICON] [--repeats 4]
+    python benchmarks/features.py [--lexicon LEXICON] [--repeats 4] [--only senses]
 
 Homographs: which of a word's two meanings has a sentence, by the nearest of one labelled sentence a meaning (cosine);
 both sentences of a meaning are the labelled one in turn. Polarity: 200 sentences of film reviews (Pang & Lee 2005, as
@@ -37,12 +37,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lexicon", default="default")
     parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--only", choices=KINDS, help="these features alone")
     options = parser.parse_args()
     with Path(__file__).with_name("homographs.tsv").open(encoding="utf-8", newline="") as file:
         homographs = list(csv.DictReader(file, delimiter="\t"))
     sentences, labels = polarity()
     rows = []
-    for name, settings in KINDS.items():
+    for name, settings in KINDS.items() if options.only is None else [(options.only, KINDS[options.only])]:
         features = SentenceFeatures(lexicon=options.lexicon, **settings)
         right = nearest(homographs, features.fit_transform([row["sentence"] for row in homographs]))
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=options.repeats, random_state=0)
