@@ -13,7 +13,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "evaluation", "explorer", "front", "gpu", "gpu_technologies",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu", "gpu_technologies",
         "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
@@ -50,6 +50,16 @@ def test_homographs(script):
     printed = script("homographs", "--answers")
     assert "bank     river" in printed
     assert "| 40 | 160 |" in printed
+
+
+def test_entailment(script):
+    assert "| k_hyp | 32 | 0 | 32 |" in script("entailment")
+
+
+def test_features(script):
+    pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    assert "| senses |" in script("features", "--repeats", 1, "--only", "senses")
 
 
 def test_explorer(script):
