@@ -4,7 +4,8 @@ Similarity is a cosine, so all of it is one matrix product. For matrices, tr(ρ�
 two ways to take it:
 
 - *packed*: a word is the n(n+1)/2 distinct entries of ρ/‖ρ‖_F, those off the diagonal times √2;
-- *factored*: a word is its factor B/√‖ρ‖_F, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing would not fit.
+- *factored*: a word is its factor B/√‖ρ‖_F, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing would not fit. Columns
+  that are zero, of words with fewer than m senses, are left out.
 """
 
 from __future__ import annotations
@@ -34,20 +35,25 @@ class NeighbourIndex:
     """
 
     def __init__(self, factors: NDArray[Any]) -> None:
-        self.width = 1  # rows of the table that a word takes
         self._pack: Callable[[NDArray[Any]], NDArray[np.float64]] = pack_vectors
+        self.starts = np.arange(len(factors) + 1)  # where the rows of each word start in the table
         columns = factors.shape[1]
+        used = None
         if factors.ndim == 3:
             _, n, m = factors.shape
             self._pack = pack_matrices if is_packed(n, m) else pack_factors
-            self.width = 1 if is_packed(n, m) else m
             columns = n * (n + 1) // 2 if is_packed(n, m) else n
-        self.table = np.empty((len(factors) * self.width, columns), dtype=np.float32)
+            if self._pack is pack_factors:
+                used = np.concatenate([(factors[part] != 0).any(axis=1) for part in blocks(len(factors))])  # (V, m)
+                self.starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+        self.table = np.empty((self.starts[-1], columns), dtype=np.float32)
         for part in blocks(len(factors)):
-            self.table[part.start * self.width : part.stop * self.width] = self._pack(factors[part])
+            rows = self._pack(factors[part])
+            own = slice(self.starts[part.start], self.starts[part.stop])
+            self.table[own] = rows if used is None else rows[used[part].ravel()]
 
     def __len__(self) -> int:
-        return len(self.table) // self.width
+        return len(self.starts) - 1
 
     def pack(self, queries: NDArray[Any]) -> NDArray[np.float32]:
         """Queries, (q, n) or (q, n, m), as rows for the product."""
@@ -56,8 +62,12 @@ class NeighbourIndex:
     def scores(self, packed: NDArray[np.float32], count: int, words: slice = slice(None)) -> NDArray[np.float32]:
         """The similarity of ``count`` packed queries to a range of words: (q, words), single precision."""
         start, stop, _ = words.indices(len(self))
-        product = packed @ self.table[start * self.width : stop * self.width].T
-        return _squares(product, count, stop - start) if self._pack is pack_factors else product
+        product = packed @ self.table[self.starts[start] : self.starts[stop]].T
+        if self._pack is not pack_factors:
+            return np.asarray(product)
+        product *= product
+        product = product.reshape(count, -1, product.shape[1]).sum(axis=1)
+        return np.add.reduceat(product, self.starts[start:stop] - self.starts[start], axis=1)
 
     def top(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The k nearest words to each query, nearest first: their indices and similarities, (q, k) each."""

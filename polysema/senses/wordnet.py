@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from polysema.errors import DataError, MissingExtraError
 from polysema.lexicon.faces import Face, Synset
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights
+from polysema.lexicon.telling import USUAL, context_vectors, cosines, directions, evidence_weights
 
 LEAST_SCORE = 0.2
 """Below this, no synset matches."""
@@ -69,7 +69,7 @@ class SynsetMatcher:
         indices = self.lexicon.vocabulary.indices
         rows = [indices.get(other) for other in sorted(entry.words) if other != word]
         everywhere = replace(self.formula, distance_weights=None)
-        return context_vector(rows, 0, everywhere, self.keep, self.lexicon.contexts)[0]
+        return context_vectors([rows], [0], everywhere, self.keep, self.lexicon.contexts)[0][0]
 
 
 def library_entries() -> Callable[[str], list[Entry]]:
