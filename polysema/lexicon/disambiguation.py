@@ -13,8 +13,8 @@ the posterior is not surer than it should be,
   Phaser an operator ρ that acts on the word leaves ⟨v_k|ρ|v_k⟩ of its sense k.
 
 In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ. A lexicon may say how its context vectors are
-to be added up and compared, and that this matrix takes evidence less seriously than the posterior: see
-:class:`~polysema.lexicon.parts.Telling`.
+to be added up and compared, that this matrix takes evidence less seriously than the posterior, and that senses are
+pulled towards the words around: see :class:`~polysema.lexicon.parts.Telling`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,15 @@ from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.parts import Telling
 from polysema.lexicon.results import Neighbour, label
-from polysema.lexicon.telling import USUAL, context_vectors, directions, evidence_weights, log_evidence, softmax
+from polysema.lexicon.telling import (
+    USUAL,
+    context_vectors,
+    directions,
+    evidence_weights,
+    log_evidence,
+    mean_direction,
+    softmax,
+)
 from polysema.measures import mixture_entropies
 
 Array = NDArray[np.float64]
@@ -468,6 +476,9 @@ class _Evidence:
         flat = (
             total if f == 1.0 else softmax(prior + (np.log(np.maximum(total, 1e-300)) - np.maximum(prior, -700.0)) / f)
         )
+        if self.formula.pull > 0:
+            vectors = self.pulled(vectors, founds)
+            overlaps = vectors @ vectors.mT
         factors = (np.sqrt(flat)[..., None] * vectors).transpose(0, 2, 1)
         after = mixture_entropies(flat, overlaps)
         order = np.argsort(-total, axis=1, kind="stable").tolist()
@@ -583,6 +594,14 @@ class _Evidence:
             for own, way, far in zip(senses, unit, length.tolist(), strict=True)
         ]
         return log_evidence(cosine, amounts, self.formula), nearest
+
+    def pulled(self, vectors: Array, founds: Sequence[Occurrence]) -> Array:
+        """The directions (B, K, n) of senses where they stand, pulled by the content words around."""
+        around = [[self._index(word) for word in found.around if _tells(word)] for found in founds]
+        pull = np.stack([mean_direction(self.lexicon, [row for row in rows if row is not None]) for rows in around])
+        left = vectors + self.formula.pull * pull[:, None, :] * (vectors != 0).any(axis=2, keepdims=True)
+        length = np.linalg.norm(left, axis=2, keepdims=True)
+        return np.asarray(left / np.where(length > 0, length, 1.0))
 
     def by_mixture(self, vectors: Array, found: Occurrence) -> Array:
         """Of the words around, without context vectors: s ln ⟨v_k|ρ_c|v_k⟩, (k,)."""

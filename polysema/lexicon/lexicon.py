@@ -461,6 +461,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
         made = self.metadata.get("options", {})
         return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
 
+    @cached_property
+    def tokens(self) -> int:
+        """How much text the counts of its words add up to."""
+        return int(self.vocabulary.counts.sum())
+
     @property
     def factors(self) -> NDArray[Any]:
         """(V, n, m), the factor of each word's density matrix."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,16 @@ from polysema.corpus.stop_words import STOP_WORDS
 from polysema.lexicon.parts import Telling
 from polysema.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from polysema.lexicon.lexicon import Lexicon
+
 Array = NDArray[np.float64]
 
 USUAL = Telling(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
+
+RARE = 1e-4
+"""Words that make up this share of a text count half where rare ones count more."""
 
 RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
@@ -66,6 +73,24 @@ def context_vectors(
         c[held] = np.add.reduceat(scale[:, None] * contexts[rows].astype(np.float64), starts, axis=0)
         amounts[held] = np.add.reduceat(scale, starts)
     return c, amounts if formula.subsampled else np.linalg.norm(c, axis=1)
+
+
+def mean_direction(lexicon: Lexicon, rows: Sequence[int]) -> Array:
+    """The unit mean (n,) of the directions of some words, the rare ones counting more; zero where there are none."""
+    if not rows:
+        return np.zeros(lexicon.n)
+    counts = lexicon.vocabulary.counts
+    rare = RARE / (RARE + counts[list(rows)] / max(lexicon.tokens, 1))
+    mean = rare @ directions_of_words(lexicon.factors[list(rows)])
+    length = np.linalg.norm(mean)
+    return np.asarray(mean / length if length > 0 else mean)
+
+
+def directions_of_words(factors: NDArray[np.floating]) -> Array:
+    """Σ_k p_k v_k of words by their factors (k, n, m), as unit vectors (k, n)."""
+    b = factors.astype(np.float64)
+    mean = (b * np.sqrt((b * b).sum(axis=1, keepdims=True))).sum(axis=2)
+    return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12))
 
 
 def directions(weights: Array, vectors: Array, formula: Telling) -> Array:
