@@ -13,19 +13,25 @@ are placed.
 Known words stay where they are; the weights of their senses move towards their shares of the text,
 
     p_k′ = (N p_k + Σ_c p(k|c)) / (N + number of contexts c) ,      N = 100 .
+
+From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.senses.fitting`).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.corpus import Corpus
+from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError
 from polysema.files.progress import Progress, Report, silent
 from polysema.kernels.contexts import weighted_context_sums
@@ -35,6 +41,7 @@ from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.parts import Information, Inventory
 from polysema.lexicon.telling import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.senses.fitting import least_cosines
 from polysema.senses.occurrences import Occurrences
 from polysema.vocabulary import Vocabulary
 
@@ -58,7 +65,7 @@ PRIOR = 100.0
 
 def adapt(
     lexicon: Lexicon,
-    corpus: Corpus,
+    text: Corpus | str | Path | Iterable[Any],
     *,
     min_count: int = 5,
     occurrences: int = 50,
@@ -72,7 +79,7 @@ def adapt(
     It needs context vectors, as the model that ships has them, and no encoder.
 
     Args:
-        corpus: the text.
+        text: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
         min_count: new words that stand in it less often are not placed.
         occurrences: how many of a word's occurrences are looked at, at most, drawn by the seed.
         max_size: at most this many new words, the most frequent.
@@ -87,11 +94,36 @@ def adapt(
         raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        corpus = _encoded(text, Path(temporary))
+        options = _Options(min_count, occurrences, max_size, weights, seed)
+        return _adapted(lexicon, corpus, options, progress)
+
+
+@dataclass(frozen=True)
+class _Options:
+    min_count: int
+    occurrences: int
+    max_size: int | None
+    weights: bool
+    seed: int
+
+
+def _encoded(text: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
+    if isinstance(text, Corpus):
+        return text
+    if isinstance(text, str | Path) and is_corpus(text):
+        return Corpus(text)
+    return build_corpus(text, folder / "corpus")
+
+
+def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Report) -> Lexicon:
+    min_count, occurrences, seed = options.min_count, options.occurrences, options.seed
     words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
     rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
     letters = np.array([word.isalpha() for word in words], bool)
     new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
-    new = new[np.argsort(-counts[new], kind="stable")][:max_size]
+    new = new[np.argsort(-counts[new], kind="stable")][: options.max_size]
     known = np.flatnonzero((rows >= 0) & (counts >= min_count))
     if len(known) < FEWEST:
         raise InputError(
@@ -109,8 +141,13 @@ def adapt(
     ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
     placed = ridge.predicted([words[i] for i in ids], around)
     result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
-    if weights:
+    if options.weights:
         result = _reweighed(result, corpus, occurrences, seed, progress)
+    if result.inventory is not None:
+        least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
+        kept = result.inventory
+        least = np.where(least > -1, least, kept.least).astype(np.float32)
+        result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
     facts = {
         "text": corpus.path.name,
         "tokens": len(corpus.tokens),
@@ -293,7 +330,7 @@ def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) ->
         telling=lexicon.telling,
         information=None
         if information is None
-        else Information(np.concatenate([information.values, np.full(size, np.nan)]), information.measure),
+        else Information(np.concatenate([information.values, np.full(size, np.nan, np.float32)]), information.measure),
         inventory=None
         if inventory is None
         else Inventory(
