@@ -129,42 +129,38 @@ def two_words(uses: Sequence[Use], synsets: dict[str, set[str]], seed: int) -> l
 
 
 class Scores(NamedTuple):
-    """What each way says of the pairs, and which of them all ways answer."""
+    """What each way says of the pairs that all ways answer."""
 
     values: dict[str, Array]
     alike: NDArray[np.bool_]
     reported: NDArray[np.bool_]
 
 
-def scored(
-    lexicon: ps.Lexicon, pairs: Sequence[Pair], flatness: Sequence[float], pull: Sequence[float], seed: int
-) -> Scores:
+Told = dict[Use, Any]
+"""Uses with the word's disambiguation there; those that the lexicon cannot answer are left out."""
+
+
+def told(lexicon: ps.Lexicon, uses: Sequence[Use]) -> Told:
+    """Each use in its sentence, without a parser."""
+    found = lexicon.disambiguate_all([(use.form, use.sentence) for use in uses], nlp=False, top=1)
+    return {use: answer for use, answer in zip(uses, found, strict=True) if not isinstance(answer, ps.Failed)}
+
+
+def scored(lexicon: ps.Lexicon, pairs: Sequence[Pair], ways: dict[str, Told], seed: int) -> Scores:
     """Every pair by every way, the words' lemmas split in halves."""
-    assert lexicon.telling is not None
-    asked = [(use.form, use.sentence) for pair in pairs for use in pair[:2]]
-    half = random.Random(seed)
-    side: dict[str, bool] = {}
-    reported = [side.setdefault(pair.first.lemma, half.random() < 0.5) for pair in pairs]
-    values: dict[str, list[float]] = defaultdict(list)
-    keep: list[int] = []
-    plain = lexicon.disambiguate_all(asked, nlp=False)
-    contexts = [None if isinstance(x, ps.Failed) else _bag(lexicon, x) for x in plain]
-    for i in range(len(pairs)):
-        a, b = plain[2 * i], plain[2 * i + 1]
-        if isinstance(a, ps.Failed) or isinstance(b, ps.Failed):
-            continue
-        keep.append(i)
-        values["no context"].append(lexicon.similarity(a.word, b.word))
-        values["bag"].append(_cosine(contexts[2 * i], contexts[2 * i + 1]))
-    for f in flatness:
-        for share in pull:
-            formula = replace(lexicon.telling, flatness=f, pull=share)
-            found = lexicon.with_parts(telling=formula).disambiguate_all(asked, nlp=False)
-            values[f"flatness {f:g}, pull {share:g}"] = [
-                float(ps.similarity(found[2 * i].meaning, found[2 * i + 1].meaning)) for i in keep
-            ]
-    alike, side_of = np.array([pair.alike for pair in pairs]), np.array(reported)
-    return Scores({name: np.array(v) for name, v in values.items()}, alike[keep], side_of[keep])
+    plain = next(iter(ways.values()))
+    draw, side = random.Random(seed), {}
+    reported = [side.setdefault(pair.first.lemma, draw.random() < 0.5) for pair in pairs]
+    keep = [i for i, pair in enumerate(pairs) if pair.first in plain and pair.second in plain]
+    both = [(pairs[i].first, pairs[i].second) for i in keep]
+    values = {
+        "no context": [lexicon.similarity(plain[a].word, plain[b].word) for a, b in both],
+        "bag": [_cosine(_bag(lexicon, plain[a]), _bag(lexicon, plain[b])) for a, b in both],
+    }
+    for name, answers in ways.items():
+        values[name] = [float(ps.similarity(answers[a].meaning, answers[b].meaning)) for a, b in both]
+    alike = np.array([pair.alike for pair in pairs])
+    return Scores({name: np.array(v) for name, v in values.items()}, alike[keep], np.array(reported)[keep])
 
 
 def _bag(lexicon: ps.Lexicon, found: Any) -> Array:
@@ -207,9 +203,18 @@ def main() -> None:
     lexicon = ps.load(options.lexicon)
     uses, synsets = read_uses(options.dict)
     tasks = {"same word": same_word(uses, options.seed), "two words": two_words(uses, synsets, options.seed)}
+    asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
+    assert lexicon.telling is not None
+    ways = {
+        f"flatness {f:g}, pull {b:g}": told(
+            lexicon.with_parts(telling=replace(lexicon.telling, flatness=f, pull=b)), asked
+        )
+        for f in options.flatness
+        for b in options.pull
+    }
     print(machine())
     for name, pairs in tasks.items():
-        scores = scored(lexicon, pairs, options.flatness, options.pull, options.seed)
+        scores = scored(lexicon, pairs, ways, options.seed)
         sizes = f"{(~scores.reported).sum()} pairs to choose on, {scores.reported.sum()} reported"
         print(f"\n{name}: {sizes}, {scores.alike.mean():.2f} of them alike\n")
         rows = []

@@ -97,7 +97,10 @@ def adapt(
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = _encoded(text, Path(temporary))
         options = _Options(min_count, occurrences, max_size, weights, seed)
-        return _adapted(lexicon, corpus, options, progress)
+        result = _adapted(lexicon, corpus, options, progress)
+    named = text.path if isinstance(text, Corpus) else text
+    result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
+    return result
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,8 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
     known = np.flatnonzero((rows >= 0) & (counts >= min_count))
     if len(known) < FEWEST:
         raise InputError(
-            f"{corpus.path}: {len(known)} words that the lexicon knows stand in the text {min_count} times: "
-            f"{FEWEST} are needed to place others by them; give more text"
+            f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
+            "to place others by them; give more text"
         )
     features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
     ids = np.concatenate([known, new])
@@ -149,7 +152,7 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
         least = np.where(least > -1, least, kept.least).astype(np.float32)
         result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
     facts = {
-        "text": corpus.path.name,
+        "text": "",
         "tokens": len(corpus.tokens),
         "words": len(new),
         "min_count": min_count,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import polysema as ps
+from polysema.cli.senses import adapt_command
 from polysema.errors import InputError
 from polysema.lexicon.parts import Information, Inventory, Telling
 from polysema.senses import placing
@@ -115,6 +117,24 @@ def test_no_sense_fits_where_the_context_is_another(world, adapted, tmp_path):
     far = [w for w in other if topic[w] == (topic[word] + 3) % TOPICS]
     assert model.disambiguate(word, " ".join([*same[:3], word, *same[3:6]]), nlp=False).fits is True
     assert model.disambiguate(word, " ".join([*far[:3], word, *far[3:6]]), nlp=False).fits is False
+
+
+def test_the_command(world, adapted, tmp_path, monkeypatch):
+    text, lexicon, _, _ = world
+    gone, model = adapted
+    monkeypatch.setattr(placing, "FEWEST", 50)
+    monkeypatch.setattr(placing, "LETTERS", 64)
+    _without(lexicon, gone).save(tmp_path / "start")
+    (tmp_path / "text.txt").write_text("\n".join(" ".join(words) + "." for words in text), encoding="utf-8")
+    told = CliRunner().invoke(
+        adapt_command,
+        [str(tmp_path / "text.txt"), "-l", str(tmp_path / "start"), "-o", str(tmp_path / "mine"), "--min-count", "3"],
+    )
+    assert told.exit_code == 0, told.output
+    assert f"{len(gone)} new words placed" in told.output
+    back = ps.load(tmp_path / "mine")
+    assert back.metadata["adapted"][-1]["text"] == "text.txt"
+    assert back.similarity(gone[0], model[gone[0]]) > 0.99
 
 
 def test_too_little_text_is_refused(world):
