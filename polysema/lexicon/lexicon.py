@@ -212,8 +212,16 @@ class LexiconOf(ABC, Generic[M]):
     def neighbour_index(self) -> NeighbourIndex:
         """All words, ready to be searched; what is not finite or zero is refused, with the word's name."""
         for part in blocks(len(self)):
-            self.stack(self.vocabulary.words[part])
+            self._check(np.arange(part.start, part.stop))
         return NeighbourIndex(self.array)
+
+    def _check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse what is not finite or zero, with the word's name."""
+        try:
+            self._type(self.array[rows])
+        except MatrixError:
+            self.stack([self.vocabulary.words[row] for row in rows.tolist()])
+            raise
 
     def _searched(self, common: int | None) -> tuple[NeighbourIndex, NDArray[np.int64]]:
         """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
@@ -224,7 +232,7 @@ class LexiconOf(ABC, Generic[M]):
         if self._common is None or self._common[0] != size:
             rows = np.sort(np.argsort(-counts, kind="stable")[:size])
             for part in blocks(size):
-                self.stack([self.vocabulary.words[row] for row in rows[part]])
+                self._check(rows[part])
             self._common = size, NeighbourIndex(self.array[rows]), rows
         return self._common[1:]
 

@@ -140,9 +140,11 @@ def _dense(path: Path, columns: NDArray[Any], places: NDArray[Any] | None, confi
         sound = places.shape == columns.shape[:1] and 0 < words * m <= 64 * max(len(places), 1)
         steps = np.diff(places.astype(np.int64), prepend=-1) if sound else places
         if sound and (steps > 0).all() and (not len(places) or places[-1] < words * m):
-            dense = np.zeros((words * m, columns.shape[1]), columns.dtype)
-            dense[places] = columns
-            return dense.reshape(words, m, -1).transpose(0, 2, 1)
+            dense = np.zeros((m, words, columns.shape[1]), columns.dtype)  # what stays zero takes no memory
+            for k in range(m):
+                own = places % m == k
+                dense[k, places[own] // m] = columns[own]
+            return dense.transpose(1, 2, 0)
     raise FormatError(f"{path}: damaged: the columns of its factors do not fit {words!r} words of {m!r}")
 
 
