@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from polysema.parsing.sentences import parse_sentences as parse_sentences
     from polysema.senses.describe import describe as describe
     from polysema.senses.examples import find_examples as find_examples
+    from polysema.senses.placing import adapt as adapt
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -143,6 +144,7 @@ _WHERE = {
     # what a corpus shows of a lexicon's senses
     "describe": "polysema.senses.describe",
     "find_examples": "polysema.senses.examples",
+    "adapt": "polysema.senses.placing",
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",

@@ -56,6 +56,17 @@ def entropy(rho: DensityMatrix) -> Number:
     return _number(np.maximum(total, 0.0))
 
 
+def mixture_entropies(weights: NDArray[np.float64], overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """S(Σ_k w_k v_k v_kᵀ) of each row of weights (…, k), from the overlaps ⟨v_j, v_k⟩ (k, k) or (…, k, k).
+
+    The eigenvalues are those of √w_j ⟨v_j, v_k⟩ √w_k.
+    """
+    root = np.sqrt(weights)
+    eigenvalues = np.linalg.eigvalsh(root[..., :, None] * overlaps * root[..., None, :])
+    clipped = np.maximum(eigenvalues, 1e-300)
+    return np.maximum(-np.where(eigenvalues > 0, clipped * np.log(clipped), 0.0).sum(axis=-1), 0.0)
+
+
 def effective_senses(rho: DensityMatrix) -> Number:
     """exp S(ρ): the number of equally likely senses that would be as ambiguous."""
     return _number(np.exp(entropy(rho)))

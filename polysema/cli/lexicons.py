@@ -214,6 +214,7 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
     "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by so many of the most frequent words."
 )
 @click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
+@click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
 @click.option(
     "--rename",
     type=(int, str),
@@ -232,6 +233,7 @@ def senses(
     min_weight: float,
     common: int,
     examples: bool,
+    wordnet: bool,
     rename: tuple[tuple[int, str], ...],
     merge: tuple[str, ...],
     hide: tuple[int, ...],
@@ -246,6 +248,7 @@ def senses(
     \b
       polysema senses bank run
       polysema senses bank -l MODEL --examples
+      polysema senses bank --wordnet
       polysema senses spring -l MODEL --rename 2 "coil" --merge 0,3
     """
     from polysema.cli.senses import edit_senses, print_face
@@ -257,18 +260,24 @@ def senses(
     else:
         model = with_matrices(load(path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
+    if wordnet:
+        from polysema.senses.wordnet import with_synsets
+
+        found = [(word, entropy, with_synsets(model, word, own)) for word, entropy, own in found]
     if as_json:
         print_json([{"word": w, "entropy": s, "senses": [sense.to_dict() for sense in own]} for w, s, own in found])
         return
     for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
-        if not examples:
+        if not examples and not wordnet:
             print_table([(f"  {sense.weight:.2f}", str(sense.id), sense.label) for sense in own])
             continue
         for sense in own:
             click.echo(f"  {sense.weight:.2f}  {sense.id}  {sense.label}")
             if sense.face is not None:
                 print_face(sense.face, "          ")
+            if wordnet and (sense.face is None or sense.face.synset is None):
+                click.echo("          WordNet: no match")
 
 
 @click.command()

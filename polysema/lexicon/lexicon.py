@@ -216,8 +216,16 @@ class LexiconOf(ABC, Generic[M]):
     def neighbour_index(self) -> NeighbourIndex:
         """All words, ready to be searched; what is not finite or zero is refused, with the word's name."""
         for part in blocks(len(self)):
-            self.stack(self.vocabulary.words[part])
+            self._check(np.arange(part.start, part.stop))
         return NeighbourIndex(self.array)
+
+    def _check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse what is not finite or zero, with the word's name."""
+        try:
+            self._type(self.array[rows])
+        except MatrixError:
+            self.stack([self.vocabulary.words[row] for row in rows.tolist()])
+            raise
 
     def _searched(self, common: int | None) -> tuple[NeighbourIndex, NDArray[np.int64]]:
         """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
@@ -228,7 +236,7 @@ class LexiconOf(ABC, Generic[M]):
         if self._common is None or self._common[0] != size:
             rows = np.sort(np.argsort(-counts, kind="stable")[:size])
             for part in blocks(size):
-                self.stack([self.vocabulary.words[row] for row in rows[part]])
+                self._check(rows[part])
             self._common = size, NeighbourIndex(self.array[rows]), rows
         return self._common[1:]
 
@@ -476,6 +484,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
         """The threshold that words were subsampled with when the lexicon was trained; 1e-5 where that is not known."""
         made = self.metadata.get("options", {})
         return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
+
+    @cached_property
+    def tokens(self) -> int:
+        """How much text the counts of its words add up to."""
+        return int(self.vocabulary.counts.sum())
 
     @property
     def factors(self) -> NDArray[Any]:
