@@ -13,8 +13,19 @@ import threading
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, explore, lexicons, parsing, senses, sentences, training
-from polysema.cli.output import notes, shortened
+from polysema.cli import (
+    completion,
+    corpora,
+    drawing,
+    evaluation,
+    explore,
+    lexicons,
+    parsing,
+    senses,
+    sentences,
+    training,
+)
+from polysema.cli.output import notes, quiet_option, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
@@ -58,8 +69,21 @@ for command in [
     *parsing.COMMANDS,
     *training.COMMANDS,
     *evaluation.COMMANDS,
+    *completion.COMMANDS,
 ]:
     polysema.add_command(command)
+
+
+def _everywhere(group: click.Group) -> None:
+    """``--quiet`` on every command, before or after its name."""
+    for command in (group, *group.commands.values()):
+        if isinstance(command, click.Group) and command is not group:
+            _everywhere(command)
+        elif command.name != "train":  # which has it already, and whose options are not to be loaded now
+            quiet_option(command)
+
+
+_everywhere(polysema)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -94,7 +94,8 @@ def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     encoder = _encoder(job, options)
     return bert2dm(
         job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
+        **_own(options, BERT2DMOptions),
     )  # fmt: skip
 
 

@@ -7,8 +7,10 @@ import numpy as np
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
+from polysema.training.held_out import HeldOut
 from polysema.training.job import Job
 from polysema.training.options import NegativeSamplingOptions
+from polysema.training.replicas import ReplicaEngine
 from polysema.training.run import Engine, Run
 from polysema.training.state import State, check_start, grown_state, learnt_lexicon, new_state, saved_state
 from polysema.training.text import TrainingText, trained_vocabulary
@@ -29,9 +31,12 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = grown_state(options, vocabulary, start)
     elif state is None:
         state = new_state(options, len(vocabulary))
+    held_out = HeldOut(text)
+    job.compiled()
     run = Run(
-        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint
-    )
+        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
+        held_out=held_out,
+    )  # fmt: skip
     run.run()
     run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
@@ -52,6 +57,10 @@ def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
 
 def _engine(job: Job, text: TrainingText, state: State) -> Engine:
     """What does the work: the processor, or a GPU."""
+    if text.options.replicas > 1:
+        if job.device != "cpu":
+            raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
+        return ReplicaEngine(text, state, job.engine, job.threads)
     if job.device == "cpu":
         return CpuEngine(text, state, job.threads)
     from polysema.training.cuda import CudaEngine
