@@ -121,13 +121,13 @@ def test_quality(script, small_corpus, shared, tmp_path):
     assert set(json.loads((tmp_path / "all.json").read_text())) == set(only)
 
 
-def test_curve(script, small_corpus, shared, tmp_path):
+def test_curve(script, corpus, shared, tmp_path):
     data, curve, plot = ["--data", shared / "data"], tmp_path / "curve.json", tmp_path / "curve.png"
     sizes = ["--words", 20_000, 1e9, "--seeds", 1]
-    assert "the paper, 2.8 G words" in script("curve", small_corpus, *sizes, *data, "--json", curve, "--plot", plot)
+    assert "the paper, 2.8 G words" in script("curve", corpus, *sizes, *data, "--json", curve, "--plot", plot)
     points = json.loads(curve.read_text())
     assert 19_000 < points[0]["words"] < 21_000
-    assert points[1]["words"] == len(Corpus(small_corpus).tokens)
+    assert points[1]["words"] == len(Corpus(corpus).tokens)
     assert plot.stat().st_size > 1000
     seeds = {
         "one": [
