@@ -12,7 +12,7 @@ import click
 from polysema import measures
 from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table, shortened
 from polysema.cli.phrases import asked as asked_phrases
-from polysema.cli.phrases import written_option
+from polysema.cli.phrases import reading_options, written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
@@ -300,6 +300,7 @@ def ambiguity(
 @lexicon_option
 @click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@reading_options
 @written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
@@ -309,6 +310,9 @@ def compose(
     path: str | None,
     method: str,
     pattern: str | None,
+    negation: str,
+    readings: bool,
+    memory: bool,
     written: str | None,
     top: int,
     as_json: bool,
@@ -322,6 +326,10 @@ def compose(
       polysema compose "(family (run hotel))"
       polysema compose "(bob (likes (old cars)))" --method fuzz -l MODEL
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
+      polysema compose "(not apple)" --negation logical
+      polysema compose "(old~ (men & women)) | ((old men) & women)"
+      polysema compose "He saw the man with a telescope." --readings
+      polysema compose "The bank by the river was steep. The bank was old." --memory
       polysema compose --file sentences.txt --json
 
     Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
@@ -329,7 +337,8 @@ def compose(
 
     Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
     phrase on the subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
-    "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
+    "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)"; | stands between readings of the same words, |0.7 with
+    the probability of the first; not, never and no negate what is right of them.
 
     Methods:
     """
@@ -337,7 +346,7 @@ def compose(
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
-    results = model.compose_all(asked, method, pattern)
+    results = model.compose_all(asked, method, pattern, negation=negation, readings=readings, memory=memory)
     if len(results) == 1 and isinstance(results[0], Failed):
         raise results[0].error
     near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]

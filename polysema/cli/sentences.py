@@ -9,7 +9,7 @@ import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
 from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table, shortened
-from polysema.cli.phrases import asked, parser_option, written_option
+from polysema.cli.phrases import asked, memory_option, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
@@ -123,6 +123,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 @click.option(
     "--min-weight", default=0.1, show_default=True, help="What two senses of an ambiguous word weigh at least."
 )
+@memory_option
 @parser_option
 @top_option(5, "neighbours to name each sense by")
 @json_option
@@ -132,6 +133,7 @@ def read_command(
     path: str | None,
     method: str,
     min_weight: float,
+    memory: bool,
     no_parser: bool,
     top: int,
     as_json: bool,
@@ -143,13 +145,14 @@ def read_command(
 
     \b
       polysema read "The plant manager took a match from his case."
+      polysema read "He rowed to the river bank. They sat on the bank." --memory
       polysema read --file sentences.txt --json
     """
     sentences = asked(texts, file, "text")
     if not sentences:
         raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
     model = with_matrices(load(path), "a choice of senses")
-    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight}
+    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight, "memory": memory}
     found = [model.read(text, nlp=False if no_parser else None, **options) for text in sentences]
     if as_json:
         print_json(

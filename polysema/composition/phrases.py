@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysema import registry
@@ -47,12 +47,15 @@ class Read(Tokenised):
         leaf_of: the leaf of each token; None where it is not in the tree.
         left_out: the words of a text that are not in the tree, and why.
         is_text: whether the source is plain text, not brackets or words with a pattern.
+        recalled: what earlier sentences told of words, by the position of their leaves; see
+            :mod:`polysema.lexicon.memory`.
     """
 
     tree: Tree
     leaf_of: tuple[Leaf | None, ...]
     left_out: tuple[LeftOut, ...] = ()
     is_text: bool = False
+    recalled: Mapping[int, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str | None:
@@ -78,8 +81,9 @@ _PUNCTUATION = frozenset(".,;:?!\"'`…—–-“”„‘’«»[]{}<>/\\")
 def is_brackets(phrase: str) -> bool:
     """Whether a string is a tree in brackets: of the type :class:`Brackets`, or one that cannot be mistaken.
 
-    That is one pair of brackets from the first character to the last, in which every bracket holds two sides (or one),
-    and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``) may stand where brackets allow them.
+    That is one pair of brackets from the first character to the last, or several with ``|`` between them, in which
+    every bracket holds two sides (or one), and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``,
+    ``|``) may stand where brackets allow them.
 
     >>> is_brackets("(bank (raised rates))"), is_brackets("the bank (raised rates)"), is_brackets("(see the next page)")
     (True, False, False)
@@ -90,12 +94,14 @@ def is_brackets(phrase: str) -> bool:
     if not (text.startswith("(") and text.endswith(")")):
         return False
     sides = [0]  # of every bracket that is open
-    for item in re.findall(r"[()]|[^\s()]+", text):
+    for item in re.findall(r"[()]|\|[\d.]*|[^\s()|]+", text):
         if item == "(":
             if len(sides) == 1 and sides[0]:
                 return False
             sides[-1] += 1
             sides.append(0)
+        elif item[0] == "|":
+            sides[-1] = 0 if len(sides) == 1 else sides[-1]
         elif item == ")":
             if len(sides) == 1 or sides.pop() > 2:
                 return False
@@ -130,21 +136,23 @@ def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
 
 
 def read_phrases(
-    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None
+    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None, readings: bool = False
 ) -> list[Read | PolysemaError]:
     """Each phrase as read, or what is wrong with it; plain texts are parsed in one batch, each distinct one once.
 
     Args:
         known: the words there are meanings for; in plain text the others are left out.
         nlp: the spaCy pipeline to parse with; by default the one that is found.
+        readings: whether a text that can be parsed in several ways is read in all of them.
     """
     phrases = list(phrases)
     texts = [i for i, phrase in enumerate(phrases) if pattern is None and is_text(phrase)]
+    how = {"readings": True} if readings else {}
     distinct = list(dict.fromkeys(str(phrases[i]) for i in texts))
     parsed: dict[str, Read | PolysemaError] = {}
     if distinct:
         try:
-            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp), strict=True))
+            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp, **how), strict=True))
         except MissingExtraError as error:
             parsed = dict.fromkeys(distinct, error)
     of_text = {i: parsed[str(phrases[i])] for i in texts}

@@ -80,7 +80,7 @@ def _steps(lexicon: Lexicon, composed: Composition) -> list[Facts]:
             }
         )
     meanings = [composed.meanings[step["path"]] for step in found]
-    if all(len(meaning.parts) == 1 for meaning in meanings):  # of a product, words have no similarity to it
+    if all(meaning.n == lexicon.n for meaning in meanings):  # words live in another space than products and slots
         for step, near in zip(found, lexicon.neighbours_of(meanings, 6), strict=True):
             step["neighbours"] = [item.to_dict() for item in near]
     return found
@@ -108,7 +108,7 @@ def _told(lexicon: Lexicon, text: str, composed: Composition | None, method: str
     """The ambiguous words, from left to right, with their senses before and here."""
     if composed is None or not is_brackets(text):
         return lexicon.read(text, method=method, min_weight=AMBIGUOUS)
-    words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree))
+    words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree) if leaf.word in lexicon)
     several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
     results = lexicon.disambiguate_all([(word, composed) for word in several], method=method)
     return [item for item in results if not isinstance(item, Failed)]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
-from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, tokenised
+from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, sentences, tokenised
 from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf, Tree
@@ -194,7 +194,7 @@ def disambiguate(
             the word. The result says how many there are; :func:`disambiguate_every` answers all.
         nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
     """
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     return evidence.answer(word, read, which)
 
@@ -210,7 +210,7 @@ def disambiguate_every(
     nlp: Any = None,
 ) -> list[Disambiguation]:
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     first = evidence.answer(word, read, 0)
     return [first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))]
@@ -227,7 +227,7 @@ def disambiguate_all(
 ) -> list[Disambiguation | Failed]:
     """Many words in their contexts: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     evidence.name_all(word for word, _ in pairs)
     results: list[Disambiguation | Failed] = []
     for pair, read in zip(pairs, _read([context for _, context in pairs], lexicon, pattern, nlp), strict=True):
@@ -245,6 +245,7 @@ def read(
     method: str = "phaser",
     top: int = 8,
     min_weight: float = 0.1,
+    memory: bool = False,
     nlp: Any = None,
 ) -> list[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right.
@@ -254,19 +255,29 @@ def read(
 
     Args:
         min_weight: a word is ambiguous if two of its senses weigh at least this much.
+        memory: whether each sentence is a context of its own, and what it tells of a word holds in those after it; by
+            default the whole text is the context.
         nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
     """
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     (found,) = _read([Text(text)], lexicon, None, nlp)
-    assert isinstance(found, _Context)
-    words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
-    ambiguous = [(word, span) for word, span in words if word and evidence.is_ambiguous(word, min_weight)]
-    evidence.name_all(word for word, _ in ambiguous)
-    number = Counter(word for word, _ in ambiguous)
+    assert isinstance(found, ReadContext)
+    contexts = [found]
+    if memory:
+        contexts = [ReadContext(part, "a sentence at a time is read by its words") for part in sentences(found.words)]
+    words = [(evidence.content_word(token), token.span, at) for at in contexts for token in at.words.tokens]
+    ambiguous = [item for item in words if item[0] and evidence.is_ambiguous(item[0], min_weight)]
+    evidence.name_all(word for word, _, _ in ambiguous if word)
+    number = Counter(word for word, _, _ in ambiguous)
     seen: Counter[str] = Counter()
+    told: dict[str, Array] = {}
     results = []
-    for word, span in ambiguous:
-        results.append(evidence.weigh(word, found, span, seen[word], number[word]))
+    for word, span, at in ambiguous:
+        assert word is not None
+        item = evidence.weigh(word, at, span, seen[word], number[word], told.get(word))
+        if memory:
+            told[word] = evidence.told_by(item)
+        results.append(item)
         seen[word] += 1
     return results
 
@@ -274,7 +285,7 @@ def read(
 # ----------------------------------------------------------------------------------------------------------- contexts
 
 
-class _Context(NamedTuple):
+class ReadContext(NamedTuple):
     """A context as read.
 
     Attributes:
@@ -288,7 +299,7 @@ class _Context(NamedTuple):
 
 def _read(
     contexts: Sequence[Context], lexicon: Lexicon, pattern: str | None, nlp: Any
-) -> list[_Context | PolysemaError]:
+) -> list[ReadContext | PolysemaError]:
     """Each context as read; a text that cannot be parsed still has its words."""
     texts = [pattern is None and isinstance(context, str) and not is_brackets(context) for context in contexts]
     asked: list[Phrase] = []
@@ -296,17 +307,17 @@ def _read(
         if not isinstance(context, Composition) and not (is_text and nlp is False):
             asked.append(Text(context) if is_text and isinstance(context, str) else context)
     reads = iter(read_phrases(asked, pattern, lexicon, nlp))
-    results: list[_Context | PolysemaError] = []
+    results: list[ReadContext | PolysemaError] = []
     for context, is_text in zip(contexts, texts, strict=True):
         if isinstance(context, Composition):
-            results.append(_Context(read_tree(context.tree, context.phrase)))
+            results.append(ReadContext(read_tree(context.tree, context.phrase)))
             continue
         unparsed = is_text and nlp is False
         read = InputError("no parser was asked for") if unparsed else next(reads)
         if isinstance(read, PolysemaError):
-            results.append(_Context(tokenised(str(context)), str(read)) if is_text else read)
+            results.append(ReadContext(tokenised(str(context)), str(read)) if is_text else read)
         else:
-            results.append(_Context(read))
+            results.append(ReadContext(read))
     return results
 
 
@@ -347,7 +358,7 @@ class _Facts:
 _FACTS: WeakKeyDictionary[Lexicon, _Facts] = WeakKeyDictionary()
 
 
-class _Evidence:
+class Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
     def __init__(self, lexicon: Lexicon, method: str, top: int) -> None:
@@ -363,7 +374,7 @@ class _Evidence:
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
 
-    def answer(self, word: str, read: _Context | PolysemaError, which: int | None = None) -> Disambiguation:
+    def answer(self, word: str, read: ReadContext | PolysemaError, which: int | None = None) -> Disambiguation:
         """A word at one of its occurrences in a context."""
         if isinstance(read, PolysemaError):
             raise read
@@ -373,12 +384,14 @@ class _Evidence:
             raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
         return self.weigh(word, read, places[chosen], chosen, len(places))
 
-    def weigh(self, word: str, read: _Context, span: Span, chosen: int, number: int) -> Disambiguation:
-        """Bayes' rule at one place of a context."""
+    def weigh(
+        self, word: str, read: ReadContext, span: Span, chosen: int, number: int, told: Array | None = None
+    ) -> Disambiguation:
+        """Bayes' rule at one place of a context; ``told`` is ln of the evidence of earlier sentences, (k,)."""
         word = self.spelled(word)
         ids, weights, vectors = self.senses_of(word)
         found = read.words.at(span)
-        prior, by_tree, fits = np.log(weights), None, None
+        prior, by_tree, fits = np.log(weights) + (0.0 if told is None else told), None, None
         if self.by_reading:
             by_words = self.by_encoder(word, read, found) - prior
         else:
@@ -401,8 +414,7 @@ class _Evidence:
             )
             for k in np.argsort(-total, kind="stable")
         )
-        flat = softmax(prior + (np.log(np.maximum(total, 1e-300)) - prior) / self.formula.flatness)
-        meaning = DensityMatrix.mixture(flat, vectors, word)
+        meaning = self.meaning(word, np.log(np.maximum(total, 1e-300)) - np.log(weights))
         return Disambiguation(
             word=word,
             context=read.words.source,
@@ -417,6 +429,18 @@ class _Evidence:
             no_tree=read.no_tree if by_tree is None else "",
             fits=fits,
         )
+
+    def meaning(self, word: str, told: Array) -> DensityMatrix:
+        """The word given ln of the evidence for each of its senses, (k,)."""
+        _, weights, vectors = self.senses_of(word)
+        flat = softmax(np.log(weights) + told / self.formula.flatness)
+        return DensityMatrix.mixture(flat, vectors, word)
+
+    def told_by(self, item: Disambiguation) -> Array:
+        """ln of all the evidence that a word in its context came with, (k,), in the order of its senses."""
+        ids, weights, _ = self.senses_of(item.word)
+        found = {sense.id: sense.probability for sense in item.senses}
+        return np.asarray(np.log([max(found[number], 1e-300) for number in ids.tolist()]) - np.log(weights))
 
     # what the lexicon says of a word, looked up once
 
@@ -520,14 +544,14 @@ class _Evidence:
         assert isinstance(self.composer, Method)
 
         def meaning_of(leaf: Leaf) -> Array:
-            if leaf is found.leaf:
+            if leaf == found.leaf:
                 return vectors[:, :, None]
             return self.lexicon[leaf.word].parts[0]
 
         root = fold(found.tree, meaning_of, self.composer)[-1]
         return np.broadcast_to(root.log_trace, len(vectors))
 
-    def by_encoder(self, word: str, read: _Context, found: Occurrence) -> Array:
+    def by_encoder(self, word: str, read: ReadContext, found: Occurrence) -> Array:
         """Of the encoder: ln P(sense k | sentence), by the word's vector where it stands."""
         sentence, span = found.text, found.span
         if isinstance(read.words, Read) and not read.words.is_text and found.leaf is not None:

