@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.phrases import Read
 from polysema.composition.negation import Negate, negate_by
+from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, conjuncts, leaves, postorder, readings, with_paths
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError, TreeError

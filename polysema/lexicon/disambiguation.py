@@ -449,6 +449,7 @@ class Evidence:
         return word if word in self.lexicon or word.lower() not in self.lexicon else word.lower()
 
     def senses_of(self, word: str) -> _Senses:
+        """Its senses, to choose from."""
         known, key = self.facts.senses, (word, self.by_reading)
         if key not in known:
             if self.by_reading:
@@ -459,6 +460,7 @@ class Evidence:
         return known[key]
 
     def named(self, word: str) -> list[list[Neighbour]]:
+        """The neighbours of each of its senses."""
         known, key = self.facts.names, (word, self.by_reading, self.top)
         if key not in known:
             self.name_all([word])
@@ -481,6 +483,7 @@ class Evidence:
             known[word, self.by_reading, self.top] = items
 
     def entropy_of(self, word: str) -> float:
+        """Its entropy without a context."""
         known = self.facts.entropies
         if word not in known:
             known[word] = self.lexicon.entropy(word)
@@ -494,6 +497,7 @@ class Evidence:
         return next((word for word in tried if word in self.lexicon), None)
 
     def is_ambiguous(self, word: str, min_weight: float) -> bool:
+        """Whether two of its senses weigh so much."""
         return int((self.senses_of(word).weights >= min_weight).sum()) > 1
 
     # ln of the evidence for each sense, (k,)

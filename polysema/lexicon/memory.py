@@ -4,8 +4,8 @@ A word starts as its density matrix. With p_k the weights of its senses and e_k(
 
     p(k | s₁ … s_t) ∝ p(k | s₁ … s_{t−1}) · e_k(s_t) ,        ρ_t = Σ_k p(k | s₁ … s_{t−1}) v_k v_kᵀ
 
-so that the *bank* of the second sentence is what the first has made of it: the posterior of one sentence is the prior of
-the next. The evidence is that of the words around in the sentence (:mod:`polysema.lexicon.disambiguation`).
+so that the *bank* of the second sentence is what the first has made of it: the posterior of one sentence is the prior
+of the next. The evidence is that of the words around in the sentence (:mod:`polysema.lexicon.disambiguation`).
 """
 
 from __future__ import annotations

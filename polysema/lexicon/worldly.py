@@ -28,7 +28,7 @@ NEIGHBOURS = 50
 
 def neighbourhood(lexicon: Lexicon, factor: Array, phrase: Tree, size: int = NEIGHBOURS) -> Array:
     """The factor (n, at most n) of the mixture of the words nearest to a meaning (n, m)."""
-    own = {word for word in (head(phrase).word, head(phrase).word.lower())}
+    own = {head(phrase).word, head(phrase).word.lower()}
     near = lexicon.neighbours(DensityMatrix(factor), size + len(own), COMMON)
     kept = [item for item in near if item.word not in own and item.similarity > 0][:size]
     if not kept:

@@ -174,7 +174,7 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _negations(tokens: Sequence[Token]) -> list[Token]:
-    """*No* made a negation of the verb that its noun belongs to: *ran no hotel* is *did not run a hotel*. *N't* is one."""
+    """*No* made a negation of the verb that its noun belongs to: *ran no hotel* is *did not run a hotel*."""
     result = list(tokens)
     for i, token in enumerate(tokens):
         if token.label == "det" and token.text.lower() == "no":
