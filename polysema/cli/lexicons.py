@@ -111,8 +111,8 @@ def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind:
         write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
-    if isinstance(model, Lexicon) and (model.faces is not None or model.edited) and out.suffix:
-        click.echo(f"{out}: senses' examples and names are kept by folders only", err=True)
+    if isinstance(model, Lexicon) and (model.faces is not None or model.edited or model.slots) and out.suffix:
+        click.echo(f"{out}: slots, senses' examples and names are kept by folders only", err=True)
     click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
 
 

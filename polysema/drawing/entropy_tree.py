@@ -36,8 +36,9 @@ def entropy_tree(composition: Composed) -> Figure:
         if step.path:
             above = places[step.path[:-1]]
             axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
-        colour = "#ffffff" if step.entropy is None else colours(scale(step.entropy))  # *not* has no meaning of its own
-        value = "" if step.entropy is None else f"\n{step.entropy:.2f}"
+        known = step.entropy is not None  # *not* has no meaning of its own
+        colour = colours(scale(step.entropy)) if known else (1.0, 1.0, 1.0, 1.0)
+        value = f"\n{step.entropy:.2f}" if known else ""
         axes.text(
             x,
             y,

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
+from polysema.composition.methods import InContext as ByEncoder
 from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, sentences, tokenised
 from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
@@ -364,7 +365,7 @@ class Evidence:
     def __init__(self, lexicon: Lexicon, method: str, top: int) -> None:
         self.lexicon, self.top = lexicon, top
         self.composer: Composer = lexicon.composer(method)
-        self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
+        self.by_reading = isinstance(self.composer, ByEncoder)
         self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
         known = _FACTS.get(lexicon)
         if known is None or known.edited is not lexicon.edited or known.formula.settings != self.formula.settings:
@@ -397,7 +398,8 @@ class Evidence:
         else:
             by_words, nearest = self.by_context(weights, vectors, found)
             fits = self.fits(word, nearest)
-            by_tree = None if found.leaf is None else self.by_composition(vectors, found)
+            folds = found.leaf is not None and isinstance(self.composer, Method)
+            by_tree = self.by_composition(vectors, found) if folds else None
         total = softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
         words_alone = softmax(prior + by_words)
         tree_alone = None if by_tree is None else softmax(prior + by_tree)
