@@ -78,7 +78,8 @@ def leading(matrix: csr_matrix, rank: int, seed: int = 1) -> tuple[NDArray[np.fl
         wide = tall.T.tocsr()
         block = np.random.default_rng(seed).standard_normal((rows, rank), np.float32)
         block = tall @ (wide @ block)
-        blocks, images = [], []
+        blocks: list[NDArray[np.float32]] = []
+        images: list[NDArray[np.float32]] = []
         for _ in range(ROUNDS):
             for known in (*blocks, *blocks):  # twice: once is not enough in single precision
                 block -= known @ (known.T @ block)

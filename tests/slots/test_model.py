@@ -2,14 +2,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from polysema.composition.trees import parse_brackets
+from polysema.composition.occurrences import Token
+from polysema.composition.phrases import Read
+from polysema.composition.trees import leaves, parse_brackets
 from polysema.errors import InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.measures import entropy, similarity
-from polysema.slots.model import SHARPNESS, Slots, filled, phrase_matrix, phrase_plausibility
+from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
 from polysema.slots.train import SlotOptions, train_slots
+from polysema.slots.vectors import leading
 from tests.slots.planted import planted
 
 OPTIONS = SlotOptions(dim=6, min_count=5)
@@ -132,3 +136,34 @@ def test_readings_of_slots_are_mixed(lexicon: Lexicon) -> None:
     mixed = lexicon.compose(f"{one} |0.75 {other}", "slots").meaning.dense()
     first, second = (lexicon.compose(text, "slots").meaning.dense() for text in (one, other))
     assert np.allclose(mixed, 0.75 * first + 0.25 * second)
+
+
+def test_prepositional_objects_and_compounds_fill_slots_of_their_own() -> None:
+    tree = parse_brackets("(family ((move paris~) winter~))")
+    family, move, paris, winter = leaves(tree)
+    tokens = [
+        Token("family", "family", 0, "NOUN", "nsubj", 1), Token("moved", "move", 7, "VERB", "ROOT", 1),
+        Token("to", "to", 13, "ADP", "prep", 1), Token("Paris", "paris", 16, "PROPN", "pobj", 2),
+        Token("in", "in", 22, "ADP", "prep", 1), Token("winter", "winter", 25, "NOUN", "pobj", 4),
+    ]  # fmt: skip
+    text = "family moved to Paris in winter"
+    read = Read(text, tuple(tokens), tree, (family, move, None, paris, None, winter), is_text=True)
+    assert modifying_slots(read) == {paris.position: "to", winter.position: "in"}
+    (item,) = filled(tree, modifying_slots(read))[id(tree)]
+    assert [(slot, heads[0].word) for slot, heads in item.slots] == [
+        ("to", "paris"),
+        ("in", "winter"),
+        ("subj", "family"),
+    ]
+
+
+def test_leading_singular_vectors() -> None:
+    """Against LAPACK, on a matrix that is too large to be taken as it is, and on a small one."""
+    rng = np.random.default_rng(1)
+    for rows in (200, 20):
+        dense = rng.standard_normal((rows, 30)) * 2.0 ** -np.arange(30) @ rng.standard_normal((30, 120))
+        left, values = leading(csr_matrix(dense), 5)
+        u, s, _ = np.linalg.svd(dense)
+        assert np.allclose(values, s[:5], rtol=1e-4)
+        assert np.allclose(np.abs((left * u[:, :5]).sum(axis=0)), 1, atol=1e-3)
+        assert (left[np.abs(left).argmax(axis=0), np.arange(5)] > 0).all()
