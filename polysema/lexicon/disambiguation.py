@@ -31,8 +31,17 @@ from numpy.typing import NDArray
 from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
 from polysema.composition.methods import InContext as ByEncoder
-from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, sentences, tokenised
-from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
+from polysema.composition.occurrences import (
+    Occurrence,
+    Span,
+    Token,
+    Tokenised,
+    find_occurrences,
+    first_choice,
+    sentences,
+    tokenised,
+)
+from polysema.composition.phrases import Parsed, Phrase, Read, Text, is_brackets, is_parsed, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.stop_words import STOP_WORDS
@@ -41,13 +50,16 @@ from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.parts import Telling
-from polysema.lexicon.results import Neighbour, label
+from polysema.lexicon.results import Neighbour, Results, label
 from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights, log_evidence, softmax
 from polysema.measures import entropy
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
-"""What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
+"""What a word stands in: plain text, brackets, a tree, words with a pattern, a composition, or what spaCy parsed."""
+
+Word = str | Parsed
+"""A word, or a Token of spaCy (a Span stands for its root), which brings its context: the sentence it stands in."""
 
 SHARPNESS = USUAL.sharpness
 """β, for lexicons that do not say. It, κ and τ were chosen on planted senses: pairs of words made one and told apart
@@ -152,6 +164,25 @@ class Disambiguation:
             "senses": [sense.to_dict() for sense in self.senses],
         }
 
+    def to_row(self) -> dict[str, Any]:
+        """For a table: the word, where it stands, and the sense that is meant."""
+        return {
+            "word": self.word,
+            "form": self.form,
+            "start": self.span[0],
+            "end": self.span[1],
+            "sense": self.sense.id,
+            "probability": self.sense.probability,
+            "label": self.sense.label,
+            "fits": self.fits,
+            "entropy_before": self.entropy_before,
+            "entropy_after": self.entropy_after,
+        }
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A row a sense, the most probable first."""
+        return Results(self.senses).to_frame(library)
+
     def _repr_html_(self) -> str:
         return str(registry.provider("disambiguation_html")(self))
 
@@ -173,8 +204,8 @@ class Disambiguation:
 
 def disambiguate(
     lexicon: Lexicon,
-    word: str,
-    context: Context,
+    word: Word,
+    context: Context | None = None,
     *,
     method: str = "phaser",
     pattern: str | None = None,
@@ -185,19 +216,20 @@ def disambiguate(
     """Which sense of a word is meant in a context.
 
     Args:
-        word: the word; any of its forms is found in the context.
-        context: plain text, brackets such as ``(bank (raised rates))``, a tree, or words for a pattern. Without
-            the extra ``parse``, a plain text tells by its words alone.
+        word: the word; any of its forms is found in the context. A Token of spaCy is asked about where it stands.
+        context: plain text, brackets such as ``(bank (raised rates))``, a tree, words for a pattern, or a Doc or Span
+            of spaCy. Without the extra ``parse``, a plain text tells by its words alone. A Token needs none.
         method: how to compose.
         pattern: the roles of the words, such as ``adj subj verb adj obj``.
         top: how many neighbours to name each sense by.
         which: which occurrence of the word to answer, from 0 on the left; by default the first that is spelled like
             the word. The result says how many there are; :func:`disambiguate_every` answers all.
-        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
     evidence = Evidence(lexicon, method, top)
-    (read,) = _read([context], lexicon, pattern, nlp)
-    return evidence.answer(word, read, which)
+    asked = evidence.asked(word, context)
+    (read,) = _read([asked.context], lexicon, pattern, nlp)
+    return evidence.answer(asked.word, read, which, asked.span)
 
 
 def disambiguate_every(
@@ -209,31 +241,36 @@ def disambiguate_every(
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
     evidence = Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     first = evidence.answer(word, read, 0)
-    return [first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))]
+    return Results([first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))])
 
 
 def disambiguate_all(
     lexicon: Lexicon,
-    pairs: Iterable[tuple[str, Context]],
+    pairs: Iterable[tuple[Word, Context | None] | Parsed],
     *,
     method: str = "phaser",
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation | Failed]:
-    """Many words in their contexts: one result each, in the order given, texts parsed in batches."""
+) -> Results[Disambiguation | Failed]:
+    """Many words in their contexts, or Tokens: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
     evidence = Evidence(lexicon, method, top)
-    evidence.name_all(word for word, _ in pairs)
-    results: list[Disambiguation | Failed] = []
-    for pair, read in zip(pairs, _read([context for _, context in pairs], lexicon, pattern, nlp), strict=True):
+    asked = [evidence.attempt(pair) for pair in pairs]
+    good = [item for item in asked if isinstance(item, _Asked)]
+    evidence.name_all(item.word for item in good)
+    reads = iter(_read([item.context for item in good], lexicon, pattern, nlp))
+    results: Results[Disambiguation | Failed] = Results()
+    for pair, item in zip(pairs, asked, strict=True):
         try:
-            results.append(evidence.answer(pair[0], read))
+            if isinstance(item, PolysemaError):
+                raise item
+            results.append(evidence.answer(item.word, next(reads), None, item.span))
         except PolysemaError as error:
             results.append(Failed(pair, error))
     return results
@@ -241,14 +278,15 @@ def disambiguate_all(
 
 def read(
     lexicon: Lexicon,
-    text: str,
+    text: str | Parsed,
     *,
     method: str = "phaser",
     top: int = 8,
     min_weight: float = 0.1,
     memory: bool = False,
+    every: bool = False,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
     Function words are left out, and words that the lexicon does not hold as they stand, in lower case or by their
@@ -258,23 +296,27 @@ def read(
         min_weight: a word is ambiguous if two of its senses weigh at least this much.
         memory: whether each sentence is a context of its own, and what it tells of a word holds in those after it; by
             default the whole text is the context.
-        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
+        every: whether content words that are not ambiguous are given, too.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
     evidence = Evidence(lexicon, method, top)
-    (found,) = _read([Text(text)], lexicon, None, nlp)
+    (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
     assert isinstance(found, ReadContext)
     contexts = [found]
     if memory:
         contexts = [ReadContext(part, "a sentence at a time is read by its words") for part in sentences(found.words)]
     words = [(evidence.content_word(token), token.span, at) for at in contexts for token in at.words.tokens]
-    ambiguous = [item for item in words if item[0] and evidence.is_ambiguous(item[0], min_weight)]
-    evidence.name_all(word for word, _, _ in ambiguous if word)
+    ambiguous = [
+        (word, span, at)
+        for word, span, at in words
+        if word is not None and (every or evidence.is_ambiguous(word, min_weight))
+    ]
+    evidence.name_all(word for word, _, _ in ambiguous)
     number = Counter(word for word, _, _ in ambiguous)
     seen: Counter[str] = Counter()
     told: dict[str, Array] = {}
-    results = []
+    results: Results[Disambiguation] = Results()
     for word, span, at in ambiguous:
-        assert word is not None
         item = evidence.weigh(word, at, span, seen[word], number[word], told.get(word))
         if memory:
             told[word] = evidence.told_by(item)
@@ -302,7 +344,10 @@ def _read(
     contexts: Sequence[Context], lexicon: Lexicon, pattern: str | None, nlp: Any
 ) -> list[ReadContext | PolysemaError]:
     """Each context as read; a text that cannot be parsed still has its words."""
-    texts = [pattern is None and isinstance(context, str) and not is_brackets(context) for context in contexts]
+    texts = [
+        pattern is None and (is_parsed(context) or (isinstance(context, str) and not is_brackets(context)))
+        for context in contexts
+    ]
     asked: list[Phrase] = []
     for context, is_text in zip(contexts, texts, strict=True):
         if not isinstance(context, Composition) and not (is_text and nlp is False):
@@ -323,6 +368,14 @@ def _read(
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
+
+
+class _Asked(NamedTuple):
+    """A word, its context, and where it stands there, where that is known."""
+
+    word: str
+    context: Context
+    span: Span | None
 
 
 class _Senses(NamedTuple):
@@ -375,10 +428,37 @@ class Evidence:
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
 
-    def answer(self, word: str, read: ReadContext | PolysemaError, which: int | None = None) -> Disambiguation:
-        """A word at one of its occurrences in a context."""
+    def asked(self, word: Word, context: Context | None) -> _Asked:
+        """What is asked: a Token is the word that the lexicon holds of it, in its sentence."""
+        if isinstance(word, str):
+            if context is None:
+                raise InputError(f"no context for {word!r}: give the sentence that it stands in")
+            return _Asked(word, context, None)
+        if not is_parsed(word) or context is not None or not (hasattr(word, "root") or hasattr(word, "i")):
+            raise InputError(f"{word!r}: ask about a word in a context, or about a Token or a Span of spaCy alone")
+        token: Any = getattr(word, "root", word)
+        sentence = token.sent if token.doc.has_annotation("SENT_START") else token.doc[:]
+        start = token.idx - sentence.start_char
+        tried = (token.text, token.text.lower(), token.lemma_, token.lemma_.lower())
+        held = next((form for form in tried if form and form in self.lexicon), token.text)
+        return _Asked(held, sentence, (start, start + len(token.text)))
+
+    def attempt(self, pair: Any) -> _Asked | PolysemaError:
+        """A word with its context, or a Token alone; what is wrong with it, where something is."""
+        try:
+            return self.asked(pair, None) if is_parsed(pair) else self.asked(*pair)
+        except PolysemaError as error:
+            return error
+
+    def answer(
+        self, word: str, read: ReadContext | PolysemaError, which: int | None = None, span: Span | None = None
+    ) -> Disambiguation:
+        """A word at one of its occurrences in a context: at a place, or the one of a number."""
         if isinstance(read, PolysemaError):
             raise read
+        if span is not None:
+            spans = sorted({*find_occurrences(read.words.source, word, read.words.tokens), span})
+            return self.weigh(word, read, span, spans.index(span), len(spans))
         source, places = read.words.source, read.words.places(word)
         chosen = first_choice(source, word, places) if which is None else which
         if not 0 <= chosen < len(places):

@@ -4,7 +4,8 @@ Similarity is a cosine, so all of it is one matrix product. For matrices, tr(ρ�
 two ways to take it:
 
 - *packed*: a word is the n(n+1)/2 distinct entries of ρ/‖ρ‖_F, those off the diagonal times √2;
-- *factored*: a word is its factor B/√‖ρ‖_F, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing would not fit.
+- *factored*: a word is the columns of B/√‖ρ‖_F that are not zero, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing
+  would not fit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polysema.errors import MissingExtraError
 
 _WORDS = 4096  # words in a block of the product: its scores stay in the cache for the selection
 _QUERIES = 1024  # queries in a block, so that memory does not grow with their number
@@ -34,20 +37,22 @@ class NeighbourIndex:
     """
 
     def __init__(self, factors: NDArray[Any]) -> None:
-        self.width = 1  # rows of the table that a word takes
         self._pack: Callable[[NDArray[Any]], NDArray[np.float64]] = pack_vectors
         columns = factors.shape[1]
+        kept: NDArray[Any] = np.ones((len(factors), 1), bool)
         if factors.ndim == 3:
             _, n, m = factors.shape
             self._pack = pack_matrices if is_packed(n, m) else pack_factors
-            self.width = 1 if is_packed(n, m) else m
             columns = n * (n + 1) // 2 if is_packed(n, m) else n
-        self.table = np.empty((len(factors) * self.width, columns), dtype=np.float32)
+            kept = kept if is_packed(n, m) else np.asarray(factors.any(axis=1))
+        self.starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])  # where the rows of each word start
+        self.table = np.empty((self.starts[-1], columns), dtype=np.float32)
         for part in blocks(len(factors)):
-            self.table[part.start * self.width : part.stop * self.width] = self._pack(factors[part])
+            rows = self._pack(factors[part])[kept[part].ravel()]
+            self.table[self.starts[part.start] : self.starts[part.stop]] = rows
 
     def __len__(self) -> int:
-        return len(self.table) // self.width
+        return len(self.starts) - 1
 
     def pack(self, queries: NDArray[Any]) -> NDArray[np.float32]:
         """Queries, (q, n) or (q, n, m), as rows for the product."""
@@ -56,8 +61,16 @@ class NeighbourIndex:
     def scores(self, packed: NDArray[np.float32], count: int, words: slice = slice(None)) -> NDArray[np.float32]:
         """The similarity of ``count`` packed queries to a range of words: (q, words), single precision."""
         start, stop, _ = words.indices(len(self))
-        product = packed @ self.table[start * self.width : stop * self.width].T
-        return _squares(product, count, stop - start) if self._pack is pack_factors else product
+        rows = self.starts[start : stop + 1]
+        if count == 1 and len(packed) > 1:  # ‖BᵀC‖ by as many rows as B has directions, up to single precision
+            _, lengths, directions = np.linalg.svd(packed, full_matrices=False)
+            packed = (lengths[:, None] * directions)[lengths > 1e-4 * lengths[0]]
+        product = packed @ self.table[rows[0] : rows[-1]].T
+        if self._pack is not pack_factors:
+            return product
+        product *= product
+        summed = product.reshape(count, len(packed) // count, -1).sum(axis=1) if len(packed) > count else product
+        return np.asarray(np.add.reduceat(summed, rows[:-1] - rows[0], axis=1))
 
     def top(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The k nearest words to each query, nearest first: their indices and similarities, (q, k) each."""
@@ -73,14 +86,32 @@ class NeighbourIndex:
                 where[i] = nearest[np.lexsort((nearest, -scores[nearest]))]
                 best[i] = scores[where[i]]
             return where, best
-        from polysema.kernels.selection import keep_largest
-
+        keep_largest = _selection()
         for some in blocks(len(queries), _QUERIES):
             packed = self.pack(queries[some])
             for part in blocks(len(self), _WORDS):
                 scores = self.scores(packed, some.stop - some.start, part)
                 keep_largest(scores, part.start, best[some], where[some])
         return where, best
+
+
+def _selection() -> Callable[..., None]:
+    """What keeps the k largest: compiled, or NumPy's where no compiler is installed; to the same bits."""
+    try:
+        from polysema.kernels.selection import keep_largest
+    except MissingExtraError:
+        return _keep_largest
+    return keep_largest
+
+
+def _keep_largest(scores: NDArray[Any], first: int, best: NDArray[Any], where: NDArray[Any]) -> None:
+    """As :func:`polysema.kernels.selection.keep_largest`."""
+    for row, known, items in zip(scores, best, where, strict=True):
+        better = np.flatnonzero(row > known[-1])
+        if len(better):
+            both = np.concatenate([known, row[better]])
+            order = np.argsort(-both, kind="stable")[: len(known)]
+            known[:], items[:] = both[order], np.concatenate([items, first + better])[order]
 
 
 def cosines(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,11 +8,12 @@ over features f such as *object of run* for a noun and *has the object hotel* fo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from polysema.errors import InputError
+from polysema.errors import InputError, MissingExtraError
 from polysema.slots.parsed import Parsed
 
 SPACES = ("noun", "verb", "adjective")
@@ -63,7 +64,7 @@ def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1
     return _unit(units).astype(np.float32)
 
 
-def leading(matrix: csr_matrix, rank: int, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading(matrix: Any, rank: int, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The leading left singular vectors (rows, rank), the largest entry of each positive, and their values (rank,).
 
     By block Krylov iteration on A = M Mᵀ (Musco & Musco 2015), in single precision: with Q an orthonormal basis of
@@ -99,8 +100,12 @@ ROUNDS = 6
 """Of block Krylov iteration."""
 
 
-def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> csr_matrix:
-    """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix."""
+def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> Any:
+    """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix of SciPy's."""
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        raise MissingExtraError("training slots", "parse") from None
     table = csr_matrix((count, (row, column)), shape).tocoo()
     of_row = np.bincount(table.row, table.data, shape[0])
     of_column = np.bincount(table.col, table.data, shape[1]) ** SMOOTHING
