@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
+    from polysema.composition.negation import NEGATIONS as NEGATIONS
     from polysema.composition.occurrences import Occurrence as Occurrence
     from polysema.composition.occurrences import find_occurrences as find_occurrences
     from polysema.composition.phrases import Brackets as Brackets
     from polysema.composition.phrases import Text as Text
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
+    from polysema.composition.trees import either as either
     from polysema.composition.trees import from_pattern as from_pattern
     from polysema.composition.trees import parse_brackets as parse_brackets
     from polysema.contexts.context2dm import context2dm as context2dm
@@ -153,11 +155,13 @@ _WHERE = {
     # composition
     "METHODS": "polysema.composition.methods",
     "VECTOR_METHODS": "polysema.composition.methods",
+    "NEGATIONS": "polysema.composition.negation",
     "Composer": "polysema.composition.compose",
     "Method": "polysema.composition.compose",
     "Leaf": "polysema.composition.trees",
     "Node": "polysema.composition.trees",
     "parse_brackets": "polysema.composition.trees",
+    "either": "polysema.composition.trees",
     "from_pattern": "polysema.composition.trees",
     "Text": "polysema.composition.phrases",
     "Brackets": "polysema.composition.phrases",
@@ -212,6 +216,10 @@ __all__ = ["__version__", *_WHERE]
 # what lower rooms ask of upper ones; see polysema.registry
 provide("parser", "polysema.parsing.sentences:parse_sentences")
 provide("contextual", "polysema.encoders.contextual:compose_in_context")
+provide("neighbourhood", "polysema.lexicon.worldly:neighbourhood")
+provide("hypernyms", "polysema.lexicon.worldly:hypernyms")
+provide("below hypernyms", "polysema.senses.wordnet:below_hypernyms")
+provide("memory", "polysema.lexicon.memory:recalled")
 provide("spacy", "polysema.parsing.sentences:parser")
 provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")

@@ -24,7 +24,7 @@ from polysema.cli.output import (
     shortened,
 )
 from polysema.cli.phrases import asked as asked_phrases
-from polysema.cli.phrases import batches, lines_option, written_option
+from polysema.cli.phrases import batches, lines_option, reading_options, written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
@@ -344,6 +344,7 @@ def ambiguity(
     help="See the list above.  [default: phaser; smooth where most words have one sense]",
 )
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
+@reading_options
 @written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
@@ -354,6 +355,9 @@ def compose(
     path: str | None,
     method: str,
     pattern: str | None,
+    negation: str,
+    readings: bool,
+    memory: bool,
     written: str | None,
     top: int,
     as_json: bool,
@@ -368,6 +372,10 @@ def compose(
       polysema compose "(family (run hotel))"
       polysema compose "(bob (likes (old cars)))" --method fuzz -l MODEL
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
+      polysema compose "(not apple)" --negation logical
+      polysema compose "(old~ (men & women)) | ((old men) & women)"
+      polysema compose "He saw the man with a telescope." --readings
+      polysema compose "The bank by the river was steep. The bank was old." --memory
       polysema compose --file sentences.txt --json
       polysema compose --file - --jsonl < sentences.txt
 
@@ -376,7 +384,8 @@ def compose(
 
     Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
     phrase on the subject, an adjective on its noun. Mark another actor with * (takes an argument) or ~ (modifies):
-    "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)".
+    "(dogs (bark loudly~))"; & joins: "((dogs & cats) sleep)"; | stands between readings of the same words, |0.7 with
+    the probability of the first; not, never and no negate what is right of them.
 
     Methods:
     """
@@ -385,8 +394,9 @@ def compose(
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
     failed = False
+    how = {"negation": negation, "readings": readings, "memory": memory}
     for part in batches(asked, as_lines):
-        results = model.compose_all([item.text for item in part], method, pattern)
+        results = model.compose_all([item.text for item in part], method, pattern, **how)
         failed = failed or any(isinstance(item, Failed) for item in results)
         near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
         facts = [_facts(one.text, item, some) for one, item, some in zip(part, results, near, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from polysema.composition.negation import NEGATIONS
 from polysema.composition.phrases import Brackets, Text
 from polysema.errors import InputError
 
@@ -21,6 +22,21 @@ def written_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a sentence is read: ``--negation``, ``--readings``, ``--memory``."""
+    options = (
+        click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}."),
+        click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several."),
+        memory_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+memory_option = click.option(
+    "--memory", is_flag=True, help="What a sentence tells of a word holds in the sentences after it."
+)
 parser_option = click.option(
     "--no-parser", is_flag=True, help="Do not parse: tell by the words around alone, which is far quicker."
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
 from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_line, print_table, shortened
-from polysema.cli.phrases import Asked, asked, batches, lines_option, parser_option, written_option
+from polysema.cli.phrases import Asked, asked, batches, lines_option, memory_option, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
@@ -135,6 +135,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 @click.option(
     "--min-weight", default=0.1, show_default=True, help="What two senses of an ambiguous word weigh at least."
 )
+@memory_option
 @parser_option
 @top_option(5, "neighbours to name each sense by")
 @json_option
@@ -145,6 +146,7 @@ def read_command(
     path: str | None,
     method: str,
     min_weight: float,
+    memory: bool,
     no_parser: bool,
     top: int,
     as_json: bool,
@@ -157,6 +159,7 @@ def read_command(
 
     \b
       polysema read "The plant manager took a match from his case."
+      polysema read "He rowed to the river bank. They sat on the bank." --memory
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
     """
@@ -164,7 +167,7 @@ def read_command(
     if not sentences:
         raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
     model = with_matrices(load(path), "a choice of senses")
-    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight}
+    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight, "memory": memory}
     found: list[dict[str, Any]] = []
     for asked_text in sentences:
         text = asked_text.text

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
+from polysema.composition.negation import Negate, negate_by
 from polysema.composition.phrases import Read
-from polysema.composition.trees import Leaf, LeftOut, Node, Tree, conjuncts, leaves, postorder, with_paths
+from polysema.composition.trees import Leaf, LeftOut, Node, Tree, conjuncts, leaves, postorder, readings, with_paths
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError, TreeError
 from polysema.measures import entropy
@@ -83,6 +84,7 @@ class Method:
         parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
         mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
         by_words: whether coordinated sides weigh as many words as they hold; else as many conjuncts.
+        negation: what *not* does, a name in :data:`~polysema.composition.negation.NEGATIONS`.
     """
 
     name: str
@@ -92,13 +94,16 @@ class Method:
     parts: Callable[[State], tuple[Array, ...]] = _core
     mix: Callable[[Any, Any, float], Any] = operators.add
     by_words: bool = False
+    negation: str = ""
 
     def at(self, node: Node, functor: State, argument: State) -> State:
-        """The state at a node: combined, or mixed where words are coordinated."""
-        if node.kind != "coordination":
+        """The state at a node: combined, or mixed where words are coordinated or there are several readings."""
+        if node.kind not in ("coordination", "readings"):
             return self.combine(node, functor, argument)
         if functor.filled or argument.filled:
             raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
+        if node.kind == "readings":
+            return State(self.mix(functor.core, argument.core, node.weight), functor.words)
         words = functor.words + argument.words
         joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
         share = functor.words / words if self.by_words else joined
@@ -106,7 +111,11 @@ class Method:
 
     def compose(self, words: Words, read: Read) -> Composition:
         """Fold over the tree of a phrase."""
-        return composed(read.tree, lambda leaf: words[leaf.word].parts[0], self, read.left_out)
+
+        def meaning_of(leaf: Leaf) -> Array:
+            return read.recalled.get(leaf.position, words[leaf.word]).parts[0]
+
+        return composed(read.tree, meaning_of, self, read.left_out, negate_by(self.negation, words, self.on))
 
 
 # --------------------------------------------------------------------------------------------------------------- fold
@@ -132,13 +141,20 @@ class Folded:
     log_trace: NDArray[np.float64]
 
 
-def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, every_node: bool = False) -> list[Folded]:
+def fold(
+    tree: Tree,
+    meaning_of: Callable[[Leaf], Array],
+    method: Method,
+    every_node: bool = False,
+    negate: Negate | None = None,
+) -> list[Folded]:
     """Fold a method over a tree, normalised to unit trace at every node.
 
     Args:
         meaning_of: the unit factor (..., n, m) of a leaf, or its vector (..., n) for a method that works on vectors.
             With leading axes, all phrases of a stack are composed at once along the one tree.
         every_node: whether to return every node in post-order, or only the root.
+        negate: the factor of what a phrase is not; by default negation changes nothing.
 
     Returns:
         the root's result last.
@@ -146,9 +162,17 @@ def fold(tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, every_
     matrices = method.on == "matrices"
     states: list[tuple[State, NDArray[np.bool_], NDArray[np.float64]]] = []
     results: list[Folded] = []
+    silent = {id(node.functor) for node in postorder(tree) if isinstance(node, Node) and node.kind == "negation"}
     for path, node in with_paths(tree) if every_node else (("", node) for node in postorder(tree)):
+        if id(node) in silent:  # *not* has no meaning of its own
+            continue
         if isinstance(node, Leaf):
             state, valid, log_trace = State(meaning_of(node)), np.asarray(True), np.asarray(0.0)
+        elif node.kind == "negation":
+            state, valid, log_trace = states.pop()
+            if negate is not None:
+                core, nonzero, _ = _normalised(negate(state.core, node.argument), matrices)
+                state, valid = State(core, state.words, state.filled), valid & nonzero
         else:
             (right, right_valid, right_trace), (left, left_valid, left_trace) = states.pop(), states.pop()
             functor, argument = (left, right) if node.functor_first else (right, left)
@@ -289,7 +313,7 @@ class Composition(Composed):
         tree: the phrase as a tree.
         method: the name of the composition method.
         meanings: the density matrix, or vector, of every node by the way to it from the root: ``""`` is the root,
-            ``"lr"`` the right side of its left side.
+            ``"lr"`` the right side of its left side. A word that negates has none.
         left_out: the words of a sentence that are not in the tree, and why.
     """
 
@@ -310,16 +334,20 @@ class Composition(Composed):
 
     def entropy_at(self, path: str) -> float | None:
         """The same of the node at the end of a path."""
-        found = self.meanings[path]
+        found = self.meanings.get(path)
         return float(entropy(found)) if isinstance(found, DensityMatrix) else None
 
 
 def composed(
-    tree: Tree, meaning_of: Callable[[Leaf], Array], method: Method, left_out: tuple[LeftOut, ...] = ()
+    tree: Tree,
+    meaning_of: Callable[[Leaf], Array],
+    method: Method,
+    left_out: tuple[LeftOut, ...] = (),
+    negate: Negate | None = None,
 ) -> Composition:
-    """Compose a phrase; one that comes to nothing is an error. For ``meaning_of`` see :func:`fold`."""
+    """Compose a phrase; one that comes to nothing is an error. For ``meaning_of`` and ``negate`` see :func:`fold`."""
     meanings: dict[str, Meaning] = {}
-    for item in fold(tree, meaning_of, method, every_node=True):
+    for item in fold(tree, meaning_of, method, every_node=True, negate=negate):
         if not item.valid:
             raise MatrixError(
                 f"{_words(item.tree)!r}: composed with {method.name} it has zero trace: "
@@ -331,4 +359,5 @@ def composed(
 
 
 def _words(tree: Tree) -> str:
-    return " ".join(leaf.word for leaf in leaves(tree))
+    """The words of a phrase; of several readings, those of the first, which all have."""
+    return " ".join(leaf.word for leaf in leaves(readings(tree)[0][1]))

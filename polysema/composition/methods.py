@@ -11,7 +11,7 @@ every method takes the mixture.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from polysema.composition import operators
 from polysema.composition.compose import Composer, Composition, Kind, Method, State, Words
+from polysema.composition.negation import negation_named
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Node
-from polysema.errors import UnknownChoiceError
+from polysema.errors import InputError, UnknownChoiceError
 from polysema.registry import provider
 
 Array = NDArray[np.float64]
@@ -171,10 +172,11 @@ class BySlots:
     name: str = "slots"
     formula: str = "the head and its slots, Σ p exp(τ cos(n, x)) n nᵀ, each given the word x that fills it"
     on: Kind = "matrices"
+    negation: str = ""
 
     def compose(self, words: Words, read: Read) -> Composition:
         """Ask the slots that the lexicon holds."""
-        found = provider("slots")(words, read, self.name)
+        found = provider("slots")(words, read, self.name, self.negation)
         assert isinstance(found, Composition)
         return found
 
@@ -182,7 +184,7 @@ class BySlots:
 CONTEXTUAL = InContext()
 SLOTS = (
     BySlots(),
-    BySlots("slots+plausibility", "the same; compared, with 0.2 ln Z of the second phrase: do its words go together?"),
+    BySlots("slots+plausibility", "the same; compared, with 0.2 ln Z of the substitute: do its words go together?"),
 )
 COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL, **{each.name: each for each in SLOTS}}
 """Every way to compose density matrices: the methods, ``contextual`` for lexicons made with an encoder, and ``slots``
@@ -196,3 +198,13 @@ def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer
     except KeyError:
         what = "composition method for vectors" if table is VECTOR_METHODS else "composition method"
         raise UnknownChoiceError(what, name, table) from None
+
+
+def negating(composer: Composer, negation: str) -> Composer:
+    """The same composer with another negation; one that reads *not* itself takes none."""
+    if not negation:
+        return composer
+    negation_named(negation)
+    if isinstance(composer, Method | BySlots):
+        return replace(composer, negation=negation)
+    raise InputError(f"{composer.name} reads *not* in the sentence itself: it takes no negation, not {negation!r}")

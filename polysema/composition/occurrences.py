@@ -182,6 +182,30 @@ class Tokenised:
         return Occurrence(self.source, span, lemma, None, None, around, first)
 
 
+def sentences(words: Tokenised) -> list[Tokenised]:
+    """The sentences of a text, by the roots of its parse; without one, by the marks that end them.
+
+    >>> [part.tokens[0].text for part in sentences(tokenised("The bank failed. It had no money."))]
+    ['The', 'It']
+    """
+    tokens = words.tokens
+    parsed = any(token.label for token in tokens)
+    parts: dict[int, list[Token]] = {}
+    number = 0
+    for i, token in enumerate(tokens):
+        if parsed:
+            number = i
+            while tokens[number].head != number:
+                number = tokens[number].head
+        elif i and _ENDS.search(words.source[tokens[i - 1].span[1] : token.start]):
+            number += 1
+        parts.setdefault(number, []).append(token)
+    return [Tokenised(words.source, tuple(part)) for part in parts.values()]
+
+
+_ENDS = re.compile(r"[.!?]\W*\s")
+
+
 def tokenised(text: str) -> Tokenised:
     """The words of a text that was not parsed: its runs of letters.
 

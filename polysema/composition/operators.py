@@ -70,6 +70,32 @@ def fuzz(b: Factors, c: Factors) -> Factors:
     return np.asarray(u @ (v * np.sqrt(np.maximum(w, 0.0))[..., None, :]))
 
 
+def negated(b: Factors, c: Factors | None = None) -> Factors:
+    """(1 − X)^½ C with X = ρ / λ₁, the largest eigenvalue made 1: logical negation (Lewis 2020), acting on σ = C Cᵀ.
+
+    With the thin decomposition B = U S Vᵀ it is C − U (1 − √(1 − S²/S₁²)) Uᵀ C, so that the n×n matrix 1 − X is built
+    only where it is what is asked for. For a ρ of less than full rank ¬¬ρ = ρ. What is maximally mixed has no negation:
+    the factor is zero.
+
+    Args:
+        c: what the negation acts on by Phaser; by default the identity, which gives the factor (..., n, n) of 1 − X.
+    """
+    u, s, _ = np.linalg.svd(b, full_matrices=False)
+    c = np.eye(b.shape[-2]) if c is None else c
+    left = np.sqrt(np.maximum(1.0 - (s / s[..., :1]) ** 2, 0.0))
+    return np.asarray(c - (u * (1.0 - left)[..., None, :]) @ (u.mT @ c))
+
+
+def inverted(b: Factors) -> Factors:
+    """ρ⁺, the inverse on the support of ρ, U S⁻¹: what ρ holds least of is what there is most of (Rodatz et al. 2021).
+
+    Eigenvalues below 1e-9 of the largest are not of the support. ¬¬ρ = ρ. A pure state is its own negation.
+    """
+    u, s, _ = np.linalg.svd(b, full_matrices=False)
+    inside = s**2 > _TIE * s[..., :1] ** 2
+    return np.asarray(u * np.where(inside, s[..., :1] / np.where(inside, s, 1.0), 0.0)[..., None, :])
+
+
 def compress(b: Factors) -> Factors:
     """A factor of the same matrix with at most n columns: Rᵀ of the decomposition Bᵀ = Q R."""
     if b.shape[-1] <= b.shape[-2]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from polysema import registry
@@ -56,12 +56,15 @@ class Read(Tokenised):
         leaf_of: the leaf of each token; None where it is not in the tree.
         left_out: the words of a text that are not in the tree, and why.
         is_text: whether the source is plain text, not brackets or words with a pattern.
+        recalled: what earlier sentences told of words, by the position of their leaves; see
+            :mod:`polysema.lexicon.memory`.
     """
 
     tree: Tree
     leaf_of: tuple[Leaf | None, ...]
     left_out: tuple[LeftOut, ...] = ()
     is_text: bool = False
+    recalled: Mapping[int, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str | None:
@@ -87,8 +90,9 @@ _PUNCTUATION = frozenset(".,;:?!\"'`…—–-“”„‘’«»[]{}<>/\\")
 def is_brackets(phrase: str) -> bool:
     """Whether a string is a tree in brackets: of the type :class:`Brackets`, or one that cannot be mistaken.
 
-    That is one pair of brackets from the first character to the last, in which every bracket holds two sides (or one),
-    and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``) may stand where brackets allow them.
+    That is one pair of brackets from the first character to the last, or several with ``|`` between them, in which
+    every bracket holds two sides (or one), and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``,
+    ``|``) may stand where brackets allow them.
 
     >>> is_brackets("(bank (raised rates))"), is_brackets("the bank (raised rates)"), is_brackets("(see the next page)")
     (True, False, False)
@@ -99,12 +103,14 @@ def is_brackets(phrase: str) -> bool:
     if not (text.startswith("(") and text.endswith(")")):
         return False
     sides = [0]  # of every bracket that is open
-    for item in re.findall(r"[()]|[^\s()]+", text):
+    for item in re.findall(r"[()]|\|[\d.]*|[^\s()|]+", text):
         if item == "(":
             if len(sides) == 1 and sides[0]:
                 return False
             sides[-1] += 1
             sides.append(0)
+        elif item[0] == "|":
+            sides[-1] = 0 if len(sides) == 1 else sides[-1]
         elif item == ")":
             if len(sides) == 1 or sides.pop() > 2:
                 return False
@@ -144,15 +150,17 @@ def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
 
 
 def read_phrases(
-    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None
+    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None, readings: bool = False
 ) -> list[Read | PolysemaError]:
     """Each phrase as read, or what is wrong with it; plain texts are parsed in one batch, each distinct one once.
 
     Args:
         known: the words there are meanings for; in plain text the others are left out.
         nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
+        readings: whether a text that can be parsed in several ways is read in all of them.
     """
     phrases = list(phrases)
+    how = {"readings": True} if readings else {}
     keys: dict[int, Any] = {}
     for i, phrase in enumerate(phrases):
         if pattern is None and (is_parsed(phrase) or is_text(phrase)):
@@ -161,7 +169,7 @@ def read_phrases(
     parsed: dict[Any, Read | PolysemaError] = {}
     if distinct:
         try:
-            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp), strict=True))
+            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp, **how), strict=True))
         except MissingExtraError as error:
             parsed = dict.fromkeys(distinct, error)
     of_text = {i: parsed[key] for i, key in keys.items()}

@@ -18,12 +18,16 @@ from typing import Literal, NamedTuple
 
 from polysema.errors import TreeError, UnknownChoiceError
 
-Kind = Literal["argument", "modifier", "coordination"]
+Kind = Literal["argument", "modifier", "coordination", "negation", "readings"]
 """How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
 modifies, and what it modifies stays what it was (``modifier``); in *dogs and cats* neither acts, the first merely
-stands in the functor's place (``coordination``)."""
+stands in the functor's place (``coordination``); *not* turns its argument into what it is not (``negation``); the two
+sides are readings of the same words, the first in the functor's place (``readings``)."""
 
-_MARKS: dict[str, Kind] = {"*": "argument", "~": "modifier", "&": "coordination"}
+NEGATIONS = frozenset({"not", "never", "no", "n't"})
+"""Words that negate what stands after them; a mark makes words of them again: ``(no~ dogs)``."""
+
+_MARKS: dict[str, Kind] = {"*": "argument", "~": "modifier", "&": "coordination", "|": "readings"}
 _MARK_OF = {kind: mark for mark, kind in _MARKS.items()}
 
 
@@ -52,12 +56,18 @@ class Node:
         argument: the side that is acted on.
         kind: how; see :data:`Kind`.
         functor_first: whether the functor stands to the left of its argument.
+        weight: of ``readings``, the probability of the first.
     """
 
     functor: Tree
     argument: Tree
     kind: Kind
     functor_first: bool = True
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.kind == "negation" and not (is_negation(self.functor) and self.functor_first):
+            raise TreeError(f"a negation begins with one of {', '.join(sorted(NEGATIONS))}, not with {self.functor}")
 
     @property
     def left(self) -> Tree:
@@ -109,12 +119,51 @@ def leaves(tree: Tree) -> list[Leaf]:
 def head(tree: Tree) -> Leaf:
     """The word a phrase is about: the verb of a sentence, the noun of a noun phrase.
 
-    Found from the root down: of a verb and its argument the verb, of a modifier and its noun the noun, of a
-    coordination the first.
+    Found from the root down: of a verb and its argument the verb, of a modifier and its noun the noun, of a negation
+    what it negates, of a coordination and of several readings the first.
     """
     while isinstance(tree, Node):
-        tree = tree.argument if tree.kind == "modifier" else tree.functor
+        tree = tree.argument if tree.kind in ("modifier", "negation") else tree.functor
     return tree
+
+
+def readings(tree: Tree) -> list[tuple[float, Tree]]:
+    """The readings of a tree whose root is a choice of them, with their probabilities; else itself, with 1."""
+    found: list[tuple[float, Tree]] = []
+    stack = [(1.0, tree)]
+    while stack:
+        share, top = stack.pop()
+        if isinstance(top, Node) and top.kind == "readings":
+            stack += [(share * (1 - top.weight), top.argument), (share * top.weight, top.functor)]
+        else:
+            found.append((share, top))
+    return found
+
+
+def either(alternatives: Sequence[Tree], weights: Sequence[float] | None = None) -> Tree:
+    """A phrase with several readings as one tree: the mixture of what they come to.
+
+    >>> str(either([parse_brackets("(old~ (men & women))"), parse_brackets("((old men) & women)")], [3, 1]))
+    '((old~ (men & women)) |0.75 ((old men) & women))'
+
+    Args:
+        weights: how probable each is, scaled to sum to one; by default all the same.
+    """
+    given = [1.0] * len(alternatives) if weights is None else [float(weight) for weight in weights]
+    if not alternatives or len(given) != len(alternatives):
+        raise TreeError(f"{len(alternatives)} readings with {len(given)} weights: give a weight for each of them")
+    if not all(0 < weight < float("inf") for weight in given):
+        raise TreeError(f"the weights of readings are positive numbers, not {given}")
+    tree, rest = alternatives[-1], given[-1]
+    for other, weight in zip(reversed(alternatives[:-1]), reversed(given[:-1]), strict=True):
+        rest += weight
+        tree = Node(other, tree, "readings", weight=weight / rest)
+    return tree
+
+
+def is_negation(tree: Tree) -> bool:
+    """Whether a leaf is a word that negates; such a word has no meaning of its own in a negation."""
+    return isinstance(tree, Leaf) and tree.word.lower() in NEGATIONS
 
 
 def conjuncts(tree: Tree) -> int:
@@ -168,7 +217,10 @@ def parse_brackets(text: str) -> Tree:
     - marks say otherwise: ``*`` after the side that takes the other as its argument, ``~`` after the side that modifies
       the other. ``(likes* (old cars))`` is a verb with its object and no subject, ``(dogs bark*)`` a subject with its
       verb, ``(dogs (bark loudly~))`` has an adverb;
-    - ``&`` between two sides joins them: ``((dogs & cats) sleep*)``.
+    - ``&`` between two sides joins them: ``((dogs & cats) sleep*)``;
+    - *not*, *never*, *no*, *n't* on the left negate the right side: ``(family (not (runs hotels)))``;
+    - ``|`` between phrases says that they are readings of the same words, ``|0.7`` that the first has that probability:
+      ``(old~ (men & women)) | ((old men) & women)``.
 
     >>> str(parse_brackets("(bob (likes (old cars)))"))
     '(bob (likes (old cars)))'
@@ -199,6 +251,14 @@ def _read(text: str) -> _Raw:
             open_lists.append([])
             opened_at.append(position)
             position += 1
+        elif character == "|":
+            end = position + 1
+            while end < len(text) and (text[end].isdigit() or text[end] == "."):
+                end += 1
+            if not open_lists[-1] or open_lists[-1][-1].mark:
+                raise TreeError(f"a '|' without a reading before it in {_shown(text)} at character {position + 1}")
+            open_lists[-1][-1].mark = text[position:end]
+            position = end
         elif character == ")":
             if not opened_at:
                 raise TreeError(
@@ -215,7 +275,7 @@ def _read(text: str) -> _Raw:
             open_lists[-1].append(pair)
         else:
             end = position
-            while end < len(text) and not text[end].isspace() and text[end] not in "()":
+            while end < len(text) and not text[end].isspace() and text[end] not in "()|":
                 end += 1
             word, mark = text[position:end], ""
             if word[-1] in "*~":
@@ -237,9 +297,14 @@ def _read(text: str) -> _Raw:
 
 
 def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
-    if items[-1].mark == "&":
-        raise TreeError(f"an '&' without a side after it in {_shown(text)} from character {start + 1}")
-    if len(items) > 2 and any(item.mark for item in items):
+    if items[-1].mark[:1] in ("&", "|"):
+        mark = items[-1].mark[0]
+        raise TreeError(f"an {mark!r} without a side after it in {_shown(text)} from character {start + 1}")
+    several = all(item.mark[:1] == "|" for item in items[:-1]) and not items[-1].mark
+    if len(items) > 2 and several:
+        for left, item in enumerate(items[:-1]):
+            item.mark = item.mark if len(item.mark) > 1 else f"|{1 / (len(items) - left)}"
+    elif len(items) > 2 and any(item.mark for item in items):
         raise TreeError(f"a mark needs a pair: bracket two by two in {_shown(text)} from character {start + 1}")
     if len(items) == 2 and all(item.mark for item in items):
         raise TreeError(f"both sides are marked in {_shown(text)} from character {start + 1}: only one of them acts")
@@ -249,11 +314,16 @@ def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
     return tree
 
 
-def _unmarked(is_root: bool, on_spine: bool, two_words: bool) -> tuple[bool, Kind]:
+def _unmarked(is_root: bool, on_spine: bool, two_words: bool, negates: bool) -> tuple[bool, Kind]:
     """Who acts in a pair without marks, and how: whether the left side does, and the kind.
 
     The spine runs from the root of a sentence through its verb phrases to the verb.
+
+    Args:
+        negates: whether the left side is a word that negates.
     """
+    if negates:
+        return True, "negation"
     if is_root:
         return (True, "modifier") if two_words else (False, "argument")
     return True, "argument" if on_spine else "modifier"
@@ -261,7 +331,7 @@ def _unmarked(is_root: bool, on_spine: bool, two_words: bool) -> tuple[bool, Kin
 
 def _spines(functor_first: bool, kind: Kind, on_spine: bool) -> tuple[bool, bool]:
     """Whether the left and the right side of a pair are on the spine: the verb's side is, and both of two verbs."""
-    if kind == "coordination":
+    if kind in ("coordination", "readings", "negation"):
         return on_spine, on_spine
     if kind == "argument":
         return functor_first, not functor_first
@@ -269,61 +339,96 @@ def _spines(functor_first: bool, kind: Kind, on_spine: bool) -> tuple[bool, bool
 
 
 def _with_functors(raw: _Raw) -> Tree:
-    """Decide for every pair which side acts, and number the words from the left."""
+    """Decide for every pair which side acts, and number the words from the left; readings share their numbers."""
     results: list[Tree] = []
-    stack: list[tuple[_Raw, bool, bool]] = [(raw, False, False)]  # what, on the spine, sides done
+    stack: list[tuple[_Raw, bool, bool, bool] | int] = [(raw, True, False, False)]  # what, root, on the spine, done
     position = 0
     while stack:
-        top, on_spine, done = stack.pop()
+        item = stack.pop()
+        if isinstance(item, int):
+            position = item
+            continue
+        top, is_root, on_spine, done = item
         if isinstance(top.content, str):
             results.append(Leaf(top.content, position))
             position += 1
             continue
         left, right = top.content
         two_words = isinstance(left.content, str) and isinstance(right.content, str)
-        functor_first, kind = _unmarked(top is raw, on_spine, two_words)
+        negates = isinstance(left.content, str) and left.content.lower() in NEGATIONS
+        functor_first, kind = _unmarked(is_root, on_spine, two_words, negates)
+        weight = 0.5
         if left.mark or right.mark:
             functor_first = bool(left.mark)
-            kind = _MARKS[left.mark or right.mark]
+            kind = _MARKS[(left.mark or right.mark)[0]]
+            weight = _weight(left.mark)
         if done:
             second, first = results.pop(), results.pop()
             functor, argument = (first, second) if functor_first else (second, first)
-            results.append(Node(functor, argument, kind, functor_first))
+            results.append(Node(functor, argument, kind, functor_first, weight))
         else:
             left_spine, right_spine = _spines(functor_first, kind, on_spine)
-            stack += [(top, on_spine, True), (right, right_spine, False), (left, left_spine, False)]
+            root = is_root and kind in _ROOTS_BELOW
+            stack.append((top, is_root, on_spine, True))
+            stack.append((right, root, right_spine, False))
+            if kind == "readings":
+                stack.append(position)
+            stack.append((left, root, left_spine, False))
     return results[0]
+
+
+_ROOTS_BELOW = ("negation", "readings")
+"""Kinds whose sides are sentences where the whole is: *not*, and readings."""
+
+
+def _weight(mark: str) -> float:
+    try:
+        weight = float(mark[1:] or 0.5)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < 1:
+        raise TreeError(f"{mark!r} gives no probability between 0 and 1 to the reading before it")
+    return weight
 
 
 def _to_brackets(tree: Tree) -> str:
     """Brackets that :func:`parse_brackets` reads back as the same tree, with as few marks as that takes."""
     pieces: list[str] = []
-    stack: list[tuple[Tree | str, bool]] = [(tree, False)]  # what, on the spine
+    stack: list[tuple[Tree | str, bool, bool]] = [(tree, True, False)]  # what, root, on the spine
     while stack:
-        top, on_spine = stack.pop()
+        top, is_root, on_spine = stack.pop()
         if isinstance(top, str):
             pieces.append(top)
         elif isinstance(top, Leaf):
             pieces.append(top.word)
         else:
-            mark = " &" if top.kind == "coordination" else _MARK_OF[top.kind]
             two_words = isinstance(top.left, Leaf) and isinstance(top.right, Leaf)
-            if (top.functor_first, top.kind) == _unmarked(top is tree, on_spine, two_words):
-                mark = ""
+            unmarked = _unmarked(is_root, on_spine, two_words, is_negation(top.left))
+            mark = "" if (top.functor_first, top.kind) == unmarked else _mark(top)
+            root = is_root and top.kind in _ROOTS_BELOW
             left_spine, right_spine = _spines(top.functor_first, top.kind, on_spine)
             stack += [
-                (")" if top.functor_first else f"{mark})", False),
-                (top.right, right_spine),
-                (f"{mark} " if top.functor_first else " ", False),
-                (top.left, left_spine),
-                ("(", False),
+                (")" if top.functor_first else f"{mark})", False, False),
+                (top.right, root, right_spine),
+                (f"{mark} " if top.functor_first else " ", False, False),
+                (top.left, root, left_spine),
+                ("(", False, False),
             ]
     return "".join(pieces)
 
 
+def _mark(node: Node) -> str:
+    if node.kind == "readings":
+        return " |" if node.weight == 0.5 else f" |{node.weight!r}"
+    return " &" if node.kind == "coordination" else _MARK_OF[node.kind]
+
+
 def _signature(tree: Tree) -> tuple[object, ...]:
-    """What two equal trees share: words and, for every node, who acts and how."""
-    return tuple(item.word if isinstance(item, Leaf) else (item.kind, item.functor_first) for item in postorder(tree))
+    """What two equal trees share: words and, for every node, who acts, how, and with what probability."""
+    return tuple(
+        item.word if isinstance(item, Leaf) else (item.kind, item.functor_first, item.weight)
+        for item in postorder(tree)
+    )
 
 
 def _shown(text: str) -> str:

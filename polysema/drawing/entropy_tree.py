@@ -31,16 +31,18 @@ def entropy_tree(composition: Composed) -> Figure:
     colours = colormaps[SEQUENTIAL]
     scale = Normalize(0.0, max(entropies) or 1.0)
     axes = figure.add_subplot()
-    for step, entropy in zip(steps, entropies, strict=True):
+    for step in steps:
         x, y = places[step.path]
         if step.path:
             above = places[step.path[:-1]]
             axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
-        colour = colours(scale(entropy))
+        known = step.entropy is not None  # *not* has no meaning of its own
+        colour = colours(scale(step.entropy)) if known else (1.0, 1.0, 1.0, 1.0)
+        value = f"\n{step.entropy:.2f}" if known else ""
         axes.text(
             x,
             y,
-            f"{fill(step.phrase, 20)}\n{entropy:.2f}",
+            fill(step.phrase, 20) + value,
             ha="center",
             va="center",
             fontsize=TEXT,

@@ -22,7 +22,7 @@ from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, Model, listing
 from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, single
 from polysema.lexicon.results import Sense
 
 AMBIGUOUS = 0.1
@@ -92,7 +92,7 @@ def _steps(model: Model, composed: Composed) -> list[Facts]:
     asked: list[Any] = [composed] if found else []  # of an ensemble, the whole alone: its parts have no one meaning
     if isinstance(composed, Composition):
         asked = [composed.meanings[step["path"]] for step in found]
-        if any(len(meaning.parts) > 1 for meaning in asked):  # of a product, words have no similarity to it
+        if any(meaning.n != single(model).n for meaning in asked):  # products and slots live in another space
             return found
     for step, near in zip(found[len(found) - len(asked) :], model.neighbours_of(asked, 6), strict=True):
         step["neighbours"] = [item.to_dict() for item in near]
@@ -121,7 +121,7 @@ def _told(lexicon: Lexicon, text: str, composed: Composed | None, method: str, n
     """The ambiguous words, from left to right, with their senses before and here."""
     if not isinstance(composed, Composition) or not is_brackets(text):
         return lexicon.read(text, method=method, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp)
-    words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree))
+    words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree) if leaf.word in lexicon)
     several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
     results = lexicon.disambiguate_all([(word, composed) for word in several], method=method)
     return [item for item in results if not isinstance(item, Failed)]

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
+from polysema.composition.methods import InContext as ByEncoder
 from polysema.composition.occurrences import (
     Occurrence,
     Span,
@@ -38,6 +39,7 @@ from polysema.composition.occurrences import (
     Tokenised,
     find_occurrences,
     first_choice,
+    sentences,
     tokenised,
 )
 from polysema.composition.phrases import Parsed, Phrase, Read, Text, is_brackets, is_parsed, read_phrases, read_tree
@@ -237,7 +239,7 @@ def disambiguate(
             the word. The result says how many there are; :func:`disambiguate_every` answers all.
         nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     asked = evidence.asked(word, context)
     (read,) = _read([asked.context], lexicon, pattern, nlp)
     (answer,) = evidence.answers([evidence.place(asked.word, read, which, asked.span)])
@@ -255,7 +257,7 @@ def disambiguate_every(
     nlp: Any = None,
 ) -> Results[Disambiguation]:
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     first = evidence.place(word, read, 0)
     others = [evidence.place(word, read, which) for which in range(1, first.number)]
@@ -273,10 +275,10 @@ def disambiguate_all(
 ) -> Results[Disambiguation | Failed]:
     """Many words in their contexts, or Tokens: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     asked = [evidence.attempt(pair) for pair in pairs]
     reads = iter(_read([item.context for item in asked if isinstance(item, _Asked)], lexicon, pattern, nlp))
-    places: list[_Place | PolysemaError] = []
+    places: list[Place | PolysemaError] = []
     for item in asked:
         try:
             if isinstance(item, PolysemaError):
@@ -284,8 +286,8 @@ def disambiguate_all(
             places.append(evidence.place(item.word, next(reads), None, item.span))
         except PolysemaError as error:
             places.append(error)
-    answers = evidence.answers([place for place in places if isinstance(place, _Place)])
-    found = [next(answers) if isinstance(place, _Place) else place for place in places]
+    answers = evidence.answers([place for place in places if isinstance(place, Place)])
+    found = [next(answers) if isinstance(place, Place) else place for place in places]
     return Results(
         Failed(pair, answer) if isinstance(answer, PolysemaError) else answer
         for pair, answer in zip(pairs, found, strict=True)
@@ -299,6 +301,7 @@ def read(
     method: str = "phaser",
     top: int = 8,
     min_weight: float = 0.1,
+    memory: bool = False,
     every: bool = False,
     nlp: Any = None,
 ) -> Results[Disambiguation]:
@@ -309,21 +312,39 @@ def read(
 
     Args:
         min_weight: a word is ambiguous if two of its senses weigh at least this much.
+        memory: whether each sentence is a context of its own, and what it tells of a word holds in those after it; by
+            default the whole text is the context.
         every: whether content words that are not ambiguous are given, too.
         nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
-    evidence = _Evidence(lexicon, method, top)
+    evidence = Evidence(lexicon, method, top)
     (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
-    assert isinstance(found, _Context)
-    words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
-    ambiguous = [(word, span) for word, span in words if word and (every or evidence.is_ambiguous(word, min_weight))]
-    number = Counter(word for word, _ in ambiguous)
+    assert isinstance(found, ReadContext)
+    contexts = [found]
+    if memory:
+        contexts = [ReadContext(part, "a sentence at a time is read by its words") for part in sentences(found.words)]
+    words = [(evidence.content_word(token), token.span, at) for at in contexts for token in at.words.tokens]
+    ambiguous = [
+        (word, span, at)
+        for word, span, at in words
+        if word is not None and (every or evidence.is_ambiguous(word, min_weight))
+    ]
+    number = Counter(word for word, _, _ in ambiguous)
     seen: Counter[str] = Counter()
     places = []
-    for word, span in ambiguous:
-        places.append(_Place(word, found, span, seen[word], number[word]))
+    for word, span, at in ambiguous:
+        places.append(Place(word, at, span, seen[word], number[word]))
         seen[word] += 1
-    return Results(_sound(answer) for answer in evidence.answers(places))
+    if not memory:
+        return Results(_sound(answer) for answer in evidence.answers(places))
+    evidence.name_all(place.word for place in places)
+    told: dict[str, Array] = {}
+    results: Results[Disambiguation] = Results()
+    for place in places:
+        item = evidence.answer(place._replace(told=told.get(place.word)))
+        told[place.word] = evidence.told_by(item)
+        results.append(item)
+    return results
 
 
 def _sound(answer: Disambiguation | PolysemaError) -> Disambiguation:
@@ -335,7 +356,7 @@ def _sound(answer: Disambiguation | PolysemaError) -> Disambiguation:
 # ----------------------------------------------------------------------------------------------------------- contexts
 
 
-class _Context(NamedTuple):
+class ReadContext(NamedTuple):
     """A context as read.
 
     Attributes:
@@ -349,7 +370,7 @@ class _Context(NamedTuple):
 
 def _read(
     contexts: Sequence[Context], lexicon: Lexicon, pattern: str | None, nlp: Any
-) -> list[_Context | PolysemaError]:
+) -> list[ReadContext | PolysemaError]:
     """Each context as read; a text that cannot be parsed still has its words."""
     texts = [
         pattern is None and (is_parsed(context) or (isinstance(context, str) and not is_brackets(context)))
@@ -360,17 +381,17 @@ def _read(
         if not isinstance(context, Composition) and not (is_text and nlp is False):
             asked.append(Text(context) if is_text and isinstance(context, str) else context)
     reads = iter(read_phrases(asked, pattern, lexicon, nlp))
-    results: list[_Context | PolysemaError] = []
+    results: list[ReadContext | PolysemaError] = []
     for context, is_text in zip(contexts, texts, strict=True):
         if isinstance(context, Composition):
-            results.append(_Context(read_tree(context.tree, context.phrase)))
+            results.append(ReadContext(read_tree(context.tree, context.phrase)))
             continue
         unparsed = is_text and nlp is False
         read = InputError("no parser was asked for") if unparsed else next(reads)
         if isinstance(read, PolysemaError):
-            results.append(_Context(tokenised(str(context)), str(read)) if is_text else read)
+            results.append(ReadContext(tokenised(str(context)), str(read)) if is_text else read)
         else:
-            results.append(_Context(read))
+            results.append(ReadContext(read))
     return results
 
 
@@ -385,14 +406,18 @@ class _Asked(NamedTuple):
     span: Span | None
 
 
-class _Place(NamedTuple):
-    """Where to ask: a word as the lexicon spells it, its context, its span, which occurrence it is, of how many."""
+class Place(NamedTuple):
+    """Where to ask: a word as the lexicon spells it, its context, its span, which occurrence it is, of how many.
+
+    ``told`` is ln of the evidence of earlier sentences for each of its senses, (k,).
+    """
 
     word: str
-    read: _Context
+    read: ReadContext
     span: Span
     which: int
     number: int
+    told: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,13 +481,13 @@ class _Facts:
 _FACTS: WeakKeyDictionary[Lexicon, _Facts] = WeakKeyDictionary()
 
 
-class _Evidence:
+class Evidence:
     """What a lexicon knows, ready to be asked about many occurrences."""
 
     def __init__(self, lexicon: Lexicon, method: str, top: int) -> None:
         self.lexicon, self.top = lexicon, top
         self.composer: Composer = lexicon.composer(method)
-        self.by_reading = not isinstance(self.composer, Method)  # an encoder reads the sentence
+        self.by_reading = isinstance(self.composer, ByEncoder)
         self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
         known = _FACTS.get(lexicon)
         if known is None or known.edited is not lexicon.edited or known.formula.settings != self.formula.settings:
@@ -495,8 +520,8 @@ class _Evidence:
             return error
 
     def place(
-        self, word: str, read: _Context | PolysemaError, which: int | None = None, span: Span | None = None
-    ) -> _Place:
+        self, word: str, read: ReadContext | PolysemaError, which: int | None = None, span: Span | None = None
+    ) -> Place:
         """A word at one of its occurrences in a context: at a span, or the one of a number."""
         if isinstance(read, PolysemaError):
             raise read
@@ -511,15 +536,20 @@ class _Evidence:
             raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
         spelled = self.spelled(word)
         self.lexicon.vocabulary.index(spelled)  # an unknown word is an error
-        return _Place(spelled, read, places[chosen], chosen, len(places))
+        return Place(spelled, read, places[chosen], chosen, len(places))
 
-    def answers(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
+    def answer(self, place: Place) -> Disambiguation:
+        """Bayes' rule at one place."""
+        (found,) = self.answers([place])
+        return _sound(found)
+
+    def answers(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """Bayes' rule at many places: one answer each, in order."""
         self.name_all(place.word for place in places)
         for part in blocks(len(places), _TOGETHER):
             yield from self._weighed(places[part])
 
-    def _weighed(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
+    def _weighed(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places: all arrays are padded to the largest number of senses, K."""
         senses = [self.senses_of(place.word) for place in places]
         founds = [place.read.words.at(place.span) for place in places]
@@ -540,15 +570,17 @@ class _Evidence:
         else:
             for i, found in enumerate(founds):
                 by_words[i, : len(senses[i].ids)] = self.by_mixture(senses[i].vectors, found)
+        told = _padded([np.zeros(0) if place.told is None else place.told for place in places], (most,))
         by_tree = np.zeros_like(weights)
-        parsed = [found.leaf is not None and not self.by_reading for found in founds]
+        parsed = [found.leaf is not None and isinstance(self.composer, Method) for found in founds]
         for i in np.flatnonzero(parsed).tolist():
             try:
                 by_tree[i, : len(senses[i].ids)] = self.by_composition(senses[i].vectors, founds[i])
             except PolysemaError as error:
                 errors[i] = error
-        total, words_alone = softmax(prior + by_words + TREE_WEIGHT * by_tree), softmax(prior + by_words)
-        tree_alone = softmax(prior + by_tree) if any(parsed) else by_tree
+        before = prior + told
+        total, words_alone = softmax(before + by_words + TREE_WEIGHT * by_tree), softmax(before + by_words)
+        tree_alone = softmax(before + by_tree) if any(parsed) else by_tree
         f = self.formula.flatness
         flat = (
             total if f == 1.0 else softmax(prior + (np.log(np.maximum(total, 1e-300)) - np.maximum(prior, -700.0)) / f)
@@ -567,7 +599,7 @@ class _Evidence:
             count, near, called = len(own.ids), self.named(place.word), self.called(place.word)
             ids, shares = own.listed
             chances, alone, by_composition = (numbers[i] for numbers in rows)
-            told = tuple(
+            answered = tuple(
                 SenseInContext(
                     ids[k],
                     chances[k],
@@ -586,7 +618,7 @@ class _Evidence:
                 span=place.span,
                 occurrence=place.which,
                 occurrences=place.number,
-                senses=told,
+                senses=answered,
                 meaning=DensityMatrix.of_unit_factors([factors[i, :, :count]], place.word),
                 entropy_before=self.entropy_of(place.word),
                 entropy_after=float(after[i]),
@@ -595,6 +627,18 @@ class _Evidence:
                 fits=self.fits(place.word, nearest[i]),
             )
 
+    def meaning(self, word: str, told: Array) -> DensityMatrix:
+        """The word given ln of the evidence for each of its senses, (k,)."""
+        own = self.senses_of(word)
+        flat = softmax(np.log(own.weights) + told / self.formula.flatness)
+        return DensityMatrix.mixture(flat, own.vectors, word)
+
+    def told_by(self, item: Disambiguation) -> Array:
+        """ln of all the evidence that a word in its context came with, (k,), in the order of its senses."""
+        own = self.senses_of(item.word)
+        found = {sense.id: sense.probability for sense in item.senses}
+        return np.asarray(np.log([max(found[number], 1e-300) for number in own.ids.tolist()]) - np.log(own.weights))
+
     # what the lexicon says of a word, looked up once
 
     def spelled(self, word: str) -> str:
@@ -602,6 +646,7 @@ class _Evidence:
         return word if word in self.lexicon or word.lower() not in self.lexicon else word.lower()
 
     def senses_of(self, word: str) -> _Senses:
+        """Its senses, to choose from."""
         known, key = self.facts.senses, (word, self.by_reading)
         if key not in known:
             if self.by_reading:
@@ -613,6 +658,7 @@ class _Evidence:
         return known[key]
 
     def named(self, word: str) -> list[list[Neighbour]]:
+        """The neighbours of each of its senses."""
         known, key = self.facts.names, (word, self.by_reading, self.top)
         if key not in known:
             self.name_all([word])
@@ -635,6 +681,7 @@ class _Evidence:
             known[word, self.by_reading, self.top] = items
 
     def entropy_of(self, word: str) -> float:
+        """Its entropy without a context."""
         known = self.facts.entropies
         if word not in known:
             known[word] = self.lexicon.entropy(word)
@@ -648,6 +695,7 @@ class _Evidence:
         return next((word for word in tried if word in self.lexicon), None)
 
     def is_ambiguous(self, word: str, min_weight: float) -> bool:
+        """Whether two of its senses weigh so much."""
         return int((self.senses_of(word).weights >= min_weight).sum()) > 1
 
     # ln of the evidence for each sense, (k,)
@@ -719,14 +767,14 @@ class _Evidence:
         assert isinstance(self.composer, Method)
 
         def meaning_of(leaf: Leaf) -> Array:
-            if leaf is found.leaf:
+            if leaf == found.leaf:
                 return vectors[:, :, None]
             return self.lexicon[leaf.word].parts[0]
 
         root = fold(found.tree, meaning_of, self.composer)[-1]
         return np.broadcast_to(root.log_trace, len(vectors))
 
-    def by_encoder(self, word: str, read: _Context, found: Occurrence) -> Array:
+    def by_encoder(self, word: str, read: ReadContext, found: Occurrence) -> Array:
         """Of the encoder: ln P(sense k | sentence), by the word's vector where it stands."""
         sentence, span = found.text, found.span
         if isinstance(read.words, Read) and not read.words.is_text and found.leaf is not None:

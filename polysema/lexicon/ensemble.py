@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composed, Composer, Composition, Kind
-from polysema.composition.phrases import Phrase, is_text, read_phrases
+from polysema.composition.methods import negating
+from polysema.composition.phrases import Phrase, Read, is_text, read_phrases
 from polysema.composition.trees import LeftOut, Tree
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.ambiguity import Ranking
@@ -222,26 +223,35 @@ class Ensemble:
     # ---------------------------------------------------------------------------------------------------- composition
 
     def compose(
-        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, **options: Any
     ) -> EnsembleComposition:
         """Compose a phrase in every member; see :meth:`polysema.Lexicon.compose`."""
-        (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
+        (result,) = self.compose_all([phrase], method, pattern, **options)
         if isinstance(result, Failed):
             raise result.error
         return result
 
     def compose_all(
-        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+        self,
+        phrases: Iterable[Phrase],
+        method: str | Composer = "",
+        pattern: str | None = None,
+        *,
+        negation: str = "",
+        memory: bool = False,
+        readings: bool = False,
+        nlp: Any = None,
     ) -> list[EnsembleComposition | Failed]:
-        """Compose many phrases in every member: one result each, in the order given."""
-        composer = self.members[0].composer(method)
+        """Compose many phrases in every member: one result each; see :meth:`polysema.Lexicon.compose_all`."""
+        composer = negating(self.members[0].composer(method), negation)
+        recall = provider("memory") if memory else _as_read
         phrases = list(phrases)
         results: list[EnsembleComposition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp), strict=True):
+        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp, readings), strict=True):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                members = tuple(composer.compose(member, read) for member in self.members)
+                members = tuple(composer.compose(m, recall(m, read, composer)) for m in self.members)
                 results.append(EnsembleComposition(read.tree, composer.name, members, read.left_out))
             except PolysemaError as error:
                 results.append(Failed(phrase, error))
@@ -282,6 +292,10 @@ class EnsembleComposition(Composed):
         found = [member.entropy_at(path) for member in self.members]
         known = [entropy for entropy in found if entropy is not None]
         return float(np.mean(known)) if known else None
+
+
+def _as_read(_: AnyLexicon, read: Read, __: Composer) -> Read:
+    return read
 
 
 def _common(members: Sequence[AnyLexicon]) -> Vocabulary:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
-from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named, negating
 from polysema.composition.phrases import Phrase, is_word, read_phrases
 from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix, factorise, stack
@@ -243,7 +243,7 @@ class LexiconOf(ABC, Generic[M]):
     # ---------------------------------------------------------------------------------------------------- composition
 
     def compose(
-        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, **options: Any
     ) -> Composition:
         """Compose a phrase along its tree.
 
@@ -254,24 +254,43 @@ class LexiconOf(ABC, Generic[M]):
             method: a name in :attr:`methods`, or a composer of your own; by default ``phaser``, and ``add`` for
                 vectors.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
-            nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
+            options: the other arguments of :meth:`compose_all`.
         """
-        (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
+        (result,) = self.compose_all([phrase], method, pattern, **options)
         if isinstance(result, Failed):
             raise result.error
         return result
 
     def compose_all(
-        self, phrases: Iterable[Phrase], method: str | Composer = "", pattern: str | None = None, *, nlp: Any = None
+        self,
+        phrases: Iterable[Phrase],
+        method: str | Composer = "",
+        pattern: str | None = None,
+        *,
+        negation: str = "",
+        memory: bool = False,
+        readings: bool = False,
+        nlp: Any = None,
     ) -> list[Composition | Failed]:
-        """Compose many phrases, sentences parsed in batches: one result each, in the order given."""
-        composer = self.composer(method)
+        """Compose many phrases, sentences parsed in batches: one result each, in the order given.
+
+        Args:
+            negation: what *not* does, a name in :data:`polysema.NEGATIONS`; by default ``conversational``.
+            memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
+                :mod:`polysema.lexicon.memory`.
+            readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
+            nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
+        """
+        composer = negating(self.composer(method), negation)
+        recall = provider("memory") if memory else None
         phrases = list(phrases)
         results: list[Composition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp), strict=True):
+        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp, readings), strict=True):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
+                if recall is not None:
+                    read = recall(self, read, composer)
                 results.append(composer.compose(self, read))
             except PolysemaError as error:
                 results.append(Failed(phrase, error))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from polysema.composition.occurrences import Token
-from polysema.composition.trees import Leaf, LeftOut, Node, Tree, head
+from polysema.composition.trees import NEGATIONS, Leaf, LeftOut, Node, Tree, head
 from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
 
 Spelling = Callable[[Token], str | None]
@@ -18,7 +18,7 @@ def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree 
 
     Several roots, that is several sentences, are mixed.
     """
-    sentence = _Sentence(_in_turn(_handed_up(tokens)), spelling)
+    sentence = _Sentence(_in_turn(_handed_up(_negations(tokens))), spelling)
     tree: Tree | None = None
     for i, token in enumerate(tokens):
         if token.head == i:
@@ -74,6 +74,8 @@ class _Sentence:
     def _leaf(self, i: int, spelling: Spelling) -> Leaf | None:
         token = self.tokens[i]
         rule = _rule(token)
+        if token.head != i and rule.part == "negation":
+            return Leaf(_straight(token.text) if _straight(token.text) in NEGATIONS else "not", i)
         if token.head != i and rule.part == "falls away":
             self.reasons[i] = rule.what
         elif _is_function_word(token):
@@ -114,7 +116,12 @@ class _Sentence:
         unknown = self.leaves[i] is None and not _is_function_word(self.tokens[i])
         for _, _, j, rule in dependents:
             other = self.phrases[j]
-            if tree is None or other is None or unknown or rule.part == "coordination":
+            if rule.part == "negation":
+                if tree is None or unknown or other is None:
+                    self.reasons[j] = "negation of a word that is not in the lexicon"
+                else:
+                    tree = Node(self.leaves[j] or other, tree, "negation")
+            elif tree is None or other is None or unknown or rule.part == "coordination":
                 # what belongs to an unknown word is mixed: nothing says who acts
                 tree = _mixed(other, tree) if j < i else _mixed(tree, other)
             elif rule.part == "modifier":
@@ -164,6 +171,28 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
             passive = over.label == "auxpass" and result[i].label == "nsubj"
             result[i] = result[i]._replace(head=over.head, label="nsubjpass" if passive else result[i].label)
     return result
+
+
+def _negations(tokens: Sequence[Token]) -> list[Token]:
+    """*No* made a negation of the verb that its noun belongs to: *ran no hotel* is *did not run a hotel*."""
+    result = list(tokens)
+    for i, token in enumerate(tokens):
+        if token.label == "det" and token.text.lower() == "no":
+            over = token.head
+            while tokens[over].label in _OF_A_VERB and tokens[over].head != over:
+                over = tokens[over].head
+            head = over if tokens[over].pos in ("VERB", "AUX") else token.head
+            result[i] = token._replace(label="neg", head=head)
+        elif _straight(token.text) == "n't" and token.head != i:
+            result[i] = token._replace(label="neg")
+    return result
+
+
+def _straight(word: str) -> str:
+    return word.lower().replace("’", "'")
+
+
+_OF_A_VERB = (*SUBJECTS, "dobj", "attr", "pobj", "prep", "dative", "agent", "conj")
 
 
 def _in_turn(tokens: Sequence[Token]) -> list[Token]:

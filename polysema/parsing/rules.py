@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Part = Literal["modifier", "object", "subject", "coordination", "falls away"]
+Part = Literal["modifier", "object", "subject", "coordination", "negation", "falls away"]
 """The part a dependent plays: it acts on its head (``modifier``), its head acts on it (``object``, on the right, and
-``subject``, on the left), it is mixed with its head (``coordination``), or it is left out (``falls away``)."""
+``subject``, on the left), it is mixed with its head (``coordination``), it negates what its head has become
+(``negation``), or it is left out (``falls away``)."""
 
 
 class Rule(NamedTuple):
@@ -33,7 +34,7 @@ class Rule(NamedTuple):
 AFTER_OBJECTS = 4
 """The step at which an adverb joins when its own head is left out."""
 
-CLAUSE = 7
+CLAUSE = 9
 """The step at which whole clauses are joined: conjuncts that have a subject of their own."""
 
 RULES: dict[str, Rule] = {
@@ -65,16 +66,17 @@ RULES: dict[str, Rule] = {
     "advcl": Rule("modifier", 4, "adverbial clause", "smiles when he *sleeps*"),
     "appos": Rule("modifier", 4, "apposition", "Bob, the *owner*"),
     # side by side
-    "conj": Rule("coordination", 5, "conjunct", "dogs and *cats*; a clause joins at step 7"),
+    "neg": Rule("negation", 5, "negation: of verb and objects; *no* on a noun is the verb's", "does *not* run"),
+    "conj": Rule("coordination", 6, "conjunct", "dogs and *cats*; a clause joins at step 9"),
+    "amod-wide": Rule("modifier", 7, "adjective on all conjuncts, in a reading of its own", "*old* (men and women)"),
     "parataxis": Rule("coordination", CLAUSE, "clause alongside", "the hotel, I *think*, closed"),
     # subjects
-    "nsubj": Rule("subject", 6, "subject", "the *family* runs"),
-    "csubj": Rule("subject", 6, "clause as subject", "*running* a hotel is hard"),
-    "agent": Rule("subject", 6, "agent of a passive", "is run *by* the family"),
+    "nsubj": Rule("subject", 8, "subject", "the *family* runs"),
+    "csubj": Rule("subject", 8, "clause as subject", "*running* a hotel is hard"),
+    "agent": Rule("subject", 8, "agent of a passive", "is run *by* the family"),
     # what falls away
     "aux": Rule("falls away", 0, "auxiliary", "*has* run; *must* run; *to* run"),
     "auxpass": Rule("falls away", 0, "auxiliary", "*is* run"),
-    "neg": Rule("falls away", 0, "negation (it is not modelled)", "does *not* run"),
     "det": Rule("falls away", 0, "determiner", "*the* hotel"),
     "predet": Rule("falls away", 0, "determiner", "*all* the hotels"),
     "quantmod": Rule("falls away", 0, "quantifier", "*about* twenty"),
@@ -90,6 +92,9 @@ RULES: dict[str, Rule] = {
     "dep": Rule("coordination", CLAUSE, "a relation without a name"),
 }
 """Dependency label → rule. A label that is not here is taken as ``dep``."""
+
+WIDE = "amod-wide"
+"""The label, polysema's own, of an adjective that reaches over a coordination; see ``readings.py``."""
 
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 """Labels of the subjects of a clause."""

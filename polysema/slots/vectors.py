@@ -45,10 +45,6 @@ def uses(parsed: Parsed, space: str) -> Ints:
 
 def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1) -> NDArray[np.float32]:
     """Unit vectors of chosen words, (len(chosen), dim); zero for a word without a feature that is left."""
-    try:
-        from scipy.sparse.linalg import svds
-    except ImportError:
-        raise MissingExtraError("training slots", "parse") from None
     word, feature, count = _features(parsed, space)
     row = np.full(len(parsed.words), -1, np.int64)
     row[chosen] = np.arange(len(chosen))
@@ -59,23 +55,57 @@ def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1
     rank = min(dim, min(matrix.shape) - 1)
     if rank < 1:
         raise InputError(f"{len(chosen)} words are too few for vectors: parse more text, or lower --min-count")
-    start = np.random.default_rng(seed).standard_normal(min(matrix.shape))
-    left, values, right = svds(matrix, k=rank, v0=start)
-    order = np.argsort(-values)
-    signs = np.sign(right[np.arange(rank), np.abs(right).argmax(axis=1)])[order]
-    scaled = left[:, order] * signs * np.sqrt(np.maximum(values[order], 0.0))
+    left, values = leading(matrix, rank, seed)
     found = np.zeros((len(chosen), dim))
-    found[:, :rank] = scaled
+    found[:, :rank] = left * np.sqrt(values)
     some = found.any(axis=1)
     units = _unit(found)
     units[some] -= units[some].mean(axis=0)
     return _unit(units).astype(np.float32)
 
 
+def leading(matrix: Any, rank: int, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The leading left singular vectors (rows, rank), the largest entry of each positive, and their values (rank,).
+
+    By block Krylov iteration on A = M Mᵀ (Musco & Musco 2015), in single precision: with Q an orthonormal basis of
+    [A Y, A² Y, …] they follow from the eigenvectors of Qᵀ A Q. A small matrix is taken as it is.
+    """
+    rows = matrix.shape[0]
+    tall = matrix.astype(np.float32)
+    if rows <= rank * ROUNDS:
+        basis = np.eye(rows, dtype=np.float32)
+        inside = np.asarray((tall @ tall.T).todense())
+    else:
+        wide = tall.T.tocsr()
+        block = np.random.default_rng(seed).standard_normal((rows, rank), np.float32)
+        block = tall @ (wide @ block)
+        blocks: list[NDArray[np.float32]] = []
+        images: list[NDArray[np.float32]] = []
+        for _ in range(ROUNDS):
+            for known in (*blocks, *blocks):  # twice: once is not enough in single precision
+                block -= known @ (known.T @ block)
+            block, _ = np.linalg.qr(block)
+            blocks.append(block)
+            block = tall @ (wide @ block)
+            images.append(block.copy())
+        basis = np.concatenate(blocks, axis=1)
+        inside = basis.T @ np.concatenate(images, axis=1)
+    squares, turn = np.linalg.eigh((inside + inside.T).astype(np.float64) / 2)
+    left = basis @ turn[:, ::-1][:, :rank]
+    left *= np.sign(left[np.abs(left).argmax(axis=0), np.arange(rank)])
+    return left, np.sqrt(np.maximum(squares[::-1][:rank], 0.0))
+
+
+ROUNDS = 6
+"""Of block Krylov iteration."""
+
+
 def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> Any:
     """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix of SciPy's."""
-    from scipy.sparse import csr_matrix
-
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        raise MissingExtraError("training slots", "parse") from None
     table = csr_matrix((count, (row, column)), shape).tocoo()
     of_row = np.bincount(table.row, table.data, shape[0])
     of_column = np.bincount(table.col, table.data, shape[1]) ** SMOOTHING

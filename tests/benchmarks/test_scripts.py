@@ -5,16 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import re
 
+import numpy as np
 import pytest
 
-from polysema import Corpus, describe, train
+from polysema import Corpus, Lexicon, describe, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu", "gpu_technologies",
-        "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu",
+        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "planted_senses", "quality", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
 }  # fmt: skip
@@ -227,3 +229,43 @@ def test_import_graph(script, tmp_path):
     printed = script("import_graph", "--count", "--output", tmp_path / "graph.svg")
     assert "| rooms in the largest cycle |" in printed
     assert "composition" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
+
+
+def test_negation(script, tmp_path):
+    """Two hypernyms with six nouns each, which share a direction: alternatives are below the same one."""
+    nouns = {300: [f"fruit{c}" for c in "abcdef"], 400: [f"tool{c}" for c in "abcdef"]}
+    data, index, words, factors = [], [], [], []
+    for over, (hypernym, names) in enumerate(nouns.items()):
+        data.append(f"{hypernym:08} 0{over} n 01 kind{'xy'[over]} 0 000 | a kind")
+        for place, name in enumerate(names):
+            offset = 1000 * hypernym + place
+            data.append(f"{offset:08} 0{over} n 01 {name} 0 001 @ {hypernym:08} n 0000 | a thing")
+            index.append(f"{name} n 1 1 @ 1 0 {offset:08}")
+            words.append(name)
+            factors.append(0.6 * np.eye(14)[[over]].T + 0.8 * np.eye(14)[[2 + len(words) - 1]].T)
+    (tmp_path / "data.noun").write_text("\n".join(data))
+    (tmp_path / "index.noun").write_text("\n".join(index))
+    Lexicon(words, np.stack(factors)).save(tmp_path / "toy")
+    printed = script("negation", tmp_path, tmp_path / "toy", "--words", 6)
+    rows = {line[:32].strip(): float(line[32:].split()[0]) for line in printed.splitlines()[1:]}
+    assert rows["logical"] < 0.5 < rows["conversational"]
+
+
+def test_slots(script, wordnet, shared, tmp_path):
+    pytest.importorskip("spacy")
+    from polysema.slots.parsed import Parsed
+    from polysema.slots.relations import Relation
+
+    rng = np.random.default_rng(1)
+    verbs = {"relieve": ("pill", "headache"), "alleviate": ("pill", "headache"), "exempt": ("board", "student"),
+             "walk": ("nurse", "patient"), "accompany": ("nurse", "patient")}  # fmt: skip
+    counts = {}
+    for verb, pair in verbs.items():
+        for slot, noun in zip(("subj", "obj"), pair, strict=True):
+            counts[Relation(verb, slot, noun)] = 30 + int(rng.integers(9))
+    Parsed.of(counts).save(tmp_path / "toy.parsed")
+    assert "s by the clock" in script("slots", "speed", tmp_path / "toy.parsed")
+    train(tmp_path / "toy.parsed", "slots", dim=3, min_count=1).save(tmp_path / "toy")
+    printed = script("slots", "validate", tmp_path / "toy", wordnet, "--data", shared / "data")
+    assert re.match(r"[2-9] pairs of [1-4] sentences; rare", printed)
+    assert "+ w · substitute" in printed

@@ -2,14 +2,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from polysema.composition.trees import parse_brackets
+from polysema.composition.occurrences import Token
+from polysema.composition.phrases import Read
+from polysema.composition.trees import leaves, parse_brackets
 from polysema.errors import InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.measures import entropy, similarity
-from polysema.slots.model import SHARPNESS, Slots, filled, phrase_matrix, phrase_plausibility
+from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
 from polysema.slots.train import SlotOptions, train_slots
+from polysema.slots.vectors import leading
 from tests.slots.planted import planted
 
 OPTIONS = SlotOptions(dim=6, min_count=5)
@@ -113,3 +117,53 @@ def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
         train_slots(planted(), SlotOptions(min_count=10**6))
     with pytest.raises(InputError, match="dim"):
         SlotOptions(dim=0)
+
+
+def test_a_negated_phrase_is_one_with_another_head(lexicon: Lexicon) -> None:
+    run, not_run = (lexicon.compose(text, "slots") for text in ("(owner (run hotel))", "(owner (not (run hotel)))"))
+    manage = lexicon.compose("(owner (manage hotel))", "slots").meaning
+    assert similarity(not_run.meaning, run.meaning) < 0.5
+    assert similarity(not_run.meaning, manage) > similarity(not_run.meaning, run.meaning)
+    assert lexicon.compose("(owner (not (run hotel)))", "slots", negation="none").entropy == pytest.approx(run.entropy)
+    twice = lexicon.compose("(owner (not (not (run hotel))))", "slots")
+    assert twice.entropy == pytest.approx(run.entropy)
+    fills = lexicon.compose("(owner (run (no hotel)))", "slots")  # a negated filler negates what it fills
+    assert np.allclose(fills.meaning.dense(), not_run.meaning.dense())
+
+
+def test_readings_of_slots_are_mixed(lexicon: Lexicon) -> None:
+    one, other = "(owner (run hotel))", "(athlete (run race))"
+    mixed = lexicon.compose(f"{one} |0.75 {other}", "slots").meaning.dense()
+    first, second = (lexicon.compose(text, "slots").meaning.dense() for text in (one, other))
+    assert np.allclose(mixed, 0.75 * first + 0.25 * second)
+
+
+def test_prepositional_objects_and_compounds_fill_slots_of_their_own() -> None:
+    tree = parse_brackets("(family ((move paris~) winter~))")
+    family, move, paris, winter = leaves(tree)
+    tokens = [
+        Token("family", "family", 0, "NOUN", "nsubj", 1), Token("moved", "move", 7, "VERB", "ROOT", 1),
+        Token("to", "to", 13, "ADP", "prep", 1), Token("Paris", "paris", 16, "PROPN", "pobj", 2),
+        Token("in", "in", 22, "ADP", "prep", 1), Token("winter", "winter", 25, "NOUN", "pobj", 4),
+    ]  # fmt: skip
+    text = "family moved to Paris in winter"
+    read = Read(text, tuple(tokens), tree, (family, move, None, paris, None, winter), is_text=True)
+    assert modifying_slots(read) == {paris.position: "to", winter.position: "in"}
+    (item,) = filled(tree, modifying_slots(read))[id(tree)]
+    assert [(slot, heads[0].word) for slot, heads in item.slots] == [
+        ("to", "paris"),
+        ("in", "winter"),
+        ("subj", "family"),
+    ]
+
+
+def test_leading_singular_vectors() -> None:
+    """Against LAPACK, on a matrix that is too large to be taken as it is, and on a small one."""
+    rng = np.random.default_rng(1)
+    for rows in (200, 20):
+        dense = rng.standard_normal((rows, 30)) * 2.0 ** -np.arange(30) @ rng.standard_normal((30, 120))
+        left, values = leading(csr_matrix(dense), 5)
+        u, s, _ = np.linalg.svd(dense)
+        assert np.allclose(values, s[:5], rtol=1e-4)
+        assert np.allclose(np.abs((left * u[:, :5]).sum(axis=0)), 1, atol=1e-3)
+        assert (left[np.abs(left).argmax(axis=0), np.arange(5)] > 0).all()

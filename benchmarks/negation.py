@@ -1,0 +1,116 @@
+"""What *not apple* is near to: WordNet's siblings of the word, other words, or the word itself.
+
+    python benchmarks/negation.py DICT [LEXICON] [--words 400] [--seed 1]
+
+For a noun of the lexicon's 10,000 most frequent words, by its first synset in WordNet: *siblings* are other lemmas
+below the same hypernym, *others* as many words with another lexicographer's file. By similarity to ¬word:
+
+- **alternatives**: the share of pairs in which a sibling is nearer to ¬word than another word is (AUC);
+- **itself**: the share of siblings that are nearer to ¬word than the word itself is.
+
+Negation by hypernyms is made of one half of the siblings and measured on the other half. DICT is the folder with
+WordNet 3.0's data.noun and index.noun. Words are split in two halves by the seed: settings are looked at on the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from polysema.composition.negation import NEGATIONS, negate_by
+from polysema.composition.operators import negated
+from polysema.composition.trees import Leaf
+from polysema.density import DensityMatrix
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import COMMON, Lexicon, with_matrices
+from polysema.lexicon.worldly import mixed, neighbourhood
+from polysema.measures import similarity
+
+
+def read_nouns(folder: Path) -> tuple[dict[str, int], dict[int, tuple[str, list[str], list[int]]]]:
+    """The first synset of each noun; of each synset the lexicographer's file, the lemmas, the hypernyms."""
+    synsets = {}
+    for line in (folder / "data.noun").read_text(encoding="utf-8").splitlines():
+        if not line.startswith(" "):
+            fields = line.partition("|")[0].split()
+            at = 4 + 2 * int(fields[3], 16)
+            pointers = [fields[at + 1 + 4 * i : at + 5 + 4 * i] for i in range(int(fields[at]))]
+            over = [int(offset) for symbol, offset, _, _ in pointers if symbol == "@"]
+            synsets[int(fields[0])] = (fields[1], [lemma.lower() for lemma in fields[4:at:2] if lemma.isalpha()], over)
+    lines = (folder / "index.noun").read_text(encoding="utf-8").splitlines()
+    split = [line.split() for line in lines if not line.startswith(" ")]
+    return {fields[0]: int(fields[-int(fields[2])]) for fields in split}, synsets
+
+
+def items(lexicon: Lexicon, folder: Path, seed: int) -> list[tuple[str, list[str], list[str]]]:
+    """Words with four siblings at least, and as many other words."""
+    first, synsets = read_nouns(folder)
+    order = np.argsort(-lexicon.vocabulary.counts, kind="stable")[:COMMON]
+    nouns = [word for word in (lexicon.vocabulary.words[i] for i in order) if word in first and len(word) > 2]
+    below: dict[int, list[str]] = {}
+    for noun in nouns:
+        for over in synsets[first[noun]][2]:
+            below.setdefault(over, []).append(noun)
+    rng = np.random.default_rng(seed)
+    found = []
+    for noun in nouns:
+        own = set(synsets[first[noun]][1])
+        siblings = sorted({other for over in synsets[first[noun]][2] for other in below[over]} - own - {noun})
+        if len(siblings) >= 4:
+            siblings = [siblings[i] for i in rng.permutation(len(siblings))[:10]]
+            file = synsets[first[noun]][0]
+            others = [nouns[i] for i in rng.permutation(len(nouns))[:60] if synsets[first[nouns[i]]][0] != file]
+            found.append((noun, siblings, others[: len(siblings)]))
+    return [found[i] for i in rng.permutation(len(found))]
+
+
+def measured(lexicon: Lexicon, chosen: list[tuple[str, list[str], list[str]]], negate: object) -> tuple[float, ...]:
+    """Alternatives and itself, each the mean over words, with their standard errors."""
+    table = []
+    for word, siblings, others in chosen:
+        half = siblings[len(siblings) // 2 :]
+        rho = DensityMatrix(negate(lexicon, word, siblings[: len(siblings) // 2]))  # type: ignore[operator]
+        near = np.asarray(similarity(rho, lexicon.stack([*half, *others, word])))
+        a, b = near[: len(half)], near[len(half) : -1]
+        table.append([(a[:, None] > b).mean(), (a > near[-1]).mean()])
+    return tuple(np.array([np.mean(table, axis=0), np.std(table, axis=0) / np.sqrt(len(table))]).T.ravel().tolist())
+
+
+def main() -> None:
+    """Measure every negation, and settings of the conversational one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dict", type=Path)
+    parser.add_argument("lexicon", nargs="?", default=None)
+    parser.add_argument("--words", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--settings", action="store_true", help="try settings of the conversational negation")
+    args = parser.parse_args()
+    lexicon = with_matrices(load(args.lexicon), "negation")
+    chosen = items(lexicon, args.dict, args.seed)[: 2 * args.words]
+    first, second = chosen[::2], chosen[1::2]
+    rows: dict[str, object] = {
+        "the word itself": lambda lexicon, word, _: lexicon[word].factor,
+        **{
+            name: lambda lexicon, word, _, name=name: negate_by(name, lexicon)(lexicon[word].factor, Leaf(word))
+            for name in NEGATIONS
+            if name not in ("none", "hypernyms")
+        },
+        "hypernyms": lambda lexicon, word, some: negated(
+            lexicon[word].factor, mixed(lexicon, some, np.ones(len(some)))
+        ),
+    }
+    if args.settings:
+        for size in (10, 25, 50, 100, 200):
+            rows[f"conversational, {size} neighbours"] = lambda lexicon, word, _, size=size: negated(
+                lexicon[word].factor, neighbourhood(lexicon, lexicon[word].factor, Leaf(word), size)
+            )
+    print(f"{len(first)} and {len(second)} words")
+    for name, negate in rows.items():
+        parts = [measured(lexicon, half, negate) for half in (first, second)]
+        print(f"{name:32}", *(f"{a:.3f} ± {s:.3f}  itself {b:.3f} ± {t:.3f}   " for a, s, b, t in parts))
+
+
+if __name__ == "__main__":
+    main()

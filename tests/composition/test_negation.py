@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polysema import NEGATIONS, DensityMatrix, Lexicon, VectorLexicon, either, entropy, parse_brackets, similarity
+from polysema.composition import operators
+from polysema.composition.trees import readings
+from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
+from polysema.lexicon.worldly import hypernyms
+
+SHAPES = st.tuples(st.integers(2, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
+
+
+def factor(shape: tuple[int, int, int]) -> np.ndarray:
+    n, m, seed = shape
+    b = np.random.default_rng(seed).standard_normal((n, m))
+    return b / np.linalg.norm(b)
+
+
+def dense(b: np.ndarray) -> np.ndarray:
+    return b @ b.mT
+
+
+@given(SHAPES)
+def test_logical_negation_is_one_minus_x(shape):
+    b = factor(shape)
+    x = dense(b) / np.linalg.eigvalsh(dense(b))[-1]
+    found = dense(operators.negated(b))
+    assert np.allclose(found, np.eye(len(b)) - x, atol=1e-9)
+    assert np.linalg.eigvalsh(found)[0] > -1e-9
+    assert np.trace(found) == pytest.approx(len(b) - np.trace(x))
+
+
+@given(SHAPES)
+def test_negated_twice(shape):
+    """1 − X comes back where X is not of full rank, the inverse on the support always."""
+    b = factor(shape)
+    if b.shape[1] < b.shape[0]:
+        again = operators.negated(operators.negated(b))
+        assert np.allclose(dense(again) / np.trace(dense(again)), dense(b), atol=1e-7)
+    again = operators.inverted(operators.inverted(b))
+    assert np.allclose(dense(again) / np.trace(dense(again)), dense(b), atol=1e-4)
+
+
+@given(SHAPES, st.integers(1, 4))
+def test_acting_on_a_context_needs_no_square_matrix(shape, width):
+    b = factor(shape)
+    c = factor((shape[0], width, 1))
+    found = operators.negated(b, c)
+    assert found.shape == c.shape
+    assert np.allclose(dense(found), dense(operators.negated(b) @ c), atol=1e-9)
+
+
+def test_stacks_are_negated_one_by_one():
+    stack = np.stack([factor((5, 2, seed)) for seed in range(3)])
+    for apply in (operators.negated, operators.inverted):
+        assert np.allclose(apply(stack), np.stack([apply(b) for b in stack]))
+
+
+def test_what_is_maximally_mixed_has_no_negation():
+    lexicon = Lexicon(["all", "one"], np.stack([np.eye(2), [[1.0, 0], [0, 0]]]))
+    with pytest.raises(MatrixError, match="zero trace"):
+        lexicon.compose("(not all)", negation="logical")
+
+
+@pytest.fixture
+def fruits() -> Lexicon:
+    """Two fruits that share a direction and have one of their own each, a verb, and things that are neither."""
+    vectors = {
+        "apple": [1, 1, 0, 0, 0, 0], "orange": [1, 0, 1, 0, 0, 0], "pear": [1, 0, 0.8, 0.2, 0, 0],
+        "engine": [0, 0, 0, 0.1, 1, 0.2], "motor": [0, 0, 0, 0, 1, 0.3], "eat": [0.5, 0.2, 0.2, 0, 0, 1],
+    }  # fmt: skip
+    second = {"apple": [1, 0.6, 0, 0, 0, 0]}
+    factors = [np.array([vector, np.multiply(second.get(word, vector), 0.5)]).T for word, vector in vectors.items()]
+    return Lexicon([*vectors], np.stack(factors))
+
+
+def test_not_an_apple_is_another_fruit(fruits):
+    near = [item.word for item in fruits.neighbours(fruits.compose("(not apple)"), 6)]
+    assert set(near[:2]) == {"orange", "pear"}
+    assert near.index("apple") > 1
+    logical = fruits.compose("(not apple)", negation="logical")
+    assert fruits.similarity(logical, "motor") > fruits.similarity(logical, "orange")
+    same = fruits.compose("(not apple)", negation="none")
+    assert same.entropy == pytest.approx(fruits.entropy("apple"))
+
+
+def test_negation_by_hypernyms(fruits):
+    phrase = parse_brackets("apple")
+    found = hypernyms(fruits, fruits["apple"].factor, phrase, lambda _: [["pear", "apple"], ["motor", "unknown"]])
+    expected = (2 * fruits["pear"].dense() + fruits["motor"].dense()) / 3
+    assert np.allclose(found @ found.T, expected)
+    with pytest.raises(InputError, match="no word of the lexicon is below a hypernym of 'apple'"):
+        hypernyms(fruits, fruits["apple"].factor, phrase, lambda _: [["unknown"]])
+
+
+@pytest.mark.parametrize("negation", [name for name in NEGATIONS if name != "hypernyms"])
+@pytest.mark.parametrize("method", ["phaser", "add", "fuzz", "smooth", "verb"])
+def test_every_method_takes_every_negation(fruits, method, negation):
+    composed = fruits.compose("(pear (not (eat apple)))", method, negation=negation)
+    assert np.trace(composed.meaning.dense()) == pytest.approx(1)
+    assert np.linalg.eigvalsh(composed.meaning.dense())[0] > -1e-9
+    assert "rl" not in composed.meanings
+    assert composed.steps[3].phrase == "not"
+    assert composed.steps[3].entropy is None
+    assert "not\n" in f"{composed}\n"
+
+
+def test_vectors_have_no_negation_and_names_are_checked(fruits):
+    vectors = VectorLexicon(["big", "dog"], np.eye(2))
+    one, other = (vectors.compose(text).meaning.parts[0] for text in ("((not big) dog)", "(big~ dog)"))
+    assert np.allclose(one, other)
+    with pytest.raises(UnknownChoiceError, match="conversational"):
+        fruits.compose("(not apple)", negation="nonsense")
+
+
+def test_brackets_negate_unless_marked():
+    assert parse_brackets("(not happy)").kind == "negation"
+    assert parse_brackets("(no~ happy)").kind == "modifier"
+    whole = parse_brackets("(not (dogs (chase cats)))")
+    assert (whole.kind, whole.argument.kind, str(whole.argument.functor)) == ("negation", "argument", "(chase* cats)")
+    with pytest.raises(TreeError, match="a negation begins with one of"):
+        type(whole)(whole.argument, whole.functor, "negation")
+
+
+@given(st.lists(st.floats(0.1, 5), min_size=2, max_size=3))
+def test_readings_are_mixed(weights):
+    """S(Σ p ρ) ≥ Σ p S(ρ), and the mixture is the mixture."""
+    rng = np.random.default_rng(1)
+    lexicon = Lexicon(["old", "men", "women"], rng.standard_normal((3, 5, 2)))
+    trees = [parse_brackets(text) for text in ("(old~ (men & women))", "((old men) & women)", "((old women) & men)")]
+    trees = trees[: len(weights)]
+    composed = lexicon.compose(either(trees, weights))
+    single = [lexicon.compose(tree) for tree in trees]
+    p = np.array(weights) / np.sum(weights)
+    assert [share for share, _ in readings(composed.tree)] == pytest.approx(p.tolist())
+    expected = sum(share * one.meaning.dense() for share, one in zip(p, single, strict=True))
+    assert np.allclose(composed.meaning.dense(), expected)
+    assert composed.entropy >= p @ [one.entropy for one in single] - 1e-9
+    assert composed.phrase == "old men women"
+
+
+def test_readings_in_brackets():
+    text = "(old~ (men & women)) |0.75 ((old men) & women)"
+    tree = parse_brackets(text)
+    assert tree == either([parse_brackets("(old~ (men & women))"), parse_brackets("((old men) & women)")], [3, 1])
+    assert [leaf.position for leaf in (tree.functor.functor, tree.argument.functor.functor)] == [0, 0]
+    assert [share for share, _ in readings(parse_brackets("a | b | c"))] == pytest.approx([1 / 3] * 3)
+    with pytest.raises(TreeError, match="gives no probability"):
+        parse_brackets("a |2 b")
+    with pytest.raises(TreeError, match="2 readings with 1 weights"):
+        either([tree, tree], [1])
+    with pytest.raises(TreeError, match="positive numbers"):
+        either([tree, tree], [1, -1])
+
+
+def test_an_ensemble_negates_in_every_member(fruits):
+    from polysema import Ensemble
+
+    both = Ensemble([fruits, fruits])
+    assert both.compose("(not apple)").entropy == pytest.approx(fruits.compose("(not apple)").entropy)
+
+
+def test_negation_is_far_from_what_it_negates(fruits):
+    rho = DensityMatrix(fruits["motor"].factor)
+    assert similarity(rho, fruits.compose("(not motor)").meaning) < 0.5
+    assert float(entropy(fruits.compose("(not motor)", negation="logical").meaning)) > 1
