@@ -104,8 +104,8 @@ class PolysemaComponent:
     def _told(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
         lexicon = with_matrices(self.lexicon, "a choice of senses")
         content = [t for t in doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
-        method = self.method or lexicon.default_method
-        told = lexicon.disambiguate_all(content, method=method, top=self.top)
+        chosen = {"method": self.method} if self.method else {}
+        told = lexicon.disambiguate_all(content, top=self.top, **chosen)
         return {token.i: item for token, item in zip(content, told, strict=True)}
 
     def spelled(self, token: Token) -> str | None:
