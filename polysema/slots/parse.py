@@ -106,7 +106,10 @@ def _files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
     files = find_sources(sources)
     if any(str(file) == "-" for file in files):
         raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
-    return files
+    here = [file for file in files if isinstance(file, Path)]
+    if len(here) < len(files):
+        raise InputError("parsing reads files of this machine: fetch what lies at a URL first")
+    return here
 
 
 def text_identity(sources: str | Path | Sequence[str | Path], encoding: str = "auto") -> str:
