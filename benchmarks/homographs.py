@@ -27,7 +27,7 @@ def main() -> None:
     """Ask, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--answers", action="store_true", help="print every answer")
+    parser.add_argument("--answers", action="store_true", help="print every answer, as a table")
     parser.add_argument("--parse", action="store_true", help="parse the sentences, so that composition counts too")
     options = parser.parse_args()
     lexicon = ps.load(options.lexicon)
@@ -36,12 +36,16 @@ def main() -> None:
     rows = [row for row in rows if row["word"] in lexicon]
     asked = [(row["word"], row["sentence"]) for row in rows]
     found = lexicon.disambiguate_all(asked, nlp=None if options.parse else False)
+    shown: list[list[str]] = []
     by_word: dict[str, list[tuple[str, dict[int, float]]]] = {}
     for row, answer in zip(rows, found, strict=True):
         by_word.setdefault(row["word"], []).append((row["meaning"], {s.id: s.probability for s in answer.senses}))
         if options.answers:
             best = answer.senses[0]
-            print(f"{row['word']:8} {row['meaning']:9} sense {best.id} ({best.probability:.2f})  {row['sentence']}")
+            known_by = " ".join(best.label.split()[:4])
+            shown.append(
+                [row["word"], row["meaning"], row["sentence"], f"{best.id}: {known_by}", f"{best.probability:.2f}"]
+            )
     same, overlap, parted = [], [], []
     for answers in by_word.values():
         firsts: dict[str, set[int]] = {}
@@ -51,6 +55,8 @@ def main() -> None:
         for (meaning, a), (other, b) in combinations(answers, 2):
             same.append((meaning == other, max(a, key=a.__getitem__) == max(b, key=b.__getitem__)))
             overlap.append((meaning == other, sum(share * b.get(key, 0.0) for key, share in a.items())))
+    if options.answers:
+        print(table(["word", "meant", "sentence", "sense that came first", "p"], shown), "\n")
     alike, judged = np.array(same).T
     right = (judged[alike].mean() + 1 - judged[~alike].mean()) / 2
     truth, score = np.array([t for t, _ in overlap]), np.array([s for _, s in overlap])

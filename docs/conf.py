@@ -49,15 +49,19 @@ def link_pages(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def list_pages(app: Sphinx, name: str, source: list[str]) -> None:
-    """In the contents, patterns that match no page are left out, and ``others`` are the pages that nothing names."""
+    """In the contents, a pattern stands for the pages that match it and are not named there."""
     if name != "index":
         return
     folder = ROOT / "docs"
     lines = source[0].splitlines()
-    known = {page for line in lines if re.fullmatch(r"[\w/*!\[\]-]+", line) for page in folder.glob(f"{line}.md")}
-    others = [page.stem for page in sorted(folder.glob("*.md")) if page not in known and page.stem != "index"]
-    kept = [line for line in lines if "*" not in line or " " in line or any(folder.glob(f"{line}.md"))]
-    source[0] = "\n".join(kept).replace("\nothers\n", "".join(f"\n{page}" for page in others) + "\n")
+    named = {"index", *lines}
+
+    def pages(pattern: str) -> list[str]:
+        matching = sorted(folder.glob(f"{pattern}.md"))
+        return [page for path in matching if (page := str(path.relative_to(folder).with_suffix(""))) not in named]
+
+    listed = [pages(line) if re.fullmatch(r"[\w/-]*\*", line) else [line] for line in lines]
+    source[0] = "\n".join(line for some in listed for line in some)
 
 
 def escape_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -93,6 +97,7 @@ def setup(app: Sphinx) -> None:
     """Add what is above."""
     app.connect("source-read", link_pages)
     app.connect("source-read", list_pages)
+    app.connect("env-get-outdated", lambda *_: ["index"])  # which pages there are may have changed
     app.connect("autodoc-process-docstring", escape_bars)
     app.add_lexer("rooms", TextLexer)
     app.add_directive("commands", Commands)

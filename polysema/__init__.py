@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from polysema.parsing.sentences import parse_sentences as parse_sentences
     from polysema.senses.describe import describe as describe
     from polysema.senses.examples import find_examples as find_examples
+    from polysema.senses.placing import adapt as adapt
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -143,6 +144,7 @@ _WHERE = {
     # what a corpus shows of a lexicon's senses
     "describe": "polysema.senses.describe",
     "find_examples": "polysema.senses.examples",
+    "adapt": "polysema.senses.placing",
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",
@@ -216,6 +218,8 @@ provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
 for _of in ("matrix", "composition", "disambiguation", "results", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("push to hub", "polysema.integrations.hub:push_to_hub")
+provide("from hub", "polysema.integrations.hub:from_hub")
 provide("progress", "polysema.progress:library_report")
 provide("frame", "polysema.integrations.frames:frame")
 provide("dot_chart", "polysema.drawing.charts:dot_chart")

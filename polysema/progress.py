@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from polysema.files.progress import Progress, Report, silent
@@ -25,12 +26,15 @@ _WIDE = 110  # columns of a terminal that has room for a bar
 
 
 @contextmanager
-def progress_line(*extra: str) -> Iterator[Update]:
-    """A live line: what is being done, how far it is, the time left, then the named extra figures as far as they fit.
+def progress_line(*, quiet: bool = False) -> Iterator[Update]:
+    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit.
 
     Yields:
-        a function of ``stage``, ``done``, ``total`` (None if not known) and the extra figures as text.
+        a function of ``stage``, ``done``, ``total`` (None if not known) and the further figures as text, by name.
     """
+    if quiet:
+        yield _nothing
+        return
     if not sys.stderr.isatty():
         yield _lines(_to_standard_error)
         return
@@ -59,11 +63,8 @@ def progress_line(*extra: str) -> Iterator[Update]:
 @contextmanager
 def progress_report(quiet: bool = False) -> Iterator[Report]:
     """As :func:`progress_line`, for the events of the library."""
-    if quiet:
-        yield silent
-        return
-    with progress_line() as update:
-        yield _shown(update, _to_standard_error)
+    with progress_line(quiet=quiet) as update:
+        yield silent if quiet else _shown(update, _to_standard_error)
 
 
 @contextmanager
@@ -79,6 +80,10 @@ def library_report(quiet: bool = False) -> Iterator[Report]:
             yield show
     else:
         yield _shown(_lines(_LOG.info), _LOG.info)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Show nothing."""
 
 
 def _shown(update: Update, tell: Line) -> Report:
@@ -97,6 +102,7 @@ def figures_of(at: Progress) -> dict[str, str]:
         "epoch": f"epoch {at.epoch} of {at.epochs}" if at.epochs else "",
         "loss": "" if at.loss is None else f"{at.loss_name} {at.loss:.3f}",
         "held_out": held_out,
+        "words": f"{at.words:,} words" if at.words else "",
         "speed": _speed(at.speed, at.unit),
         "rate": "" if at.rate is None else f"rate {at.rate:.4f}",
         "detail": at.detail,
@@ -113,9 +119,8 @@ def _in_notebook() -> bool:
 @contextmanager
 def _bar() -> Iterator[Report]:
     """A bar in a notebook, which needs no widgets; it goes when the work is done."""
-    from IPython.display import HTML, display
-
-    handle = display(HTML(""), display_id=True)
+    shown: Any = import_module("IPython.display")  # which has no types
+    handle = shown.display(shown.HTML(""), display_id=True)
     last = 0.0
 
     def show(at: Progress) -> None:
@@ -124,12 +129,12 @@ def _bar() -> Iterator[Report]:
             _to_standard_error(at.note)
         if time.monotonic() - last >= _BAR_EVERY:
             last = time.monotonic()
-            handle.update(HTML(progress_html(at, _joined(figures_of(at)))))
+            handle.update(shown.HTML(progress_html(at, _joined(figures_of(at)))))
 
     try:
         yield show
     finally:
-        handle.update(HTML(""))
+        handle.update(shown.HTML(""))
 
 
 def _to_standard_error(line: str) -> None:

@@ -24,6 +24,12 @@ FACTORS = [
     [[0, 0], [0, 1]],
     [[0.5, 0.5], [0.5, -0.5]],
 ]  # of unit trace, and exact in half precision
+FEW = [
+    [[0.5, 0.5, 0], [0.5, 0.5, 0]],
+    [[1, 0, 0], [0, 0, 0]],
+    [[0, 0, 0], [0, 0, 1]],
+    [[0.5, 0, 0.5], [0.5, 0, -0.5]],
+]  # many columns are zero
 VECTORS = [[1, 2, 3], [-1, 0.5, 0], [0, 0, 0.25], [4, -8, 16]]
 
 
@@ -37,6 +43,13 @@ def test_matrices(name):
         assert model.metadata == {"model": "ms-word2dm", "options": {"seed": 7}}
         np.testing.assert_array_equal(model.contexts, np.arange(8).reshape(4, 2))
         assert model.columns == "senses"
+
+
+def test_matrices_of_few_columns():
+    """Written in version 2: of three columns a word, those that are zero are left out."""
+    model = load(GOLDEN / "lexicon-version-2")
+    assert (model.kind, list(model), model.m, model.metadata) == ("matrices", WORDS, 3, {"model": "taught"})
+    np.testing.assert_array_equal(model.factors, FEW)
 
 
 @pytest.mark.parametrize("name", ["lexicon.txt", "lexicon.vec", "lexicon.bin"])
@@ -73,5 +86,5 @@ def test_a_corpus(name):
 def test_there_is_a_file_of_every_format_in_its_newest_version():
     suffixes = {path.suffix for path in GOLDEN.iterdir()}
     assert all(suffixes & set(item.suffixes) for item in FORMATS.values())
-    newest = {"corpus": corpus.VERSION, "lexicon": folder.VERSION, "ensemble": ensemble.VERSION}
+    newest = {"corpus": corpus.VERSION, "lexicon-version-2": folder.VERSION, "ensemble": ensemble.VERSION}
     assert newest == {name: json.loads((GOLDEN / name / "config.json").read_text())["version"] for name in newest}

@@ -57,7 +57,7 @@ def test_the_bar_of_a_notebook():
     assert "<progress" not in progress_html(Progress("reading", 3), "")
 
 
-RUN = '''
+RUN = """
 import json, sys
 import nbclient, nbformat
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -83,7 +83,7 @@ cells = json.load(sys.stdin)
 notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
 Client(notebook, km=AsyncKernelManager(kernel_spec_manager=Here(), kernel_name="here"), timeout=300).execute()
 print(json.dumps({"updates": updates, "outputs": [cell.outputs for cell in notebook.cells]}))
-'''
+"""
 
 
 def test_in_a_notebook_that_is_run():

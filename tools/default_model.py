@@ -1,29 +1,37 @@
 """Build the default model, the folder ``polysema/models/default``, from a corpus, taught by an encoder.
 
     python tools/default_model.py CORPUS … --encoder FOLDER [--device cuda] [--data DATA] [--set dim=32 …] [--output O]
+    python tools/default_model.py CORPUS … --taught LEXICON [--data DATA] [--output O]
 
-CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. DATA holds
-the nine evaluation sets, whose words are kept whatever their count and whose results go on the card. Stopped, it goes
-on where it was. A seed gives the same model on the same device.
+CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. Words that
+are too rare for the encoder are then placed by their text (``polysema adapt``). LEXICON is a model that an encoder
+taught before: only the second step is made. DATA holds the nine evaluation sets, whose results go on the card. Stopped,
+it goes on where it was. A seed gives the same model on the same device.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polysema
 from polysema import Lexicon
-from polysema.evaluation.datasets import EvaluationSet, words_of
+from polysema.encoders.taught import PULL
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import load_all
 from polysema.files.working import WorkingFolder
+from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
 from polysema.progress import progress_report
 
 SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
 """Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""
+
+PLACED: dict[str, Any] = {"min_count": 20, "weights": False}
+"""Options of ``polysema adapt`` for its rarer words."""
 
 GOOD_FOR = (
     "The senses of English words by how they are used, which of them a sentence means, how ambiguous a word is, and "
@@ -31,11 +39,14 @@ GOOD_FOR = (
 )
 
 LIMITS = (
-    "Encyclopaedic English; lower-cased word forms, of letters only, seen at least 80 times. Senses are those that an "
-    "encoder tells apart in Wikipedia: one that is rare there may be missing, such as the match that lights a fire, or "
-    "share a cluster with another, such as the crane that lifts and the crane that flies; names count as senses. A "
-    "word has five at most. Which sense is meant is told by the ten words to each side and how far off they stand, not "
-    "by syntax. Negation is not modelled. It repeats what Wikipedia says and how, biases included."
+    "Encyclopaedic English; lower-cased word forms, of letters only, seen at least 20 times. Words seen fewer than 80 "
+    "times were placed by their contexts and letters, without the encoder: they have one sense, no figure of how "
+    "ambiguous they are, and a similarity of about .5 to where the encoder would put them. Senses of the others are "
+    "those that an encoder tells apart in Wikipedia: one that is rare there may be missing, such as the match that "
+    "lights a fire, or share a cluster with another, such as the crane that lifts and the crane that flies; names "
+    "count as senses. A word has five at most. Which sense is meant is told by the ten words to each side and how far "
+    "off they stand, not by syntax. Negation is not modelled. It repeats what Wikipedia says and how, biases "
+    "included."
 )
 
 LICENCE = (
@@ -48,7 +59,9 @@ def main() -> None:
     """Train, evaluate, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", nargs="+")
-    parser.add_argument("--encoder", required=True, help="a folder, or a name on the hub")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--encoder", help="a folder, or a name on the hub")
+    how.add_argument("--taught", type=Path, help="a lexicon that an encoder taught before")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--data", type=Path, help="the folder with the nine evaluation sets")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another option of training")
@@ -59,14 +72,22 @@ def main() -> None:
     corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
     state = arguments.output.with_name("default.training")
     with progress_report() as show:
-        model = polysema.train(
-            corpus, "taught", keep=words_of(sets.values()), encoder=arguments.encoder, device=arguments.device,
-            state=state, progress=show, **options,
-        )  # fmt: skip
+        if arguments.taught is not None:
+            taught = with_matrices(polysema.load(arguments.taught), "the default model")
+            assert taught.telling is not None
+            taught = taught.with_parts(telling=replace(taught.telling, pull=PULL))
+        else:
+            taught = polysema.train(
+                corpus, "taught", encoder=arguments.encoder, device=arguments.device, state=state, progress=show,
+                **options,
+            )  # fmt: skip
+        model = polysema.adapt(taught, corpus, progress=show, **PLACED)
     encoder = model.metadata["encoder"]["name"]
     names = " ".join(Path(path).name for path in arguments.corpus)
     changes = " ".join(f"--set {shlex.quote(change)}" for change in arguments.set)
     rebuild = f"python tools/default_model.py {names} --encoder {encoder} --device {arguments.device} {changes}"
+    if arguments.taught is not None:
+        rebuild = f"{model.metadata['rebuild']} Then: python tools/default_model.py {names} --taught LEXICON"
     model.metadata |= {
         **({"results": results(model, sets)} if sets else {}),
         "good_for": GOOD_FOR,
@@ -75,7 +96,8 @@ def main() -> None:
         "rebuild": rebuild.strip(),
     }
     model.save(arguments.output, dtype="float16", overwrite=True)
-    WorkingFolder(state).remove()
+    if state.exists():
+        WorkingFolder(state).remove()
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
     print(f"{arguments.output}: {model!r}, {size:,} bytes")
     for row in model.metadata.get("results", []):

@@ -267,9 +267,8 @@ def _all(seconds: int, folder: Path, jobs: int) -> int:
     print("\n| reader | executions | branches reached at first | at the end | finds |\n|---|---|---|---|---|")
     print("\n".join(found[name] for name in READERS))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(
-        f"\n{len(READERS)} readers, {seconds} s each, {(used.ru_utime + used.ru_stime) / 60:.0f} minutes of processor time"
-    )
+    minutes = (used.ru_utime + used.ru_stime) / 60
+    print(f"\n{len(READERS)} readers, {seconds} s each, {minutes:.0f} minutes of processor time")
     return any((folder / f"{name}-1").exists() for name in READERS)
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, engine_options, heading, json_option, print_json, print_table
-from polysema.corpus.build import Progress, build_corpus
+from polysema.cli.output import NATURAL, engine_options, heading, is_quiet, json_option, print_json, print_table, say
+from polysema.corpus.build import build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
-from polysema.progress import progress_line
+from polysema.progress import progress_report
 
 FILE = click.Path(path_type=Path)
 
@@ -87,13 +87,7 @@ def build(
         raw=options.pop("raw"),
     )
     started = time.perf_counter()
-    with progress_line("words", "speed") as update:
-
-        def show(progress: Progress) -> None:
-            speed = progress.words / (time.perf_counter() - started) / 1e6
-            figures = {"words": f"{progress.words:,} words", "speed": f"{speed:.1f} M words/s"}
-            update(progress.stage, progress.done, progress.total, **figures, detail=progress.detail)
-
+    with progress_report(is_quiet()) as show:
         result = build_corpus(
             list(text),
             output,
@@ -107,7 +101,7 @@ def build(
     if as_json:
         sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
         print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
-    click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
+    say(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
 
 
 @corpus.command()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import NATURAL, heading, json_option, print_json
+from polysema.cli.output import NATURAL, heading, is_quiet, json_option, print_json
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.lexicon.faces import Face
@@ -63,7 +63,7 @@ def describe_command(
     out = Path(lexicon) if output is None else output
     apart = SEPARATION if separation is None else separation
     replaced = force or output is None
-    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report() as show:
+    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report(is_quiet()) as show:
         described = describe(
             model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed, progress=show
         )
@@ -154,4 +154,67 @@ def _numbers(listed: str) -> list[int]:
         raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
 
 
-COMMANDS = [describe_command, examples_command]
+@click.command("adapt")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="OUT", help="The folder to write."
+)
+@lexicon_option
+@click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
+@click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Of each word to look at, at most.")
+@click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
+@click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--seed", default=1, show_default=True, type=NATURAL)
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+def adapt_command(
+    text: tuple[str, ...],
+    output: Path,
+    path: str | None,
+    min_count: int,
+    occurrences: int,
+    keep_weights: bool,
+    dtype: str,
+    seed: int,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Adapt the model that comes with polysema, or another, to your own TEXT, without an encoder.
+
+    Words that it does not know are placed by the words around them and by their letters; the senses of known words get
+    the weights they have in your text. TEXT is files or folders, or one folder of `polysema corpus build`. A megabyte
+    is enough.
+
+    \b
+      polysema adapt my-text.txt -o mine
+      polysema senses bank -l mine
+    """
+    from polysema.progress import progress_report
+    from polysema.senses.placing import adapt
+
+    model = with_matrices(load(path), "placing of words")
+    with (
+        writing_lexicon(output, inputs=text, dtype=dtype, overwrite=force, format="folder"),
+        progress_report() as show,
+    ):
+        adapted = adapt(
+            model,
+            text[0] if len(text) == 1 else list(text),
+            min_count=min_count,
+            occurrences=occurrences,
+            weights=not keep_weights,
+            seed=seed,
+            progress=show,
+        )
+        write(adapted, output, dtype=dtype, overwrite=force, format="folder")
+    facts = adapted.metadata["adapted"][-1]
+    if as_json:
+        print_json({"lexicon": str(output), "known": len(model), **facts})
+        return
+    click.echo(f"{output}: {facts['words']:,} new words placed beside {len(model):,}")
+    share, number = facts["among_ten_nearest"], facts["held_out"]
+    click.echo(f"of {number:,} known words placed in the same way, to see how well it works, {share:.0%}")
+    click.echo(f"come back among the ten words nearest to them\n\nnext:  polysema neighbours WORD -l {output}")
+
+
+COMMANDS = [describe_command, examples_command, adapt_command]

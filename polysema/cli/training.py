@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,14 +13,15 @@ from typing import Any
 import click
 
 from polysema.cli.corpora import read_words
-from polysema.cli.output import json_option, print_json
+from polysema.cli.output import is_quiet, json_option, print_json, quiet_option
+from polysema.corpus.stop_words import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
 from polysema.files.reading import read_text
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
-from polysema.lexicon.lexicon import VectorLexicon, single
+from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, single
 from polysema.progress import progress_report
 
 
@@ -106,6 +108,7 @@ class _Train(click.Command):
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
 @json_option
+@quiet_option
 def train_command(
     corpus: tuple[str, ...],
     output: Path | None,
@@ -145,7 +148,7 @@ def train_command(
     model = model_named(settings.pop("model", "ms-word2dm"))
     inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
     started = time.perf_counter()
-    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report() as show:
+    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report(is_quiet()) as show:
         state = WorkingFolder(output.with_name(output.name + ".training")) if model.resumes else None
         show(Progress("preparing (the first run compiles its kernels)", 0))
         try:
@@ -172,11 +175,22 @@ def train_command(
     for row in lexicon.metadata.get("curve", [])[-1:]:
         if row.get("held_out_loss") is not None:
             click.echo(f"held-out loss {row['held_out_loss']:.4f} after {row['epoch']} epochs")
-    word = lexicon.vocabulary.words[min(len(lexicon) // 10, len(lexicon) - 1)]
+    if is_quiet():
+        return
+    first, second = _next(lexicon, str(output))
+    click.echo(f"\nnext:  {first}\n       {second}")
+
+
+def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
+    """What can be asked of the model that was trained, about a content word that is neither frequent nor rare."""
+    words = lexicon.vocabulary.words
+    content = [word for word, good in zip(words, is_content(words), strict=True) if good and word.isalpha()] or words
+    word, where = content[len(content) // 10], shlex.quote(output)
     if isinstance(lexicon, VectorLexicon):
-        click.echo(f"\nnext:  polysema neighbours {word} -l {output}\n       polysema evaluate {output}")
-    else:
-        click.echo(f"\nnext:  polysema senses {word} -l {output}\n       polysema ambiguity --top 20 -l {output}")
+        return f"polysema neighbours {word} -l {where}", f"polysema evaluate {where}"
+    if lexicon.slots is not None:
+        return f"polysema neighbours {word} -l {where}", f"polysema info {where}"
+    return f"polysema senses {word} -l {where}", f"polysema ambiguity --top 20 -l {where}"
 
 
 def _sweep(

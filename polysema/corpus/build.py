@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import queue
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,6 +40,7 @@ from polysema.files.atomic import atomic_folder
 from polysema.files.door import check_output, holds
 from polysema.files.lock import bring_back
 from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
@@ -47,27 +49,6 @@ _SUSPECT = 1e-4  # the share above which it is said aloud
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
 _LOG = logging.getLogger(__name__)
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a build is.
-
-    Attributes:
-        stage: ``reading`` or ``writing``.
-        done: bytes read (packed as they are), or words written.
-        total: of how many; None when that is not known.
-        words: words so far.
-        sentences: sentences so far.
-        detail: who does what, where several workers do it.
-    """
-
-    stage: str = "reading"
-    done: int = 0
-    total: int | None = None
-    words: int = 0
-    sentences: int = 0
-    detail: str = ""
 
 
 @dataclass(slots=True)
@@ -97,7 +78,7 @@ def build_corpus(
     lemmatise: str | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
     engine: str | Engine = "local",
     address: str | None = None,
     block: int = BLOCK,
@@ -337,7 +318,7 @@ class _Build:
         folder: Path,
         normalisation: Normalisation,
         workers: int,
-        progress: Callable[[Progress], None] | None,
+        progress: Report | None,
         reader: _Reader,
         engine: Engine,
     ) -> None:
@@ -366,7 +347,7 @@ class _Build:
         self, min_count: int, max_size: int | None, keep: list[str], lemmatise: str | None, config: dict[str, Any]
     ) -> None:
         """Read everything, then write the corpus."""
-        report = Progress(total=self.reader.total)
+        begun = time.perf_counter()
         with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
             tokens.write(bytes(HEADER))
             for (ids, sentence_ends, dropped), read in self._read():
@@ -378,9 +359,7 @@ class _Build:
                 if self.met.bytes > _EARLY:
                     self._check_encoding()
                 if self.progress:
-                    report.done, report.words, report.sentences = read, self.met.words, self.met.sentences
-                    report.detail = self.engine.status()
-                    self.progress(report)
+                    self.progress(self._at("reading", read, self.reader.total, begun))
         while not self.idle.empty():
             worker = self.idle.get()
             self.words.add_counts(worker.table.entries, worker.mapping)
@@ -572,10 +551,24 @@ class _Build:
             json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
 
+    def _at(self, stage: str, done: int, total: int | None, begun: float) -> Progress:
+        """How far the build is: bytes of the files are read, words are written."""
+        unit, speed = ("bytes" if stage == "reading" else "words"), done / (time.perf_counter() - begun)
+        return Progress(
+            stage,
+            done,
+            total,
+            unit,
+            speed,
+            words=self.met.words,
+            sentences=self.met.sentences,
+            detail=self.engine.status(),
+        )
+
     def _renumber(self, mapping: Array, digest: Any) -> tuple[int, int]:
         """Give the ids their final numbers, in place: writing never overtakes reading."""
         path = self.folder / "tokens.npy"
-        report = Progress("writing", total=self.met.words, words=self.met.words, sentences=self.met.sentences)
+        begun = time.perf_counter()
         words = sentences = 0
         with (
             open(path, "rb") as source,
@@ -600,8 +593,7 @@ class _Build:
                 marks.write((out_ends + words).data)
                 words, sentences = words + len(out), sentences + len(out_ends)
                 if self.progress:
-                    report.done = read
-                    self.progress(report)
+                    self.progress(self._at("writing", read, self.met.words, begun))
             target.truncate(HEADER + words * 4)
             for file, start in ((target, header("<i4", words)), (marks, header("<i8", sentences + 1))):
                 file.seek(0)

@@ -34,6 +34,7 @@ from polysema.files.options import Options, option
 from polysema.files.progress import Report, silent
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import Information, Inventory, Telling
+from polysema.senses.fitting import least_cosines
 
 PROJECTED = 128
 """N, the dimensions that senses are looked for in."""
@@ -42,6 +43,10 @@ LAYERS = "5-8"
 """Whose mean is taken by default: the middle of twelve, where word senses are clearest."""
 
 MEASURE = "contextual variance"
+
+PULL = 0.25
+"""How far the words around pull a sense in the word's matrix in context; chosen on WordNet's example sentences
+(``docs/measurements/senses.md``)."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +118,18 @@ def taught(
             progress=progress,
         )  # fmt: skip
     weights = senses.weights
-    return Lexicon(
+    made = Lexicon(
         sample.vocabulary,
         np.ascontiguousarray((np.sqrt(weights)[..., None] * senses.vectors).transpose(0, 2, 1)),
         columns="senses",
         contexts=learnt.contexts,
         telling=Telling(
-            learnt.sharpness, learnt.little, centred=True, subsampled=False, distance_weights=learnt.distance_weights
+            learnt.sharpness,
+            learnt.little,
+            centred=True,
+            subsampled=False,
+            distance_weights=learnt.distance_weights,
+            pull=PULL,
         ),
         information=Information(senses.information, MEASURE),
         inventory=Inventory(
@@ -143,6 +153,9 @@ def taught(
             "held_out": learnt.held_out,
         },
     )
+    least = least_cosines(made, corpus, seed=chosen.seed, progress=progress)
+    assert made.inventory is not None
+    return made.with_parts(inventory=Inventory(made.inventory.senses, made.inventory.weights, least))
 
 
 def _identity(encoder: Encoder, sample: Sample, options: TaughtOptions) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -228,8 +229,9 @@ def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict
     if missing and (asked is not None or len(missing) == len(RECORDS)):
         name, reason = next(iter(missing.items()))
         more = f" ({len(missing)} sets are missing)" if len(missing) > 1 else ""
+        extra = "" if find_spec("pooch") else "pip install 'polysema[data]' and "
         raise DataError(
             f"{name}: {reason}{more}: put the files in a folder and name it with --data or POLYSEMA_DATA, "
-            "or download them with `polysema data fetch`"
+            f"or download them with {extra}`polysema data fetch`"
         )
     return found

@@ -228,11 +228,12 @@ def in_two(first: Model, second: Model, asked: str, top: int = 20) -> Facts:
             free[0].remove(i)
             free[1].remove(j)
     entropies = [None if model.kind == "vectors" else model.entropy(asked) for model in models]
+    old, new = entropies
     nearest = [[item.word for item in model.neighbours(asked, top)] for model in models]
     return {
         "word": asked,
         "entropies": entropies,
-        "difference": None if None in entropies else entropies[1] - entropies[0],
+        "difference": None if old is None or new is None else new - old,
         "senses_known": all(sides),
         "matched": matched,
         "went": [_sense(sides[0][i]) for i in sorted(free[0])],

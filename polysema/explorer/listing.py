@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from polysema.corpus.stop_words import is_content
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation import wordnet
 from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import Lexicon, VectorLexicon
 
 Model = Lexicon | VectorLexicon | Ensemble
@@ -103,7 +104,8 @@ class Listing:
     def parts_of_speech(self) -> dict[str, NDArray[np.bool_]]:
         """Which words can be each part of speech, (V,): by the faces of their senses, else by WordNet 3.0."""
         found = np.zeros((len(self.vocabulary), len(PARTS_OF_SPEECH)), bool)
-        known, faces = wordnet.table(), self.faces or {}
+        known = wordnet.table()
+        faces: Mapping[str, Mapping[int, Face]] = self.faces or {}
         for row, word in enumerate(self.vocabulary.words):
             own = {face.part_of_speech for face in faces[word].values()} if word in faces else ()
             if any(own):

@@ -26,8 +26,8 @@ except ImportError as missing:
 PORT = 8765
 CONNECTIONS = 512
 """Open at once; one more is answered 503."""
-PATIENCE = 30.0
-"""Seconds after which a connection on which no answer was begun is closed."""
+PATIENCE = 45.0
+"""Seconds after which a connection on which nothing was asked or taken is closed."""
 
 
 def serve(

@@ -84,6 +84,7 @@ class Pages:
         self.warming = False  # while the parser is being loaded
         self._nlp: Parsed | None = None
         self._loading = Lock()
+        self._refusals = lru_cache(8)(self._refusal)  # rendered once: an overload is answered at no cost
         self._sentences = lru_cache(256)(self._sentence)  # steps and methods of one sentence, as HTML and as JSON
         self.templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -191,9 +192,14 @@ class Pages:
                 )
                 return found
             except Busy as error:
-                return self._rendered(request, _trouble(503, str(error)))
+                return self._refusals(_is_json(request), str(error))
 
         return endpoint
+
+    def _refusal(self, as_json: bool, message: str) -> Response:
+        path = "/busy.json" if as_json else "/"
+        request = Request({"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []})
+        return self._rendered(request, _trouble(503, message))
 
     def respond(self, page: Callable[[Request], Answer | Response], request: Request) -> Response:
         """A page's answer as HTML or JSON, its errors as pages; nothing gets out of here."""
@@ -437,7 +443,10 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, sending)
         else:
-            await self.app(self._stripped(scope), receive, sending)
+            try:
+                await self.app(self._stripped(scope), receive, sending)
+            except Exception as error:  # the connection broke while it was answered
+                log.warning("%s while answering", type(error).__name__)
         page = self._stripped(scope)["path"].lstrip("/").partition("/")[0][:20]
         shown = page if page.removesuffix(".json") in ("", *PAGES) else "…"
         log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * (time.perf_counter() - start))

@@ -22,6 +22,7 @@ class Progress:
             known; not to be compared with the held-out loss, which adds that of the noise words.
         held_out: the held-out loss after the last whole epoch.
         rate: the learning rate.
+        words, sentences: of text, how many were met so far.
         note: something to tell once, such as how much disk the run takes.
         detail: who does what, where several workers do it.
     """
@@ -38,6 +39,8 @@ class Progress:
     loss: float | None = None
     held_out: float | None = None
     rate: float | None = None
+    words: int = 0
+    sentences: int = 0
     note: str = ""
     detail: str = ""
     loss_name: str = "loss"

@@ -33,10 +33,9 @@ def _plain(arguments: Any) -> tuple[Any, ...]:
 
 def compiled(**options: Any) -> Callable[[Any], Any]:
     """A decorator: compile a function when it is first called, and keep the code on disk."""
-    called_by_python: Callable[[Any], Any] = njit(nogil=True, cache=True, no_cfunc_wrapper=True, **options)
-    called_by_kernels: Callable[[Any], Any] = njit(
-        nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
-    )
+    jit: Any = njit  # its types do not know all of its options
+    called_by_python = jit(nogil=True, cache=True, no_cfunc_wrapper=True, **options)
+    called_by_kernels = jit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
     def decorated(function: Any) -> Any:
         dispatcher, inner = called_by_python(function), called_by_kernels(function)

@@ -13,15 +13,16 @@ the posterior is not surer than it should be,
   Phaser an operator ρ that acts on the word leaves ⟨v_k|ρ|v_k⟩ of its sense k.
 
 In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ. A lexicon may say how its context vectors are
-to be added up and compared, and that this matrix takes evidence less seriously than the posterior: see
-:class:`~polysema.lexicon.parts.Telling`.
+to be added up and compared, that this matrix takes evidence less seriously than the posterior, and that senses are
+pulled towards the words around: see :class:`~polysema.lexicon.parts.Telling`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -47,10 +48,19 @@ from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
+from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.parts import Telling
 from polysema.lexicon.results import Neighbour, Results, label
-from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights, log_evidence, softmax
-from polysema.measures import entropy
+from polysema.lexicon.telling import (
+    USUAL,
+    context_vectors,
+    directions,
+    evidence_weights,
+    log_evidence,
+    mean_direction,
+    softmax,
+)
+from polysema.measures import mixture_entropies
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
@@ -68,6 +78,9 @@ LITTLE = USUAL.little
 
 TREE_WEIGHT = 0.15
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
+
+
+_TOGETHER = 1024  # places that are weighed together
 
 
 MOST_NAMED = 5000
@@ -227,7 +240,8 @@ def disambiguate(
     evidence = _Evidence(lexicon, method, top)
     asked = evidence.asked(word, context)
     (read,) = _read([asked.context], lexicon, pattern, nlp)
-    return evidence.answer(asked.word, read, which, asked.span)
+    (answer,) = evidence.answers([evidence.place(asked.word, read, which, asked.span)])
+    return _sound(answer)
 
 
 def disambiguate_every(
@@ -243,8 +257,9 @@ def disambiguate_every(
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
     evidence = _Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
-    first = evidence.answer(word, read, 0)
-    return Results([first, *(evidence.answer(word, read, which) for which in range(1, first.occurrences))])
+    first = evidence.place(word, read, 0)
+    others = [evidence.place(word, read, which) for which in range(1, first.number)]
+    return Results(_sound(answer) for answer in evidence.answers([first, *others]))
 
 
 def disambiguate_all(
@@ -260,18 +275,21 @@ def disambiguate_all(
     pairs = list(pairs)
     evidence = _Evidence(lexicon, method, top)
     asked = [evidence.attempt(pair) for pair in pairs]
-    good = [item for item in asked if isinstance(item, _Asked)]
-    evidence.name_all(item.word for item in good)
-    reads = iter(_read([item.context for item in good], lexicon, pattern, nlp))
-    results: Results[Disambiguation | Failed] = Results()
-    for pair, item in zip(pairs, asked, strict=True):
+    reads = iter(_read([item.context for item in asked if isinstance(item, _Asked)], lexicon, pattern, nlp))
+    places: list[_Place | PolysemaError] = []
+    for item in asked:
         try:
             if isinstance(item, PolysemaError):
                 raise item
-            results.append(evidence.answer(item.word, next(reads), None, item.span))
+            places.append(evidence.place(item.word, next(reads), None, item.span))
         except PolysemaError as error:
-            results.append(Failed(pair, error))
-    return results
+            places.append(error)
+    answers = evidence.answers([place for place in places if isinstance(place, _Place)])
+    found = [next(answers) if isinstance(place, _Place) else place for place in places]
+    return Results(
+        Failed(pair, answer) if isinstance(answer, PolysemaError) else answer
+        for pair, answer in zip(pairs, found, strict=True)
+    )
 
 
 def read(
@@ -299,14 +317,19 @@ def read(
     assert isinstance(found, _Context)
     words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
     ambiguous = [(word, span) for word, span in words if word and (every or evidence.is_ambiguous(word, min_weight))]
-    evidence.name_all(word for word, _ in ambiguous)
     number = Counter(word for word, _ in ambiguous)
     seen: Counter[str] = Counter()
-    results: Results[Disambiguation] = Results()
+    places = []
     for word, span in ambiguous:
-        results.append(evidence.weigh(word, found, span, seen[word], number[word]))
+        places.append(_Place(word, found, span, seen[word], number[word]))
         seen[word] += 1
-    return results
+    return Results(_sound(answer) for answer in evidence.answers(places))
+
+
+def _sound(answer: Disambiguation | PolysemaError) -> Disambiguation:
+    if isinstance(answer, PolysemaError):
+        raise answer
+    return answer
 
 
 # ----------------------------------------------------------------------------------------------------------- contexts
@@ -362,12 +385,49 @@ class _Asked(NamedTuple):
     span: Span | None
 
 
-class _Senses(NamedTuple):
-    """The senses of a word to choose from: ids (k,), weights (k,), falling, and unit vectors (k, n)."""
+class _Place(NamedTuple):
+    """Where to ask: a word as the lexicon spells it, its context, its span, which occurrence it is, of how many."""
+
+    word: str
+    read: _Context
+    span: Span
+    which: int
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Senses:
+    """The senses of a word to choose from.
+
+    Attributes:
+        ids: (k,).
+        weights: (k,), falling.
+        vectors: (k, n), unit vectors.
+        directions: (k, n), what a context is held against.
+    """
 
     ids: NDArray[np.int64]
     weights: Array
     vectors: Array
+    directions: Array
+
+    @cached_property
+    def overlaps(self) -> Array:
+        """⟨v_j, v_k⟩, (k, k)."""
+        return np.asarray(self.vectors @ self.vectors.T)
+
+    @cached_property
+    def listed(self) -> tuple[list[int], list[float]]:
+        """Ids and weights as plain numbers."""
+        return self.ids.tolist(), self.weights.tolist()
+
+
+def _padded(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    """Arrays (k, …) of several lengths as one, (B, K, …), with zeros behind."""
+    found = np.zeros((len(arrays), *shape))
+    for row, array in zip(found, arrays, strict=True):
+        row[tuple(map(slice, array.shape))] = array
+    return found
 
 
 @dataclass
@@ -434,65 +494,106 @@ class _Evidence:
         except PolysemaError as error:
             return error
 
-    def answer(
+    def place(
         self, word: str, read: _Context | PolysemaError, which: int | None = None, span: Span | None = None
-    ) -> Disambiguation:
-        """A word at one of its occurrences in a context: at a place, or the one of a number."""
+    ) -> _Place:
+        """A word at one of its occurrences in a context: at a span, or the one of a number."""
         if isinstance(read, PolysemaError):
             raise read
         if span is not None:
             spans = sorted({*find_occurrences(read.words.source, word, read.words.tokens), span})
-            return self.weigh(word, read, span, spans.index(span), len(spans))
-        source, places = read.words.source, read.words.places(word)
+            which, places = spans.index(span), spans
+        else:
+            places = read.words.places(word)
+        source = read.words.source
         chosen = first_choice(source, word, places) if which is None else which
         if not 0 <= chosen < len(places):
             raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
-        return self.weigh(word, read, places[chosen], chosen, len(places))
+        spelled = self.spelled(word)
+        self.lexicon.vocabulary.index(spelled)  # an unknown word is an error
+        return _Place(spelled, read, places[chosen], chosen, len(places))
 
-    def weigh(self, word: str, read: _Context, span: Span, chosen: int, number: int) -> Disambiguation:
-        """Bayes' rule at one place of a context."""
-        word = self.spelled(word)
-        ids, weights, vectors = self.senses_of(word)
-        found = read.words.at(span)
-        prior, by_tree, fits = np.log(weights), None, None
+    def answers(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
+        """Bayes' rule at many places: one answer each, in order."""
+        self.name_all(place.word for place in places)
+        for part in blocks(len(places), _TOGETHER):
+            yield from self._weighed(places[part])
+
+    def _weighed(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
+        """A batch of B places: all arrays are padded to the largest number of senses, K."""
+        senses = [self.senses_of(place.word) for place in places]
+        founds = [place.read.words.at(place.span) for place in places]
+        most, n = max(len(own.ids) for own in senses), senses[0].vectors.shape[1]
+        weights = _padded([own.weights for own in senses], (most,))
+        vectors = _padded([own.vectors for own in senses], (most, n))
+        overlaps = _padded([own.overlaps for own in senses], (most, most))
+        prior = np.log(np.where(weights > 0, weights, 1.0)) + np.where(weights > 0, 0.0, -np.inf)
+        by_words = np.zeros_like(weights)
+        nearest: list[float | None] = [None] * len(places)
+        errors: dict[int, PolysemaError] = {}
         if self.by_reading:
-            by_words = self.by_encoder(word, read, found) - prior
+            for i, (place, found) in enumerate(zip(places, founds, strict=True)):
+                by_words[i, : len(senses[i].ids)] = self.by_encoder(place.word, place.read, found)
+            by_words -= np.where(weights > 0, prior, 0.0)
+        elif self.contexts is not None:
+            by_words, nearest = self.by_contexts(senses, founds)
         else:
-            by_words, nearest = self.by_context(weights, vectors, found)
-            fits = self.fits(word, nearest)
-            by_tree = None if found.leaf is None else self.by_composition(vectors, found)
-        total = softmax(prior + by_words + (0.0 if by_tree is None else TREE_WEIGHT * by_tree))
-        words_alone = softmax(prior + by_words)
-        tree_alone = None if by_tree is None else softmax(prior + by_tree)
-        near, called = self.named(word), self.called(word)
-        senses = tuple(
-            SenseInContext(
-                int(ids[k]),
-                float(total[k]),
-                float(weights[k]),
-                float(words_alone[k]),
-                None if tree_alone is None else float(tree_alone[k]),
-                near[k],
-                *called[k],
+            for i, found in enumerate(founds):
+                by_words[i, : len(senses[i].ids)] = self.by_mixture(senses[i].vectors, found)
+        by_tree = np.zeros_like(weights)
+        parsed = [found.leaf is not None and not self.by_reading for found in founds]
+        for i in np.flatnonzero(parsed).tolist():
+            try:
+                by_tree[i, : len(senses[i].ids)] = self.by_composition(senses[i].vectors, founds[i])
+            except PolysemaError as error:
+                errors[i] = error
+        total, words_alone = softmax(prior + by_words + TREE_WEIGHT * by_tree), softmax(prior + by_words)
+        tree_alone = softmax(prior + by_tree) if any(parsed) else by_tree
+        f = self.formula.flatness
+        flat = (
+            total if f == 1.0 else softmax(prior + (np.log(np.maximum(total, 1e-300)) - np.maximum(prior, -700.0)) / f)
+        )
+        if self.formula.pull > 0:
+            vectors = self.pulled(vectors, founds)
+            overlaps = vectors @ vectors.mT
+        factors = (np.sqrt(flat)[..., None] * vectors).transpose(0, 2, 1)
+        after = mixture_entropies(flat, overlaps)
+        order = np.argsort(-total, axis=1, kind="stable").tolist()
+        rows = [numbers.tolist() for numbers in (total, words_alone, tree_alone)]
+        for i, (place, found, own) in enumerate(zip(places, founds, senses, strict=True)):
+            if i in errors:
+                yield errors[i]
+                continue
+            count, near, called = len(own.ids), self.named(place.word), self.called(place.word)
+            ids, shares = own.listed
+            chances, alone, by_composition = (numbers[i] for numbers in rows)
+            told = tuple(
+                SenseInContext(
+                    ids[k],
+                    chances[k],
+                    shares[k],
+                    alone[k],
+                    by_composition[k] if parsed[i] else None,
+                    near[k],
+                    *called[k],
+                )
+                for k in order[i]
+                if k < count
             )
-            for k in np.argsort(-total, kind="stable")
-        )
-        flat = softmax(prior + (np.log(np.maximum(total, 1e-300)) - prior) / self.formula.flatness)
-        meaning = DensityMatrix.mixture(flat, vectors, word)
-        return Disambiguation(
-            word=word,
-            context=read.words.source,
-            span=span,
-            occurrence=chosen,
-            occurrences=number,
-            senses=senses,
-            meaning=meaning,
-            entropy_before=self.entropy_of(word),
-            entropy_after=float(entropy(meaning)),
-            tree=found.tree,
-            no_tree=read.no_tree if by_tree is None else "",
-            fits=fits,
-        )
+            yield Disambiguation(
+                word=place.word,
+                context=place.read.words.source,
+                span=place.span,
+                occurrence=place.which,
+                occurrences=place.number,
+                senses=told,
+                meaning=DensityMatrix.of_unit_factors([factors[i, :, :count]], place.word),
+                entropy_before=self.entropy_of(place.word),
+                entropy_after=float(after[i]),
+                tree=found.tree,
+                no_tree="" if parsed[i] else place.read.no_tree,
+                fits=self.fits(place.word, nearest[i]),
+            )
 
     # what the lexicon says of a word, looked up once
 
@@ -505,9 +606,10 @@ class _Evidence:
         if key not in known:
             if self.by_reading:
                 weights, vectors = registry.provider("senses to tell")(self.lexicon, word)
-                known[key] = _Senses(np.arange(len(weights)), weights, vectors)
+                ids = np.arange(len(weights))
             else:
-                known[key] = _Senses(self.lexicon.sense_ids(word), *self.lexicon.sense_vectors(word))
+                ids, (weights, vectors) = self.lexicon.sense_ids(word), self.lexicon.sense_vectors(word)
+            known[key] = _Senses(ids, weights, vectors, directions(weights, vectors, self.formula))
         return known[key]
 
     def named(self, word: str) -> list[list[Neighbour]]:
@@ -550,24 +652,45 @@ class _Evidence:
 
     # ln of the evidence for each sense, (k,)
 
-    def by_context(self, weights: Array, vectors: Array, found: Occurrence) -> tuple[Array, float | None]:
-        """Of the words around, β s cos(u_k, c), and the cosine of the nearest sense; or s ln ⟨v_k|ρ_c|v_k⟩."""
-        if all(word.lower() in STOP_WORDS for word in found.around):  # *the bank* is any bank
-            return np.zeros(len(vectors)), None
-        rows = [self._index(word) for word in found.around]
-        if self.contexts is not None:
-            c, amount = context_vector(rows, found.before, self.formula, self.facts.keep, self.contexts)
-            cosine = cosines(directions(weights, vectors, self.formula), c)
-            nearest = float(cosines(vectors, c).max()) if c.any() else None
-            return log_evidence(cosine, amount, self.formula), nearest
+    def by_contexts(self, senses: Sequence[_Senses], founds: Sequence[Occurrence]) -> tuple[Array, list[float | None]]:
+        """Of the words around, β s cos(u_k, c), (B, K), and the cosine of the nearest sense at each place."""
+        assert self.contexts is not None
+        rows = [[self._index(word) for word in found.around] for found in founds]
+        for i, found in enumerate(founds):
+            if not any(map(_tells, found.around)):  # *the bank* is any bank
+                rows[i] = []
+        befores = [found.before for found in founds]
+        c, amounts = context_vectors(rows, befores, self.formula, self.facts.keep, self.contexts)
+        length = np.linalg.norm(c, axis=1)
+        unit = c / np.where(length > 0, length, 1.0)[:, None]
+        most = max(len(own.ids) for own in senses)
+        held = _padded([own.directions for own in senses], (most, c.shape[1]))
+        cosine = (held @ unit[:, :, None])[..., 0]
+        nearest: list[float | None] = [
+            float((own.vectors @ way).max()) if far > 0 else None
+            for own, way, far in zip(senses, unit, length.tolist(), strict=True)
+        ]
+        return log_evidence(cosine, amounts, self.formula), nearest
+
+    def pulled(self, vectors: Array, founds: Sequence[Occurrence]) -> Array:
+        """The directions (B, K, n) of senses where they stand, pulled by the content words around."""
+        around = [[self._index(word) for word in found.around if _tells(word)] for found in founds]
+        pull = np.stack([mean_direction(self.lexicon, [row for row in rows if row is not None]) for rows in around])
+        left = vectors + self.formula.pull * pull[:, None, :] * (vectors != 0).any(axis=2, keepdims=True)
+        length = np.linalg.norm(left, axis=2, keepdims=True)
+        return np.asarray(left / np.where(length > 0, length, 1.0))
+
+    def by_mixture(self, vectors: Array, found: Occurrence) -> Array:
+        """Of the words around, without context vectors: s ln ⟨v_k|ρ_c|v_k⟩, (k,)."""
+        rows = [self._index(word) for word in found.around] if any(map(_tells, found.around)) else []
         indices = [row for row in rows if row is not None and self.facts.keep[row] > 0]
         if not indices:
-            return np.zeros(len(vectors)), None
+            return np.zeros(len(vectors))
         keep = self.facts.keep[indices]
         words = DensityMatrix(self.lexicon.factors[indices])
         overlaps = ((vectors @ words.factor) ** 2).sum(axis=-1)  # (words, k)
         strength = keep.sum() / (keep.sum() + self.formula.little)
-        return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12))), None
+        return np.asarray(strength * np.log(np.maximum(keep @ overlaps / keep.sum(), 1e-12)))
 
     def fits(self, word: str, nearest: float | None) -> bool | None:
         """Whether the nearest sense is as near as it is at nearly all of the word's own occurrences."""
@@ -615,3 +738,8 @@ class _Evidence:
     def _index(self, word: str) -> int | None:
         indices = self.lexicon.vocabulary.indices
         return indices.get(word, indices.get(word.lower()))
+
+
+def _tells(word: str) -> bool:
+    """Whether a word around is a content word."""
+    return word.lower() not in STOP_WORDS

@@ -216,8 +216,16 @@ class LexiconOf(ABC, Generic[M]):
     def neighbour_index(self) -> NeighbourIndex:
         """All words, ready to be searched; what is not finite or zero is refused, with the word's name."""
         for part in blocks(len(self)):
-            self.stack(self.vocabulary.words[part])
+            self._check(np.arange(part.start, part.stop))
         return NeighbourIndex(self.array)
+
+    def _check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse what is not finite or zero, with the word's name."""
+        try:
+            self._type(self.array[rows])
+        except MatrixError:
+            self.stack([self.vocabulary.words[row] for row in rows.tolist()])
+            raise
 
     def _searched(self, common: int | None) -> tuple[NeighbourIndex, NDArray[np.int64]]:
         """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
@@ -228,7 +236,7 @@ class LexiconOf(ABC, Generic[M]):
         if self._common is None or self._common[0] != size:
             rows = np.sort(np.argsort(-counts, kind="stable")[:size])
             for part in blocks(size):
-                self.stack([self.vocabulary.words[row] for row in rows[part]])
+                self._check(rows[part])
             self._common = size, NeighbourIndex(self.array[rows]), rows
         return self._common[1:]
 
@@ -290,14 +298,27 @@ class LexiconOf(ABC, Generic[M]):
 
         write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
-    def to_gensim(self) -> Any:
-        """gensim ``KeyedVectors``: the vectors, or the n×n matrices flattened to n² numbers.
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Write the lexicon to ``user/name`` of the Hugging Face hub, with its card; ``ps.load("hf://user/name")``.
+
+        For the options see :func:`polysema.integrations.hub.push_to_hub`.
+        """
+        return str(provider("push to hub")(single(self), name, **options))
+
+    def to_gensim(self, *, senses: bool = False, words: int | None = None) -> Any:
+        """gensim ``KeyedVectors``, counts included: the vectors, or the n×n matrices flattened to n² numbers.
 
         The cosine of two flattened matrices is their trace similarity, so every gensim tool works on them.
-        """
-        from polysema.lexicon.formats.flat import to_gensim
 
-        return to_gensim(single(self))
+        Args:
+            senses: whether each sense has a key of its own beside the word's: ``bank#2``.
+            words: take this many of the most frequent words only: n² numbers a word are many.
+        """
+        from polysema.lexicon.formats.flat import most_frequent, to_gensim, with_senses
+
+        if senses:
+            return to_gensim(with_senses(with_matrices(self, "a key for every sense"), words))
+        return to_gensim(single(self) if words is None else most_frequent(single(self), words))
 
 
 class VectorLexicon(LexiconOf[Vector]):
@@ -463,6 +484,11 @@ class Lexicon(LexiconOf[DensityMatrix]):
         """The threshold that words were subsampled with when the lexicon was trained; 1e-5 where that is not known."""
         made = self.metadata.get("options", {})
         return float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
+
+    @cached_property
+    def tokens(self) -> int:
+        """How much text the counts of its words add up to."""
+        return int(self.vocabulary.counts.sum())
 
     @property
     def factors(self) -> NDArray[Any]:

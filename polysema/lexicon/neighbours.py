@@ -38,12 +38,13 @@ class NeighbourIndex:
 
     def __init__(self, factors: NDArray[Any]) -> None:
         self._pack: Callable[[NDArray[Any]], NDArray[np.float64]] = pack_vectors
-        columns, kept = factors.shape[1], np.ones((len(factors), 1), bool)
+        columns = factors.shape[1]
+        kept: NDArray[Any] = np.ones((len(factors), 1), bool)
         if factors.ndim == 3:
             _, n, m = factors.shape
             self._pack = pack_matrices if is_packed(n, m) else pack_factors
             columns = n * (n + 1) // 2 if is_packed(n, m) else n
-            kept = kept if is_packed(n, m) else factors.any(axis=1)
+            kept = kept if is_packed(n, m) else np.asarray(factors.any(axis=1))
         self.starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])  # where the rows of each word start
         self.table = np.empty((self.starts[-1], columns), dtype=np.float32)
         for part in blocks(len(factors)):

@@ -83,6 +83,8 @@ class Telling:
             a_j = 1, context vectors say by their length how much they count, and K = |c|.
         distance_weights: (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1.
         flatness: f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one.
+        pull: b; in the word's matrix in context, sense k has the direction v_k + b μ̂, with μ̂ the unit mean of the
+            directions of the content words around, rare ones counting more.
     """
 
     sharpness: float
@@ -91,18 +93,19 @@ class Telling:
     subsampled: bool = False
     distance_weights: NDArray[Any] | None = None
     flatness: float = 1.0
+    pull: float = 0.0
 
     def __post_init__(self) -> None:
         weights = self.distance_weights
         if weights is not None and (weights.ndim != 1 or len(weights) % 2 or not np.isfinite(weights).all()):
             raise InputError(f"distance weights of shape {weights.shape}: give (2W,) numbers, for −W … −1, 1 … W")
-        if not (self.sharpness >= 0 and self.little >= 0 and self.flatness > 0):
-            raise InputError(f"sharpness, little and flatness must not be negative: {self!r}")
+        if not (self.sharpness >= 0 and self.little >= 0 and self.flatness > 0 and self.pull >= 0):
+            raise InputError(f"sharpness, little, flatness and pull must not be negative: {self!r}")
 
     @property
     def settings(self) -> dict[str, Any]:
         """All but the array, for JSON."""
-        names = ("sharpness", "little", "centred", "subsampled", "flatness")
+        names = ("sharpness", "little", "centred", "subsampled", "flatness", "pull")
         return {name: getattr(self, name) for name in names}
 
 

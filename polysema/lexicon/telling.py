@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,16 @@ from polysema.corpus.stop_words import STOP_WORDS
 from polysema.lexicon.parts import Telling
 from polysema.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from polysema.lexicon.lexicon import Lexicon
+
 Array = NDArray[np.float64]
 
 USUAL = Telling(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
+
+RARE = 1e-4
+"""Words that make up this share of a text count half where rare ones count more."""
 
 RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
@@ -34,26 +41,56 @@ def evidence_weights(vocabulary: Vocabulary, formula: Telling, subsample: float 
     return keep
 
 
-def context_vector(
-    rows: Sequence[int | None], before: int, formula: Telling, weights: Array, contexts: NDArray[np.floating]
-) -> tuple[Array, float]:
-    """The context vector c (n,) of one occurrence, and how much evidence K it is.
+def context_vectors(
+    around: Sequence[Sequence[int | None]],
+    befores: Sequence[int],
+    formula: Telling,
+    weights: Array,
+    contexts: NDArray[np.floating],
+) -> tuple[Array, Array]:
+    """The context vectors c (B, n) of some occurrences, and how much evidence K (B,) each is.
 
     Args:
-        rows: the rows of the words around, in order; None for words that are not known.
-        before: how many of them stand before the word.
+        around: the rows of the words around each, in order; None for words that are not known.
+        befores: how many of them stand before the word.
         weights: of :func:`evidence_weights`.
     """
     g = formula.distance_weights
-    reach = len(rows) if g is None else len(g) // 2
-    near = [(at, row) for at, row in enumerate(rows) if row is not None and before - reach <= at < before + reach]
-    near = [(at, row) for at, row in near if weights[row] > 0]
-    if not near:
-        return np.zeros(contexts.shape[1]), 0.0
-    own = [row for _, row in near]
-    scale = weights[own] if g is None else weights[own] * g[[at - before + reach for at, _ in near]]
-    c = scale @ contexts[own].astype(np.float64)
-    return c, float(scale.sum() if formula.subsampled else np.linalg.norm(c))
+    reach = 0 if g is None else len(g) // 2
+    owner, rows, distances = [], [], []
+    for i, (words, before) in enumerate(zip(around, befores, strict=True)):
+        first = 0 if g is None else max(0, before - reach)
+        for at, row in enumerate(words[first : None if g is None else before + reach], first):
+            if row is not None:
+                owner.append(i)
+                rows.append(row)
+                distances.append(at - before + reach)
+    c, amounts = np.zeros((len(around), contexts.shape[1])), np.zeros(len(around))
+    if rows:
+        scale = weights[rows] if g is None else weights[rows] * g[distances]
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        held = np.asarray(owner)[starts]
+        c[held] = np.add.reduceat(scale[:, None] * contexts[rows].astype(np.float64), starts, axis=0)
+        amounts[held] = np.add.reduceat(scale, starts)
+    return c, amounts if formula.subsampled else np.linalg.norm(c, axis=1)
+
+
+def mean_direction(lexicon: Lexicon, rows: Sequence[int]) -> Array:
+    """The unit mean (n,) of the directions of some words, the rare ones counting more; zero where there are none."""
+    if not rows:
+        return np.zeros(lexicon.n)
+    counts = lexicon.vocabulary.counts
+    rare = RARE / (RARE + counts[list(rows)] / max(lexicon.tokens, 1))
+    mean = rare @ directions_of_words(lexicon.factors[list(rows)])
+    length = np.linalg.norm(mean)
+    return np.asarray(mean / length if length > 0 else mean)
+
+
+def directions_of_words(factors: NDArray[np.floating]) -> Array:
+    """Σ_k p_k v_k of words by their factors (k, n, m), as unit vectors (k, n)."""
+    b = factors.astype(np.float64)
+    mean = (b * np.sqrt((b * b).sum(axis=1, keepdims=True))).sum(axis=2)
+    return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12))
 
 
 def directions(weights: Array, vectors: Array, formula: Telling) -> Array:

@@ -159,6 +159,9 @@ def _verb_lemma(word: str, nlp: Any) -> str:
     return str(nlp.get_pipe("lemmatizer").lemmatize(token)[0])
 
 
+_DOWNLOAD = "python -m spacy download en_core_web_sm"
+
+
 @lru_cache(maxsize=2)
 def parser(name: str | None = None) -> Any:
     """A pipeline of spaCy, without what finds named entities.
@@ -170,7 +173,11 @@ def parser(name: str | None = None) -> Any:
     try:
         import spacy
     except ImportError:
-        raise MissingExtraError("parsing plain text (spaCy is not installed; brackets need none)", "parse") from None
+        raise MissingExtraError(
+            "parsing plain text (spaCy is not installed; brackets need none)",
+            "parse",
+            f"pip install 'polysema[parse]' && {_DOWNLOAD}",
+        ) from None
     name = name or os.environ.get("POLYSEMA_PARSER")
     found = [name] if name else sorted(map(str, spacy.util.get_installed_models()), key=_size)
     for candidate in found:
@@ -186,7 +193,7 @@ def parser(name: str | None = None) -> Any:
     raise MissingExtraError(
         "parsing plain text (spaCy is installed, but no English pipeline is; nlp= takes any other)",
         "parse",
-        "python -m spacy download en_core_web_sm",
+        _DOWNLOAD,
     )
 
 

@@ -2,7 +2,7 @@
 
 Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes further seeds
 or an encoder later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each there whole
-or not at all), ``report`` is the report.
+or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.files.lock import locked
+from polysema.files.platform import forget_peak, peak_memory
 from polysema.files.progress import Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
@@ -39,7 +40,7 @@ from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.write import write_report
-from polysema.reproduction.variants import VARIANTS, Preset, Variant, departures, options_of
+from polysema.reproduction.variants import Preset, Variant, departures, options_of
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
@@ -107,7 +108,7 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
+    claimed = {"corpus": _digest(plan.corpus), "preset": " ".join([plan.preset.name, *plan.preset.changes])}
     plan.folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         _claim(plan, claimed)
@@ -122,7 +123,7 @@ def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], 
     models: list[tuple[str, Evaluated]] = []
     skipped: list[Skipped] = []
     given = {plain(name) for name, _ in plan.given}
-    for variant in VARIANTS:
+    for variant in plan.preset.variants:
         if plain(variant.row) in given:
             continue
         if plan.only and variant.row not in plan.only:
@@ -169,6 +170,10 @@ def _claim(plan: Plan, wanted: Mapping[str, str]) -> None:
     else:
         with atomic_file(note) as stream:
             stream.write(json.dumps(wanted, indent=2).encode())
+
+
+def _claimed(path: Path) -> None:
+    """Files below a folder that was claimed are the run's own."""
 
 
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
@@ -238,9 +243,8 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
         where = _place(variant, plan, seed)
         if not where.is_dir():
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
-            started = time.monotonic()
-            _save(variant, seed, plan, text, progress)
-            say(f"{variant.row}: {time.monotonic() - started:.0f} s")
+            cost = train_row(variant, seed, plan, text, progress)
+            say(f"{variant.row}: {cost['seconds']:.0f} s")
         yield single(load(where))
 
 
@@ -257,7 +261,7 @@ def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Rep
     """
     engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
     tasks: dict[str, list[tuple[Variant, int]]] = {}
-    for variant in VARIANTS:
+    for variant in plan.preset.variants:
         if (not plan.only or variant.row in plan.only) and not (variant.needs == "encoder" and not plan.encoder):
             for seed in range(1, _seeds(variant, plan) + 1):
                 if not _place(variant, plan, seed).is_dir():
@@ -276,19 +280,26 @@ def _train_some(shared: tuple[Plan, Path], models: list[tuple[Variant, int]], re
     plan, text = shared
     for variant, seed in models:
         with suppress(PolysemaError):
-            _save(variant, seed, plan, Corpus(text), report)
+            train_row(variant, seed, plan, Corpus(text), report)
 
 
 def _place(variant: Variant, plan: Plan, seed: int) -> Path:
     return plan.folder / "models" / _slug(variant, plan) / str(seed)
 
 
-def _save(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None) -> None:
-    """Train one lexicon and put it in its place."""
+def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None = None) -> dict[str, Any]:
+    """Train one lexicon of a row and put it in its place; what that took is noted beside it, and returned."""
     where = _place(variant, plan, seed)
     where.parent.mkdir(parents=True, exist_ok=True)
-    _train(variant, seed, plan, text, where, progress).save(where)
+    forget_peak()
+    started = time.monotonic()
+    lexicon = _train(variant, seed, plan, text, where, progress)
+    cost = {"seconds": round(time.monotonic() - started, 1), "peak_bytes": peak_memory(), "device": plan.device}
+    with atomic_file(where.with_name(f"{seed}.cost.json"), True, _claimed) as file:
+        file.write(json.dumps(cost).encode())
+    lexicon.save(where)
     WorkingFolder(where.with_name(f"{seed}.training")).remove()
+    return cost
 
 
 def _slug(variant: Variant, plan: Plan) -> str:
@@ -339,7 +350,7 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         "polysema": __version__,
         "preset": plan.preset.name,
         "corpus": {"words": len(text.tokens), "sentences": len(text), "distinct words": len(text.counts)},
-        "options": {v.row: options_of(v, plan.preset, plan.all_occurrences) for v in VARIANTS},
+        "options": {v.row: options_of(v, plan.preset, plan.all_occurrences) for v in plan.preset.variants},
         "words of the evaluation sets are trained whatever their count": plan.preset.keep,
         "encoder": plan.encoder,
         "device": plan.device,
@@ -354,4 +365,24 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         departures=departures(plan.preset, len(text.tokens), encoder, given, plan.all_occurrences),
         complete=True,
     )
-    return write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]
+    page = write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]
+    _note_costs(plan)
+    return page
+
+
+def _note_costs(plan: Plan) -> None:
+    """What each row took, as a table beside the report, which says nothing of time and so is the same every time."""
+    lines = ["| row | lexicons | seconds each | peak memory, MB | device |", "|---|---|---|---|---|"]
+    for variant in plan.preset.variants:
+        notes = sorted((plan.folder / "models" / _slug(variant, plan)).glob("*.cost.json"))
+        costs = [json.loads(note.read_text(encoding="utf-8")) for note in notes]
+        if costs:
+            seconds = [cost["seconds"] for cost in costs]
+            least, most = f"{min(seconds):,.0f}", f"{max(seconds):,.0f}"
+            peaks = [cost["peak_bytes"] for cost in costs if cost["peak_bytes"]]
+            peak = f"{max(peaks) / 1e6:,.0f}" if peaks else ""
+            devices = " ".join(sorted({cost["device"] for cost in costs}))
+            span = least if least == most else f"{least}–{most}"
+            lines.append(f"| {variant.row} | {len(costs)} | {span} | {peak} | {devices} |")
+    with atomic_file(plan.folder / "costs.md", True, _claimed) as file:
+        file.write(("\n".join(lines) + "\n").encode())

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.measures import mixture_entropies
+
 Array = NDArray[np.float64]
 
 
@@ -28,13 +30,5 @@ def holevo(posteriors: Array, vectors: Array) -> float:
     0.0
     """
     overlaps = vectors @ vectors.T
-    mean = _entropies(posteriors.mean(axis=0)[None], overlaps)[0]
-    return max(float(mean - _entropies(posteriors, overlaps).mean()), 0.0)
-
-
-def _entropies(weights: Array, overlaps: Array) -> Array:
-    """S(Σ_k w_k v_k v_kᵀ) of each row of weights: the eigenvalues are those of √w_j ⟨v_j, v_k⟩ √w_k, (k, k)."""
-    root = np.sqrt(weights)
-    eigenvalues = np.linalg.eigvalsh(root[:, :, None] * overlaps * root[:, None, :])
-    clipped = np.maximum(eigenvalues, 1e-300)
-    return np.asarray(-np.where(eigenvalues > 0, clipped * np.log(clipped), 0.0).sum(axis=1))
+    mean = mixture_entropies(posteriors.mean(axis=0)[None], overlaps)[0]
+    return max(float(mean - mixture_entropies(posteriors, overlaps).mean()), 0.0)

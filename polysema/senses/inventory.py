@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from polysema.lexicon.parts import Telling
 from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
+from polysema.senses.fitting import least_cosine
 
 Array = NDArray[np.float64]
 
@@ -29,9 +30,6 @@ LEAST_SHARE = 0.05
 
 SEPARATION = 3.0
 """D of two columns below which they are one sense. Both were chosen on planted words."""
-
-UNFIT = 0.05
-"""The share of a word's own occurrences that no sense is said to fit."""
 
 _STEPS = 12  # of the weights; they hardly move after that
 
@@ -101,8 +99,7 @@ def count_senses(
         senses[own] = number
         shares[own] = share * weights[own] / weights[own].sum()
     fit = cosines(v, contexts).max(axis=1)[amounts > 0]
-    least = float(np.quantile(fit, UNFIT)) if len(fit) else -1.0
-    return Found(senses, shares, ids, v, posteriors, least)
+    return Found(senses, shares, ids, v, posteriors, least_cosine(fit))
 
 
 def _shares(p: Array, v: Array, contexts: Array, amounts: Array, formula: Telling) -> tuple[Array, Array]:

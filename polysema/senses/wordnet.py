@@ -9,7 +9,7 @@ cos(u_k, c), where the words that tell the sense from others add what they have 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from polysema.errors import DataError, MissingExtraError
 from polysema.lexicon.faces import Face, Synset
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.telling import USUAL, context_vector, cosines, directions, evidence_weights
+from polysema.lexicon.results import Sense
+from polysema.lexicon.telling import USUAL, context_vectors, cosines, directions, evidence_weights
 
 LEAST_SCORE = 0.2
 """Below this, no synset matches."""
@@ -69,7 +70,17 @@ class SynsetMatcher:
         indices = self.lexicon.vocabulary.indices
         rows = [indices.get(other) for other in sorted(entry.words) if other != word]
         everywhere = replace(self.formula, distance_weights=None)
-        return context_vector(rows, 0, everywhere, self.keep, self.lexicon.contexts)[0]
+        return context_vectors([rows], [0], everywhere, self.keep, self.lexicon.contexts)[0][0]
+
+
+def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[Sense]:
+    """The senses of a word with the synset of each, where one matches.
+
+    A sense that was not described from a corpus is known by the words nearest to it.
+    """
+    faces = [sense.face or Face(words=tuple(near.word for near in sense.neighbours)) for sense in senses]
+    found = SynsetMatcher(lexicon).matched(word, faces, np.array([sense.vector for sense in senses]))
+    return [replace(sense, face=face) for sense, face in zip(senses, found, strict=True)]
 
 
 def library_entries() -> Callable[[str], list[Entry]]:

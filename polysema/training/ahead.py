@@ -29,6 +29,19 @@ from polysema.vocabulary import Vocabulary
 @contextmanager
 def compiled_ahead(options: Options, device: str) -> Iterator[Callable[[], Any]]:
     """While this lasts, kernels are compiled that are not on disk yet; gives a function that waits for them."""
+    child = _started(options, device)
+    if child is None:
+        yield lambda: None
+        return
+    try:
+        yield child.wait
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _started(options: Options, device: str) -> subprocess.Popen[bytes] | None:
+    """The process that compiles; None where there is nothing to compile, no second core, or no process to be had."""
     python = Path(sys.executable or "")
     if (
         not isinstance(options, NegativeSamplingOptions)
@@ -37,21 +50,17 @@ def compiled_ahead(options: Options, device: str) -> Iterator[Callable[[], Any]]
         or not python.name.startswith("python")
         or is_kept(kernel_of(options).train_rounds)
     ):
-        yield lambda: None
-        return
+        return None
     chosen = {name: getattr(options, name) for name in ("form", "optimiser") if hasattr(options, name)}
     line = (
         f"import sys; sys.path[:] = {sys.path!r}; from polysema.training.ahead import compile_kernels; "
         f"compile_kernels({options.model!r}, {chosen!r})"
     )
-    child = subprocess.Popen(  # noqa: S603
-        [python, "-c", line], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    nowhere = subprocess.DEVNULL
     try:
-        yield child.wait
-    finally:
-        child.kill()
-        child.wait()
+        return subprocess.Popen([python, "-c", line], stdin=nowhere, stdout=nowhere, stderr=nowhere)  # noqa: S603
+    except OSError:
+        return None
 
 
 def compile_kernels(model: str, chosen: dict[str, Any]) -> None:

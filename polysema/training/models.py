@@ -336,7 +336,7 @@ class _Text:
 
     def _build(self, corpus: Any) -> Corpus:
         folder = WorkingFolder(self.folder).file("corpus")
-        built = build_corpus(corpus, folder, overwrite=True, progress=lambda at: self.report(_reading(at)))
+        built = build_corpus(corpus, folder, overwrite=True, progress=self.report)
         if bad := built.config.get("read", {}).get("invalid_bytes"):
             note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
             self.report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
@@ -362,13 +362,8 @@ class _Text:
         working.file(f"{name}.parsing")
         return parse_text(
             sources, working.file(name), workers=workers or processors(),
-            progress=lambda at: self.report(Progress("parsing", at.tokens, unit="tokens")),
+            progress=self.report,
         )  # fmt: skip
-
-
-def _reading(at: Any) -> Progress:
-    """How far the encoding of text is."""
-    return Progress(at.stage, at.done, at.total, "bytes" if at.stage == "reading" else "words")
 
 
 def _listed(names: Iterable[str]) -> str:

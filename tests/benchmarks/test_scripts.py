@@ -13,7 +13,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "encoding", "evaluation", "explorer", "front", "gpu", "gpu_technologies",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu", "gpu_technologies",
         "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
@@ -50,6 +50,16 @@ def test_homographs(script):
     printed = script("homographs", "--answers")
     assert "bank     river" in printed
     assert "| 40 | 160 |" in printed
+
+
+def test_entailment(script):
+    assert "| k_hyp | 32 | 0 | 32 |" in script("entailment")
+
+
+def test_features(script):
+    pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    assert "| senses |" in script("features", "--repeats", 1, "--only", "senses")
 
 
 def test_explorer(script):
@@ -109,6 +119,25 @@ def test_quality(script, small_corpus, shared, tmp_path):
     )
     assert all(name in printed for name in only)
     assert set(json.loads((tmp_path / "all.json").read_text())) == set(only)
+
+
+def test_curve(script, corpus, shared, tmp_path):
+    data, curve, plot = ["--data", shared / "data"], tmp_path / "curve.json", tmp_path / "curve.png"
+    sizes = ["--words", 20_000, 1e9, "--seeds", 1]
+    assert "the paper, 2.8 G words" in script("curve", corpus, *sizes, *data, "--json", curve, "--plot", plot)
+    points = json.loads(curve.read_text())
+    assert 19_000 < points[0]["words"] < 21_000
+    assert points[1]["words"] == len(Corpus(corpus).tokens)
+    assert plot.stat().st_size > 1000
+    seeds = {
+        "one": [
+            {"figures": {name: {"phaser": x} for name in ("ML2008", "GS2011", "GS2012", "KS2013")}} for x in (0.1, 0.6)
+        ]
+    }
+    (tmp_path / "seeds.json").write_text(json.dumps(seeds))
+    told = script("curve", "--seeds-of", tmp_path / "seeds.json", "--plot", tmp_path / "seeds.png")
+    assert "| GS2012 | 0.350 | 0.354 | 0.100 | 0.600 | 0.500 | 1 of 2 |" in told
+    assert (tmp_path / "seeds.png").stat().st_size > 1000
 
 
 def test_evaluation(script, shared):

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import threading
+import time
 from urllib.parse import quote, urlencode
 
 import numpy as np
@@ -297,6 +298,18 @@ def test_overload_and_slow_answers_are_refused_and_pass():
         with pytest.raises(ZeroDivisionError):
             await work("d", lambda: 1 / 0)
         assert await work("d", lambda: 3) == 3  # a failure is not kept
+        work._took, done = 1.0, []  # seconds: more than a request waits
+        first = asyncio.create_task(work("e", lambda: time.sleep(0.3)))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="too many"):
+            await work("f", lambda: 1)
+        work._took = 0.0
+        with pytest.raises(Busy, match="more than"):
+            await work("g", lambda: done.append("g"))
+        with pytest.raises(Busy, match="more than"):
+            await first
+        await asyncio.sleep(0.4)
+        assert done == []  # nobody waited for it any more
         work.close()
 
     asyncio.run(main())
@@ -335,6 +348,7 @@ def test_the_report_of_an_evaluation_is_a_table():
     assert "verbs" in text
     assert "0.250" in text
     assert "0.100 to 0.400" in text
+    assert "4 of 5" in text
     assert client.get("/evaluation.json").json()["evaluation"] == REPORT
     with pytest.raises(FormatError, match="evaluate --json"):
         application({"a": made()}, evaluation={"results": [3]})

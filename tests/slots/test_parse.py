@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from polysema.errors import InputError, PolysemaError
+from polysema.files.progress import Progress
 from polysema.slots.parsed import Parsed
 
 try:
@@ -14,6 +15,8 @@ except PolysemaError as missing:
 
 from polysema.slots import parse as module
 from polysema.slots.parse import count_relations, parse_text
+from polysema.training import models
+from polysema.training.models import train
 
 SENTENCES = """\
 The local family runs a small hotel.
@@ -78,15 +81,15 @@ def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(
     parse_text(files, tmp_path / "two.parsed", workers=2)
     seen = []
 
-    def stop(at: module.Progress) -> None:
+    def stop(at: Progress) -> None:
         seen.append(at)
-        if at.blocks == 2:
+        if len(seen) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         parse_text(files, tmp_path / "three.parsed", progress=stop)
     assert (tmp_path / "three.parsed.parsing" / "piece-000000").is_dir()
-    went_on: list[module.Progress] = []
+    went_on: list[Progress] = []
     parse_text(files, tmp_path / "three.parsed", progress=went_on.append)
     assert len(went_on) == 2  # the second and the third block; the first was kept
     for name in ("words.txt", "counts.safetensors", "config.json"):
@@ -109,5 +112,16 @@ def test_another_text_is_not_mixed_in(tmp_path: Path, monkeypatch: pytest.Monkey
         parse_text("-", tmp_path / "b.parsed")
 
 
-def _stop(at: module.Progress) -> None:
+def test_a_training_that_goes_on_with_other_text_parses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "_WORTH", 0)
+    text = tmp_path / "a.txt"
+    for sentence, count in (("The dog chased the cat. ", 10), ("The girl ran the race. ", 10)):  # of the same size
+        text.write_text(sentence.ljust(24) * count)
+        with pytest.raises(InputError, match="minimum count"):
+            train(text, "slots", state=tmp_path / "run", min_count=1000, threads=1)
+        parsed = [Parsed.load(path) for path in (tmp_path / "run").glob("parsed-*") if path.name[-8:] != ".parsing"]
+    assert sorted(word for one in parsed for word in one.words) == ["cat", "chase", "dog", "girl", "race", "run"]
+
+
+def _stop(at: Progress) -> None:
     raise KeyboardInterrupt

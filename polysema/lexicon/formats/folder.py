@@ -9,7 +9,9 @@
 ``edits.json``          where a user made something of its senses: names, senses put together or hidden
 ======================  ====================================================================================
 
-The arrays are mapped into memory, not read, so that a large model opens at once.
+The arrays are mapped into memory, not read, so that a large model opens at once. Where a third or more of the columns
+of factors are zero, of words with fewer than m senses, only the others are written (version 2): ``factor_columns``
+(K, n), and ``factor_places`` (K,), rising, row · m + column of each.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
-VERSION = 1
+VERSION = 2
 owner = holds(FORMAT, VERSION)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
@@ -51,6 +53,8 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     arrays = map_safetensors(path / "lexicon.safetensors")
     counts = arrays.pop("counts", None)
     name = "vectors" if config.get("kind") == "vectors" else "factors"
+    if "factor_columns" in arrays:
+        arrays[name] = _dense(path, arrays.pop("factor_columns"), arrays.pop("factor_places", None), config)
     if name not in arrays:
         raise FormatError(f"{path}: lexicon.safetensors holds no {name!r}: the folder is damaged")
     if [config.get("words"), len(arrays[name]), len(words if counts is None else counts)] != [len(words)] * 3:
@@ -95,9 +99,14 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     numbers = stored_as(numbers, dtype, lexicon.vocabulary.words)
     arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **to_arrays(lexicon)}
+    used = (numbers != 0).any(axis=1) if lexicon.kind == "matrices" else np.ones((1, 1), bool)  # (V, m)
+    ragged = used.size > 0 and bool(used.mean() <= 2 / 3)
+    if ragged:
+        arrays["factor_columns"] = arrays.pop(name).transpose(0, 2, 1)[used]
+        arrays["factor_places"] = np.flatnonzero(used).astype(np.int32 if used.size < 2**31 else np.int64)
     config = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 2 if ragged else 1,
         "kind": lexicon.kind,
         "words": len(lexicon),
         "n": lexicon.n,
@@ -121,6 +130,22 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
             (folder / "lexicon.safetensors").chmod((folder / "config.json").stat().st_mode)  # not for the owner alone
         except SafetensorError as error:  # a full disk and its like
             raise OSError(str(error)) from None
+
+
+def _dense(path: Path, columns: NDArray[Any], places: NDArray[Any] | None, config: dict[str, Any]) -> NDArray[Any]:
+    """Factors (V, n, m) from their columns (K, n) that are not zero, and the places of these."""
+    words, m = config.get("words"), config.get("m")
+    sound = isinstance(words, int) and isinstance(m, int) and places is not None and columns.ndim == 2
+    if sound and places is not None and isinstance(words, int) and isinstance(m, int):
+        sound = places.shape == columns.shape[:1] and 0 < words * m <= 64 * max(len(places), 1)
+        steps = np.diff(places.astype(np.int64), prepend=-1) if sound else places
+        if sound and (steps > 0).all() and (not len(places) or places[-1] < words * m):
+            dense = np.zeros((m, words, columns.shape[1]), columns.dtype)  # what stays zero takes no memory
+            for k in range(m):
+                own = places % m == k
+                dense[k, places[own] // m] = columns[own]
+            return dense.transpose(1, 2, 0)
+    raise FormatError(f"{path}: damaged: the columns of its factors do not fit {words!r} words of {m!r}")
 
 
 def _finite(array: NDArray[Any]) -> bool:

@@ -1,0 +1,81 @@
+"""Speed of the three questions with a lexicon: how ambiguous, which senses, which one here.
+
+    python benchmarks/questions.py [LEXICON] [--words 200] [--sentences 10000]
+
+Seconds of the clock and of the processor, without a parser: on a machine that does other work, too, the processor's say
+more. Words are drawn by a seed from the 20,000 most frequent content words, each asked about for the first time. The
+batch is the sentences of ``homographs.tsv``, over and over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import machine, table
+
+from polysema.corpus.stop_words import is_content
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import with_matrices
+from polysema.models import default_path
+
+SENTENCES = Path(__file__).with_name("homographs.tsv")
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds of the clock, and of the processor."""
+    clock, processor = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
+def main() -> None:
+    """Print a table: a row a question."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lexicon", nargs="?", default=str(default_path()))
+    parser.add_argument("--words", type=int, default=200)
+    parser.add_argument("--sentences", type=int, default=10_000)
+    options = parser.parse_args()
+    lexicon = with_matrices(load(options.lexicon), "questions")
+    opened = timed(lambda: load(options.lexicon))
+    content = np.flatnonzero(is_content(lexicon.vocabulary.words))[:20_000]
+    drawn = np.random.default_rng(1).permutation(content)[: 2 * options.words]
+    words = [lexicon.vocabulary.words[row] for row in drawn.tolist()]
+    with SENTENCES.open(encoding="utf-8", newline="") as file:
+        rows = [(row["word"], row["sentence"]) for row in csv.DictReader(file, delimiter="\t")]
+    batch = [row for row in rows if row[0] in lexicon] * (options.sentences // len(rows) + 1)
+    batch = batch[: options.sentences]
+    lexicon.senses("bank" if "bank" in lexicon else words[0])
+    half = options.words
+    senses = np.array([timed(lambda w=w: lexicon.senses(w)) for w in words[:half]])
+    asked = [(w, f"They saw the {w} near the old river in the city.") for w in words[half:]]
+    single = np.array([timed(lambda p=p: lexicon.disambiguate(*p, nlp=False)) for p in asked])
+    lexicon.disambiguate_all(batch[:200], nlp=False)
+    many = timed(lambda: lexicon.disambiguate_all(batch, nlp=False))
+    ranked = timed(lexicon.ambiguity)
+
+    def row(name: str, values: Any, scale: float, unit: str) -> list[str]:
+        clock, processor = np.atleast_2d(values).T * scale
+        spread = [
+            f"{np.median(x):.3g} (up to {np.max(x):.3g})" if len(x) > 1 else f"{x[0]:.3g}" for x in (clock, processor)
+        ]
+        return [name, *spread, unit]
+
+    print(f"{lexicon!r}; {machine()}\n")
+    found = [
+        row("open", opened, 1e3, "ms"),
+        row("senses of a new word", senses, 1e3, "ms"),
+        row("disambiguate, a new word", single, 1e3, "ms"),
+        ["disambiguate, a batch", *(f"{len(batch) / seconds:,.0f}" for seconds in many), "sentences a second"],
+        row("ambiguity of all words", ranked, 1.0, "s"),
+    ]
+    print(table(["question", "by the clock", "by the processor", ""], found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,399 @@
+"""Words that a lexicon does not know, placed in its space by the text they stand in: without an encoder.
+
+A word w that stands in the text has the features
+
+    φ_w = ( Σ_i r_i d_i^(−1/2) μ_i / Σ_i r_i d_i^(−1/2) ,  mean of μ before ,  mean of μ after ,  letters )
+
+with μ the mean direction Σ_k p_k v_k of a known word near w, d its distance, up to 10, r = a / (a + frequency) its
+rarity, a = 10⁻⁴, and *letters* the n-grams of ``<w>``, 3 to 6 letters long, hashed to 4096 numbers. Ridge regression
+on the words that the lexicon knows gives W with μ_w ≈ W φ_w. A new word is one sense in the direction W φ_w; its
+context vector is found in the same way. Every tenth known word is left out of the regression: it says how well words
+are placed.
+
+Known words stay where they are; the weights of their senses move towards their shares of the text,
+
+    p_k′ = (N p_k + Σ_c p(k|c)) / (N + number of contexts c) ,      N = 100 .
+
+From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.senses.fitting`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.corpus.build import build_corpus
+from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.errors import InputError
+from polysema.files.progress import Progress, Report, silent
+from polysema.kernels.contexts import weighted_context_sums
+from polysema.kernels.reservoir import sample_occurrences
+from polysema.kernels.sampling import stream_key
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.neighbours import blocks
+from polysema.lexicon.parts import Information, Inventory
+from polysema.lexicon.telling import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.senses.fitting import least_cosines
+from polysema.senses.occurrences import Occurrences
+from polysema.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+REACH = 10
+LETTERS = 4096
+LETTERS_PENALTY, CONTEXT_PENALTY = 4.0, 0.003
+"""Of the ridge: for the letters, and for the words around, a word that is regressed on."""
+
+HELD_OUT = 10
+"""Every so many-th known word is left out of the regression."""
+
+FEWEST = 500
+"""With fewer known words in the text nothing can be learnt."""
+
+PRIOR = 100.0
+"""N: how many occurrences the weights of a known word's senses stand for."""
+
+
+def adapt(
+    lexicon: Lexicon,
+    text: Corpus | str | Path | Iterable[Any],
+    *,
+    min_count: int = 5,
+    occurrences: int = 50,
+    max_size: int | None = None,
+    weights: bool = True,
+    seed: int = 1,
+    progress: Report = silent,
+) -> Lexicon:
+    """The lexicon with the words of a text that it did not know, its known words adapted to that text.
+
+    It needs context vectors, as the model that ships has them, and no encoder.
+
+    Args:
+        text: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
+        min_count: new words that stand in it less often are not placed.
+        occurrences: how many of a word's occurrences are looked at, at most, drawn by the seed.
+        max_size: at most this many new words, the most frequent.
+        weights: whether the weights of known words' senses move towards their shares of the text.
+        progress: told how far it has come.
+
+    Returns:
+        a lexicon whose metadata say under ``adapted`` how many words were placed, and how near words that were left out
+        of the regression came to where they are: the mean similarity, and the median of their rank among all words.
+    """
+    if lexicon.columns != "senses" or lexicon.contexts is None or lexicon.contexts.ndim != 2:
+        raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
+    if min(min_count, occurrences) < 1:
+        raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        corpus = _encoded(text, Path(temporary))
+        options = _Options(min_count, occurrences, max_size, weights, seed)
+        result = _adapted(lexicon, corpus, options, progress)
+    named = text.path if isinstance(text, Corpus) else text
+    result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
+    return result
+
+
+@dataclass(frozen=True)
+class _Options:
+    min_count: int
+    occurrences: int
+    max_size: int | None
+    weights: bool
+    seed: int
+
+
+def _encoded(text: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
+    if isinstance(text, Corpus):
+        return text
+    if isinstance(text, str | Path) and is_corpus(text):
+        return Corpus(text)
+    return build_corpus(text, folder / "corpus")
+
+
+def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Report) -> Lexicon:
+    min_count, occurrences, seed = options.min_count, options.occurrences, options.seed
+    words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
+    rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
+    letters = np.array([word.isalpha() for word in words], bool)
+    new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
+    new = new[np.argsort(-counts[new], kind="stable")][: options.max_size]
+    known = np.flatnonzero((rows >= 0) & (counts >= min_count))
+    if len(known) < FEWEST:
+        raise InputError(
+            f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
+            "to place others by them; give more text"
+        )
+    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
+    ids = np.concatenate([known, new])
+    around = features.of(ids)
+    target = np.concatenate([_means(lexicon), np.asarray(lexicon.contexts, np.float64)], axis=1)
+    left_out = rows[known[::HELD_OUT]]
+    fitted = np.ones(len(lexicon), bool)
+    fitted[left_out] = False
+    progress(Progress("placing", 0, len(new)))
+    ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+    placed = ridge.predicted([words[i] for i in ids], around)
+    result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
+    if options.weights:
+        result = _reweighed(result, corpus, occurrences, seed, progress)
+    if result.inventory is not None:
+        least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
+        kept = result.inventory
+        least = np.where(least > -1, least, kept.least).astype(np.float32)
+        result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
+    facts = {
+        "text": "",
+        "tokens": len(corpus.tokens),
+        "words": len(new),
+        "min_count": min_count,
+        "occurrences": occurrences,
+        **_held_out(lexicon, target[:, : lexicon.n], placed[: len(known) : HELD_OUT, : lexicon.n], left_out),
+    }
+    before = lexicon.metadata.get("adapted", [])
+    return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+
+
+def _means(lexicon: Lexicon) -> Array:
+    """The mean directions μ of all words, unit vectors (V, n)."""
+    return np.concatenate([directions_of_words(lexicon.factors[part]) for part in blocks(len(lexicon))])
+
+
+class _Features:
+    """What stands around words of a corpus."""
+
+    def __init__(
+        self, lexicon: Lexicon, corpus: Corpus, rows: Ids, occurrences: int, seed: int, progress: Report
+    ) -> None:
+        self.corpus, self.rows, self.seed = corpus, rows, seed
+        self.occurrences, self.progress = occurrences, progress
+        counts = lexicon.vocabulary.counts
+        rare = RARE / (RARE + counts / max(lexicon.tokens, 1))
+        means = _means(lexicon)
+        near = np.arange(1, REACH + 1) ** -0.5
+        one = np.ones(len(means))
+        self.blocks = [
+            (np.column_stack([scale[:, None] * means, scale]).astype(np.float32), weights.astype(np.float32))
+            for scale, weights in (
+                (rare, np.concatenate([near[::-1], near])),
+                (one, np.array([1.0, 0.0])),
+                (one, np.array([0.0, 1.0])),
+            )
+        ]
+
+    def of(self, ids: Ids) -> Array:
+        """The features of some words of the corpus, (k, 3 (n + 1)): means, and how much each is a mean of."""
+        corpus, begun = self.corpus, time.perf_counter()
+        taken = np.minimum(np.asarray(corpus.counts)[ids], self.occurrences)
+        starts = np.concatenate([[0], np.cumsum(taken)]).astype(np.int64)
+        chosen = np.full(len(self.rows), -1, np.int64)
+        chosen[ids] = np.arange(len(ids))
+        hashes, positions = np.empty(starts[-1], np.uint64), np.empty(starts[-1], np.int64)
+        tokens, filled = np.asarray(corpus.tokens), np.zeros(len(ids), np.int64)
+        whole = np.array([0], np.int64), np.array([len(tokens)], np.int64)
+        self.progress(Progress("drawing occurrences", 0))
+        sample_occurrences(tokens, *whole, chosen, stream_key(self.seed, 2), starts, filled, hashes, positions)
+        found = []
+        for number, (vectors, weights) in enumerate(self.blocks):
+            sums = np.empty((len(ids), vectors.shape[1]))
+            for part in blocks(len(ids), 2048):
+                at = positions[starts[part.start] : starts[part.stop]]
+                sentence = np.searchsorted(corpus.sentences, at, side="right") - 1
+                firsts, lasts = np.asarray(corpus.sentences[sentence]), np.asarray(corpus.sentences[sentence + 1])
+                each = np.empty((len(at), vectors.shape[1]), np.float32)
+                weighted_context_sums(tokens, firsts, lasts, at, self.rows, vectors, weights, each)
+                sums[part] = np.add.reduceat(each, starts[part] - starts[part.start], axis=0)
+                done = number * len(ids) + part.stop
+                speed = done / max(time.perf_counter() - begun, 1e-9)
+                self.progress(Progress("reading contexts", done, 3 * len(ids), "words", speed))
+            amount = sums[:, -1:]
+            found += [sums[:, :-1] / np.where(amount > 0, amount, 1.0), amount / taken[:, None]]
+        return np.concatenate(found, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """W: from what stands around a word and its letters to where it is.
+
+    Attributes:
+        shift, scale: (d,), of the features of the words around, which are standardised.
+        by_context: (d, t).
+        by_letters: (4096, t).
+        mean: (t,), where words are on average.
+    """
+
+    shift: Array
+    scale: Array
+    by_context: Array
+    by_letters: Array
+    mean: Array
+
+    @classmethod
+    def fitted(cls, words: list[str], seen: Ids, around: Array, target: Array, fitted: NDArray[np.bool_]) -> Ridge:
+        """The minimum of Σ_w ‖t_w − t̄ − W φ_w‖² + penalties.
+
+        Words that do not stand in the text are regressed on by their letters alone.
+
+        Args:
+            words: all V words of the lexicon.
+            seen: (k,), the rows of those that stand in the text.
+            around: (k, d), what stands around these.
+            target: (V, t).
+            fitted: (V,), the words to take.
+        """
+        own = fitted[seen]
+        shift, scale = around[own].mean(axis=0), around[own].std(axis=0) + 1e-9
+        z = np.zeros((len(words), around.shape[1]), np.float32)
+        z[seen] = (around - shift) / scale
+        z[~fitted] = 0.0
+        chosen = np.flatnonzero(fitted)
+        mean = target[chosen].mean(axis=0)
+        y = target - mean
+        d = z.shape[1]
+        gram, right = np.zeros((d + LETTERS, d + LETTERS)), np.zeros((d + LETTERS, y.shape[1]))
+        gram[:d, :d], right[:d] = z.T @ z, z.T @ y
+        for part in blocks(len(chosen), 2048):
+            rows = chosen[part]
+            owner, grams, share = hashed_letters([words[i] for i in rows])
+            dense = np.zeros((len(rows), LETTERS), np.float32)
+            np.add.at(dense, (owner, grams), share)
+            gram[d:, :d] += dense.T @ z[rows]
+            right[d:] += dense.T @ y[rows].astype(np.float32)
+            _add_pairs(gram[d:, d:], owner, grams, share)
+        gram[:d, d:] = gram[d:, :d].T
+        penalty = np.concatenate([np.full(d, CONTEXT_PENALTY * own.sum()), np.full(LETTERS, LETTERS_PENALTY)])
+        gram[np.diag_indices(len(gram))] += penalty
+        solved = np.linalg.solve(gram, right)
+        return cls(shift, scale, solved[:d], solved[d:], mean)
+
+    def predicted(self, words: list[str], around: Array) -> Array:
+        """Where words are, (k, t)."""
+        found = (around - self.shift) / self.scale @ self.by_context + self.mean
+        for part in blocks(len(words), 2048):
+            owner, grams, share = hashed_letters(words[part])
+            found[part] += np.add.reduceat(
+                share[:, None] * self.by_letters[grams], np.flatnonzero(np.diff(owner, prepend=-1)), axis=0
+            )
+        return found
+
+
+def hashed_letters(words: list[str]) -> tuple[Ids, Ids, NDArray[np.float32]]:
+    """The n-grams of words: whose each is, its hash, and 1 / √(how many the word has).
+
+    >>> hashed_letters(["ox"])[0].tolist()
+    [0, 0, 0]
+    """
+    owner, grams, share = [], [], []
+    for i, word in enumerate(words):
+        marked = f"<{word}>"
+        found = {marked[at : at + size] for size in range(3, 7) for at in range(len(marked) - size + 1)} or {marked}
+        owner += [i] * len(found)
+        grams += sorted(crc32(gram.encode()) % LETTERS for gram in found)
+        share += [len(found) ** -0.5] * len(found)
+    return np.array(owner, np.int64), np.array(grams, np.int64), np.array(share, np.float32)
+
+
+def _add_pairs(gram: Array, owner: Ids, grams: Ids, share: NDArray[np.float32]) -> None:
+    """Add Σ_w g_w g_wᵀ of sparse rows: every pair of n-grams of a word."""
+    counts = np.bincount(owner)
+    first = np.repeat(np.arange(len(owner)), counts[owner])
+    start = (np.cumsum(counts) - counts)[owner]
+    within = np.arange(len(first)) - np.repeat(np.cumsum(counts[owner]) - counts[owner], counts[owner])
+    second = np.repeat(start, counts[owner]) + within
+    flat = np.bincount(grams[first] * LETTERS + grams[second], share[first] * share[second], LETTERS * LETTERS)
+    gram += flat.reshape(LETTERS, LETTERS)
+
+
+def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) -> Lexicon:
+    """The lexicon with new words, one sense each, behind its own."""
+    size, n, m = len(words), lexicon.n, lexicon.m
+    factors = np.zeros((size, n, m), lexicon.array.dtype)
+    factors[:, :, 0] = placed[:, :n] / np.linalg.norm(placed[:, :n], axis=1, keepdims=True)
+    contexts = np.asarray(lexicon.contexts)
+    inventory, information = lexicon.inventory, lexicon.information
+    one = np.tile(np.where(np.arange(m) == 0, 0, -1).astype(np.int8), (size, 1))
+    alone = np.tile((np.arange(m) == 0).astype(np.float32), (size, 1))
+    norms = lexicon.norms
+    return Lexicon(
+        Vocabulary([*lexicon.vocabulary.words, *words], np.concatenate([lexicon.vocabulary.counts, counts])),
+        np.concatenate([lexicon.array, factors]),
+        columns="senses",
+        metadata=lexicon.metadata,
+        contexts=np.concatenate([contexts, placed[:, n:].astype(contexts.dtype)]),
+        norms=None if norms is None else np.concatenate([norms, np.full(size, np.median(norms), norms.dtype)]),
+        telling=lexicon.telling,
+        information=None
+        if information is None
+        else Information(np.concatenate([information.values, np.full(size, np.nan, np.float32)]), information.measure),
+        inventory=None
+        if inventory is None
+        else Inventory(
+            np.concatenate([inventory.senses, one]),
+            np.concatenate([inventory.weights, alone]),
+            np.concatenate([inventory.least, np.full(size, -1.0, np.float32)]),
+        ),
+        faces=lexicon.faces,
+        edited=lexicon.edited,
+    )
+
+
+def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> Lexicon:
+    """The lexicon whose senses weigh what they do, and what their shares of the text are."""
+    formula = lexicon.telling or USUAL
+    b = lexicon.factors
+    several = np.flatnonzero((b != 0).any(axis=1).sum(axis=1) > 1)
+    seen = Occurrences(lexicon, corpus, most=max(occurrences, 2), words=several, seed=seed)
+    factors, inventory = np.array(b), lexicon.inventory
+    shares = None if inventory is None else np.array(inventory.weights)
+    for done, row in enumerate(several.tolist(), 1):
+        if done % 1024 == 0:
+            progress(Progress("adapting", done, len(several), "words"))
+        (own,) = seen.of(row, row + 1)
+        if not len(own.positions):
+            continue
+        factor = b[row].astype(np.float64)
+        p = (factor * factor).sum(axis=0)
+        live = np.flatnonzero(p > 0)
+        prior, vectors = p[live] / p.sum(), (factor[:, live] / np.sqrt(p[live])).T
+        evidence = log_evidence(cosines(directions(prior, vectors, formula), own.contexts), own.amounts, formula)
+        told = softmax(np.log(prior) + evidence).sum(axis=0)
+        after = (PRIOR * prior + told) / (PRIOR + len(own.positions))
+        factors[row][:, live] = np.sqrt(after) * vectors.T
+        if shares is not None and inventory is not None and np.array_equal(inventory.senses[row, live], live):
+            shares[row, live] = after
+    return Lexicon(
+        lexicon.vocabulary,
+        factors,
+        **{
+            name: getattr(lexicon, name)
+            for name in ("columns", "metadata", "contexts", "norms", "telling", "information", "faces", "edited")
+        },
+        inventory=None if inventory is None or shares is None else Inventory(inventory.senses, shares, inventory.least),
+    )
+
+
+def _held_out(lexicon: Lexicon, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:
+    """How near words that were left out come to their matrices, and how many words are nearer to where they come."""
+    unit = placed / np.linalg.norm(placed, axis=1, keepdims=True)
+    b = lexicon.factors[rows].astype(np.float64)
+    overlap = ((b.mT @ unit[:, :, None]) ** 2).sum(axis=(1, 2))
+    similarity = overlap / np.linalg.norm(b.mT @ b, axis=(1, 2))
+    nearer = np.empty(len(rows))
+    for part in blocks(len(rows), 512):
+        scores = unit[part] @ means.T
+        nearer[part] = (scores > (unit[part] * means[rows[part]]).sum(axis=1, keepdims=True)).sum(axis=1)
+    return {
+        "held_out": len(rows),
+        "similarity": round(float(similarity.mean()), 3),
+        "median_rank": int(np.median(nearer)) + 1,
+        "among_ten_nearest": round(float((nearer < 10).mean()), 3),
+    }
