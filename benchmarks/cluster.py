@@ -161,7 +161,7 @@ def main() -> None:
     part.add_argument("--card-speed", type=float, default=1.78e9, help="words/s of one card")
     part.add_argument("--model", type=float, default=96e6, help="bytes of the model: 4 n (m + 1) V")
     part.add_argument("--moved", type=float, default=1.0, help="the share of it that a replica moves between merges")
-    part.add_argument("--combining", type=float, default=1e-9, help="seconds a byte to place and combine")
+    part.add_argument("--combining", type=float, default=4.4e-10, help="seconds a byte to place and combine")
     part.add_argument("--merges", type=int, default=100, help="an epoch")
     part.add_argument("--epochs", type=int, default=4)
     part.add_argument("--output", type=Path, default=Path("docs/measurements/cluster.png"))

@@ -21,7 +21,7 @@ from polysema.files.progress import Report
 
 Array = NDArray[Any]
 
-PIECE = 1 << 23
+PIECE = 1 << 24
 """Bytes of text that a task takes."""
 
 PACKED = 1 << 25

@@ -6,12 +6,14 @@ All of it is in one file, so that one process of the tests starts one cluster.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +22,8 @@ import polysema as ps
 from polysema.corpus.build import build_corpus
 from polysema.engine.ray import RayEngine
 from polysema.errors import InputError, OutputError
+from polysema.reproduction.reproduce import Plan, reproduce
+from polysema.reproduction.variants import Preset
 from polysema.training.sweep import sweep
 from tests.encoders.tiny import make_corpus, make_encoder
 from tests.engine import work
@@ -172,3 +176,22 @@ def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
     killed = ps.train(text, "bert2dm", engine=RayEngine(nodes.address), **options, cluster=True)
     killer.join()
     assert np.array_equal(here.array, killed.array)
+
+
+def test_a_reproduction_has_the_same_rows(nodes, tmp_path):
+    """Trainings and evaluation; the trainings of one seed are the same numbers."""
+    words = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank"]
+    rng = np.random.default_rng(0)
+    (tmp_path / "text.txt").write_text("".join(" ".join(rng.choice(words, 8)) + ".\n" for _ in range(400)))
+    pairs = [(a, b) for a in words[:4] for b in words[4:]]
+    sets = {"MEN": ps.EvaluationSet.of_words("MEN", pairs, np.arange(float(len(pairs))))}
+    options = {"word2vec": {"dim": 6, "epochs": 1}, "ms-word2dm": {"dim": 4, "epochs": 1}}
+    preset = Preset("tiny", "", None, 2, True, options, bootstraps=20, noise_draws=2)
+    plan = Plan(tmp_path / "text.txt", tmp_path / "here", preset, sets, only=("Word2Vec", "MS-Word2DM cos 5"))
+    said = []
+    results = []
+    for where in (plan, replace(plan, folder=tmp_path / "there", engine="ray", address=nodes.address)):
+        page = reproduce(where, said.append)
+        results.append(json.loads(page.with_suffix(".json").read_text())["evaluation"]["results"])
+    assert results[0] == results[1]
+    assert any(line.startswith("training 3 models on 2 workers") for line in said)
