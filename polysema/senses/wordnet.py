@@ -116,7 +116,8 @@ def _synsets() -> Callable[[str], Iterable[Any]]:
     except ImportError:
         raise MissingExtraError("synsets", "wordnet") from None
     if not hasattr(wn, "Wordnet"):
-        old: Any = wn.WordNet()
+        library: Any = wn
+        old = library.WordNet()
         return lambda word: old.synsets(word)
     try:
         modern = wn.Wordnet(lang="en", lemmatizer=None)
