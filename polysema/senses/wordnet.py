@@ -90,7 +90,7 @@ def library_entries() -> Callable[[str], list[Entry]]:
     except ImportError:
         raise MissingExtraError("synsets of senses", "wordnet") from None
     if not hasattr(wn, "Wordnet"):
-        old: Any = wn.WordNet()
+        old: Any = vars(wn)["WordNet"]()
         return lambda word: [_entry(s.name(), s.definition(), s.lemma_names(), s.examples()) for s in old.synsets(word)]
     try:
         modern = wn.Wordnet(lang="en", lemmatizer=None)
