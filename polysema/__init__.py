@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from polysema.evaluation.statistics import paired_test as paired_test
     from polysema.explorer.server import Explorer as Explorer
     from polysema.explorer.server import explore as explore
+    from polysema.integrations.frames import frame as frame
     from polysema.lexicon.default import disambiguate as disambiguate
     from polysema.lexicon.default import disambiguate_all as disambiguate_all
     from polysema.lexicon.default import disambiguate_every as disambiguate_every
@@ -188,6 +189,8 @@ _WHERE = {
     "entropy_tree": "polysema.drawing.entropy_tree",
     "heat_map": "polysema.drawing.heat_map",
     "senses_plane": "polysema.drawing.senses_plane",
+    # as a DataFrame
+    "frame": "polysema.integrations.frames",
     # in a browser
     "explore": "polysema.explorer.server",
     "Explorer": "polysema.explorer.server",
@@ -213,8 +216,12 @@ provide("spacy", "polysema.parsing.sentences:parser")
 provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
-for _of in ("matrix", "composition", "disambiguation", "lexicon", "evaluation", "report"):
+for _of in ("matrix", "composition", "disambiguation", "results", "lexicon", "evaluation", "report"):
     provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
+provide("push to hub", "polysema.integrations.hub:push_to_hub")
+provide("from hub", "polysema.integrations.hub:from_hub")
+provide("progress", "polysema.progress:library_report")
+provide("frame", "polysema.integrations.frames:frame")
 provide("dot_chart", "polysema.drawing.charts:dot_chart")
 provide("line_chart", "polysema.drawing.charts:line_chart")
 

@@ -94,8 +94,8 @@ class MissingExtraError(PolysemaError, ImportError):
 
     def __init__(self, what: str, extra: str, command: str = "") -> None:
         self.extra = extra
-        command = command or f"pip install 'polysema[{extra}]'"
-        super().__init__(f"{what} needs an optional part: {command}")
+        self.command = command or f"pip install 'polysema[{extra}]'"
+        super().__init__(f"{what} needs an optional part: {self.command}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
-from polysema.errors import MatrixError, UnknownChoiceError
+from polysema.errors import InputError, MatrixError, UnknownChoiceError
 
 Number = Any
 """A float, or an array of them for stacks."""
@@ -88,9 +88,14 @@ def trace_distance(rho: DensityMatrix, sigma: DensityMatrix) -> Number:
     return _number(np.clip(np.abs(values).sum(axis=-1) / 2, 0.0, 1.0))
 
 
-def relative_entropy(rho: DensityMatrix, sigma: DensityMatrix) -> Number:
-    """S(ρ‖σ) = tr ρ(ln ρ − ln σ); infinite when ρ reaches outside the support of σ."""
+def relative_entropy(rho: DensityMatrix, sigma: DensityMatrix, smoothing: float = 0.0) -> Number:
+    """S(ρ‖σ) = tr ρ(ln ρ − ln σ); infinite when ρ reaches outside the support of σ.
+
+    Args:
+        smoothing: ε; σ is taken as (1 − ε)σ + ε 1/n, whose support is the whole space. See :func:`smoothed`.
+    """
     _same_space(rho, sigma)
+    sigma = smoothed(sigma, smoothing)
     total: Number = 0.0
     for b, c in zip(rho.parts, sigma.parts, strict=True):
         u, s, kept = _support(c)
@@ -102,19 +107,41 @@ def relative_entropy(rho: DensityMatrix, sigma: DensityMatrix) -> Number:
     return _number(total)
 
 
+def smoothed(rho: DensityMatrix, smoothing: float) -> DensityMatrix:
+    """(1 − ε)ρ + ε 1/n: ρ with a little of every direction, part by part.
+
+    k_hyp and the relative entropy ask whether the support of one matrix lies in that of another. Words are matrices of
+    low rank, of which that is never quite true: the first is then 0 and the second infinite. Smoothed, both are graded.
+    """
+    if not 0 <= smoothing < 1:
+        raise InputError(f"smoothing is a share, at least 0 and less than 1, not {smoothing}")
+    if smoothing == 0:
+        return rho
+    parts = []
+    for part in rho.parts:
+        n = part.shape[-2]
+        rest = np.broadcast_to(np.eye(n) * np.sqrt(smoothing / n), (*part.shape[:-2], n, n))
+        parts.append(np.concatenate([part * np.sqrt(1 - smoothing), rest], axis=-1))
+    return DensityMatrix.of_unit_factors(parts)
+
+
 Normalisation = Literal["trace", "eigenvalue"]
 
 
-def k_hyp(rho: DensityMatrix, sigma: DensityMatrix, normalise: Normalisation = "trace") -> Number:
+def k_hyp(
+    rho: DensityMatrix, sigma: DensityMatrix, normalise: Normalisation = "trace", smoothing: float = 0.0
+) -> Number:
     """The largest k with σ − kρ ≥ 0: how strongly ρ entails σ (Bankova, Coecke, Lewis & Marsden 2019).
 
     1 / λ_max(σ⁺ρ) when σ supports ρ, otherwise 0; in [0, 1]. With m < n columns supports are seldom nested and
-    k_hyp is then exactly 0: ask :func:`k_ba` or :func:`k_e`.
+    k_hyp is then exactly 0: ask :func:`k_ba` or :func:`k_e`, or smooth.
 
     Args:
         normalise: "trace" compares density matrices, "eigenvalue" scales both to largest eigenvalue 1.
+        smoothing: ε; σ is taken as (1 − ε)σ + ε 1/n, whose support is the whole space. See :func:`smoothed`.
     """
     _same_space(rho, sigma)
+    sigma = smoothed(sigma, smoothing)
     b, c = _scaled(rho, normalise), _scaled(sigma, normalise)
     u, s, kept = _support(c)
     coordinates = u.mT @ b

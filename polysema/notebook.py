@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polysema.lexicon.results import to_rows
 from polysema.measures import effective_senses, entropy, purity
 
 if TYPE_CHECKING:
     from polysema.composition.compose import Composed
     from polysema.density import DensityMatrix
     from polysema.evaluation.results import Evaluation
+    from polysema.files.progress import Progress
     from polysema.lexicon.disambiguation import Disambiguation
     from polysema.lexicon.ensemble import Ensemble
     from polysema.lexicon.lexicon import AnyLexicon
     from polysema.reproduction.report.tables import Report
 
+_MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
 _PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colours of the pictures
 
@@ -77,6 +80,21 @@ def disambiguation_html(item: Disambiguation) -> str:
     )
 
 
+def results_html(results: Sequence[Any]) -> str:
+    """A list of answers: a row each; of long lists the first."""
+    rows = to_rows(results[:_MOST])
+    columns = list(rows[0]) if rows else []
+    cells = [[escape(_figure(row[name])) for name in columns] for row in rows]
+    more = f"… {len(results) - len(rows):,} more" if len(results) > len(rows) else ""
+    return f"{_table(cells, [escape(name.replace('_', ' ')) for name in columns])}{more}" if rows else "(none)"
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
 def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:
     """A lexicon, or several as one: what it holds and how it was made."""
     rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
@@ -111,6 +129,14 @@ def report_html(report: Report) -> str:
 
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
+
+
+def progress_html(at: Progress, figures: str) -> str:
+    """How far long work is: a bar where it is known, and figures."""
+    share = min(at.done / at.total, 1.0) if at.total else None
+    left = "" if at.left is None else f" · {at.left:,.0f} s left"
+    bar = "" if share is None else f"<progress value='{share:.4f}' max='1' style='width:240px'></progress> {share:.0%}"
+    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures)}</small></div>"
 
 
 def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:

@@ -27,7 +27,11 @@ class Vocabulary:
         self.words: list[str] = list(words)
         if counts is None:
             counts = np.zeros(len(self.words), dtype=np.int64)
-        self.counts: NDArray[np.int64] = np.asarray(counts, dtype=np.int64)
+        given = np.asarray(counts)
+        with np.errstate(invalid="ignore"):
+            self.counts: NDArray[np.int64] = given.astype(np.int64, copy=False) if given.dtype.kind in "iuf" else given
+        if self.counts.dtype.kind not in "iu" or not np.array_equal(self.counts, given) or (self.counts < 0).any():
+            raise InputError(f"counts are whole numbers from 0, not {given.dtype}: {given.ravel()[:3].tolist()} …")
         if self.counts.shape != (len(self.words),):
             raise InputError(f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count a word")
 

@@ -44,6 +44,6 @@ def shared() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones last: the campaign, and the scripts, which replace parts of the library while they run."""
-    late = ("tests/benchmarks/", "tests/campaign/")
-    items.sort(key=lambda item: item.nodeid.startswith(late))
+    """The slow files first, so that no worker is left alone with one at the end."""
+    slow = ("tests/campaign/", "tests/benchmarks/", "tests/cli/", "tests/training/")
+    items.sort(key=lambda item: not item.nodeid.startswith(slow))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numba
 
-from polysema.kernels import cbow, compiled, ms_word2dm, sampling, word2dm
+from polysema.kernels import cbow, compiled, digest, ms_word2dm, sampling, word2dm
 from polysema.kernels.compiled import sources_digest
 
 PRIVATE = (
@@ -20,7 +20,9 @@ PRIVATE = (
 
 
 def test_what_is_private_to_numba_is_still_there():
-    for dispatcher in (sampling.gather, sampling.held_out_marks, ms_word2dm.train_rounds):
+    for dispatcher in (sampling.gather, digest.hashed, ms_word2dm.train_rounds):
+        assert callable(getattr(type(dispatcher), "get_call_template", None)), PRIVATE
+        assert callable(getattr(type(dispatcher), "get_overload", None)), PRIVATE
         file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
         assert getattr(file, "_source_stamp", None) == compiled._STAMP, PRIVATE
         assert hasattr(file, "_load_index"), PRIVATE
@@ -37,6 +39,20 @@ def test_numba_has_an_upper_bound():
 def test_the_loops_over_rounds_do_not_share_their_code():
     files = {kernel.train_rounds._cache._cache_file._index_name for kernel in (ms_word2dm, word2dm, cbow)}
     assert len(files) == 3
+
+
+def test_a_kernel_that_another_calls_is_compiled_once_for_all_constants():
+    @compiled.kernel()
+    def doubled(x):
+        return x + x
+
+    @compiled.kernel()
+    def sums(y):
+        return doubled(1) + doubled(2) + doubled(y)
+
+    assert sums(3) == 12
+    assert not doubled.signatures, "nothing was compiled for Python to call"
+    assert doubled(4) == 8
 
 
 def test_the_digest_is_of_every_file(tmp_path):

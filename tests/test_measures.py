@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polysema import DensityMatrix, measures
 from polysema.density import stack
-from polysema.errors import MatrixError, UnknownChoiceError
+from polysema.errors import InputError, MatrixError, UnknownChoiceError
 from tests import dense
 from tests.strategies import SHAPES, factors, make_factor, orthogonal, pairs
 
@@ -138,3 +138,22 @@ def test_different_spaces_and_unknown_names_are_errors():
         measures.similarity(DensityMatrix(np.eye(2), "bank"), DensityMatrix(np.eye(3), "river"))
     with pytest.raises(UnknownChoiceError, match="trace or eigenvalue"):
         measures.k_ba(DensityMatrix(np.eye(2)), DensityMatrix(np.eye(2)), "norm")  # type: ignore[arg-type]
+
+
+def test_smoothing_grades_what_is_zero_and_infinite():
+    """Two pure states that are no part of each other: 0 and ∞, whatever they are, until σ is smoothed."""
+    near = DensityMatrix(np.array([[1.0], [0.1], [0.0]]))
+    far = DensityMatrix(np.array([[0.1], [1.0], [0.0]]))
+    word = DensityMatrix(np.array([[1.0], [0.0], [0.0]]))
+    assert measures.k_hyp(word, near) == measures.k_hyp(word, far) == 0
+    assert measures.relative_entropy(word, near) == measures.relative_entropy(word, far) == np.inf
+    assert measures.k_hyp(word, near, smoothing=0.1) > measures.k_hyp(word, far, smoothing=0.1) > 0
+    assert measures.relative_entropy(word, near, 0.1) < measures.relative_entropy(word, far, 0.1) < np.inf
+    mixed = 0.9 * near.dense() + 0.1 * np.eye(3) / 3
+    assert np.allclose(measures.smoothed(near, 0.1).dense(), mixed)
+    assert measures.smoothed(near, 0.0) is near
+    exact = DensityMatrix.from_matrix(mixed)
+    assert measures.k_hyp(word, near, smoothing=0.1) == pytest.approx(float(measures.k_hyp(word, exact)))
+    assert measures.relative_entropy(word, near, 0.1) == pytest.approx(float(measures.relative_entropy(word, exact)))
+    with pytest.raises(InputError, match="smoothing is a share"):
+        measures.smoothed(near, 1.0)

@@ -19,13 +19,13 @@ from typing import Any
 
 import polysema
 from polysema import Lexicon
-from polysema.cli.progress import progress_report
 from polysema.encoders.taught import PULL
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import load_all
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
+from polysema.progress import progress_report
 
 SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
 """Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""

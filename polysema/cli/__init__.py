@@ -5,14 +5,27 @@ Each command is a few lines over the library. Errors become one line here, and o
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import threading
 
 import click
 
-from polysema.cli import corpora, drawing, evaluation, explore, lexicons, parsing, senses, sentences, training
-from polysema.cli.output import notes, shortened
+from polysema.cli import (
+    completion,
+    corpora,
+    drawing,
+    evaluation,
+    explore,
+    lexicons,
+    parsing,
+    senses,
+    sentences,
+    training,
+)
+from polysema.cli.output import notes, quiet_option, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
@@ -56,8 +69,21 @@ for command in [
     *parsing.COMMANDS,
     *training.COMMANDS,
     *evaluation.COMMANDS,
+    *completion.COMMANDS,
 ]:
     polysema.add_command(command)
+
+
+def _everywhere(group: click.Group) -> None:
+    """``--quiet`` on every command, before or after its name."""
+    for command in (group, *group.commands.values()):
+        if isinstance(command, click.Group) and command is not group:
+            _everywhere(command)
+        elif command.name != "train":  # which has it already, and whose options are not to be loaded now
+            quiet_option(command)
+
+
+_everywhere(polysema)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -101,6 +127,7 @@ def run() -> None:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _ended)
+        sys.unraisablehook = _unraisable
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said
@@ -116,6 +143,14 @@ def _ignore_signals() -> None:
 
 def _ended(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _unraisable(told: sys.UnraisableHookArgs) -> None:
+    """What could not be raised where it happened. A signal that came while Python deleted an object is sent again."""
+    if issubclass(told.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, _thread.interrupt_main, (signal.SIGTERM,)).start()  # not within this function
+    else:
+        sys.__unraisablehook__(told)
 
 
 def _complain(message: str, code: int) -> int:

@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, heading, json_option, print_json, print_table
-from polysema.cli.progress import progress_line
-from polysema.corpus.build import Progress, build_corpus
+from polysema.cli.output import NATURAL, engine_options, heading, is_quiet, json_option, print_json, print_table, say
+from polysema.corpus.build import build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
+from polysema.progress import progress_report
 
 FILE = click.Path(path_type=Path)
 
@@ -56,6 +56,7 @@ def corpus() -> None:
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
 @click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
+@engine_options
 @json_option
 def build(
     text: tuple[str, ...],
@@ -66,11 +67,12 @@ def build(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, or - for standard input.
+    """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, URLs, or - for standard input.
 
     \b
       polysema corpus build wiki.txt.xz -o wiki.corpus
       polysema corpus build UKWAC-*.xml wackypedia*.xml -o ukwacky.corpus --token lemma_pos
+      polysema corpus build s3://bucket/text/ -o big.corpus --engine ray --address auto
       zcat books.gz | polysema corpus build - -o books.corpus --min-count 5
 
     Words are lower-cased and alphabetic, sentences have at least two of them, as in the paper. Running text is split
@@ -85,13 +87,7 @@ def build(
         raw=options.pop("raw"),
     )
     started = time.perf_counter()
-    with progress_line("words", "speed") as update:
-
-        def show(progress: Progress) -> None:
-            speed = progress.words / (time.perf_counter() - started) / 1e6
-            figures = {"words": f"{progress.words:,} words", "speed": f"{speed:.1f} M words/s"}
-            update(progress.stage, progress.done, progress.total, **figures)
-
+    with progress_report(is_quiet()) as show:
         result = build_corpus(
             list(text),
             output,
@@ -105,7 +101,7 @@ def build(
     if as_json:
         sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
         print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
-    click.echo(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s", err=True)
+    say(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
 
 
 @corpus.command()

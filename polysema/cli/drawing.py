@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
+from polysema.cli.output import say
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
 from polysema.files.door import check_output
@@ -102,7 +103,7 @@ def _save(figure: Any, output: Path, force: bool) -> None:
     suffix = output.suffix.lower()
     with atomic_file(output, force, _drawn_by_polysema) as stream:
         figure.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
-    click.echo(f"{output}", err=True)
+    say(f"{output}")
 
 
 def _drawn_by_polysema(path: Path) -> None:

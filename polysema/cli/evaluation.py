@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, heading, json_option, number, print_json, print_table
-from polysema.cli.progress import progress_line, progress_report
-from polysema.errors import DataError, InputError, PolysemaError, UnknownChoiceError
+from polysema.cli.output import NATURAL, heading, is_quiet, json_option, number, print_json, print_table, say
+from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
+from polysema.progress import progress_line, progress_report
 from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
 
 _ROWS = [variant.row for variant in VARIANTS]
@@ -83,7 +83,7 @@ def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
     from polysema.evaluation.download import fetch
 
     records = [record_named(name) for name in names or RECORDS]
-    fetched = fetch(records, data, lambda file: click.echo(f"{file.name}: {file.url}", err=True))
+    fetched = fetch(records, data, lambda file: say(f"{file.name}: {file.url}"))
     click.echo(f"{len(fetched)} files downloaded to {cache_directory()}" if fetched else "nothing is missing")
 
 
@@ -192,7 +192,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
-    with progress_line() as update:
+    with progress_line(quiet=is_quiet()) as update:
         found = evaluate_models(
             models,
             {**sets, **example},
@@ -287,7 +287,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     reason = "give its weights with --infersent WEIGHTS VECTORS"
     here = {name for name, _ in models}
     left_out += [Skipped(name, reason) for name in ("InferSent1", "InferSent2") if name not in here]
-    with progress_report() as show:
+    with progress_report(is_quiet()) as show:
         plan = Plan(
             corpus[0] if len(corpus) == 1 else list(corpus),
             output,
@@ -303,7 +303,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
             device=options["device"],
             threads=options["threads"],
         )
-        page = run(plan, lambda line: click.echo(line, err=True), show)
+        page = run(plan, say, show)
     click.echo(page)
 
 
@@ -328,13 +328,21 @@ def _sets(
         return own, {}
     names = [record_named(name).name for name in sets] or list(RECORDS)
     found, missing = load_sets(names, data)
+    cannot: PolysemaError | None = None
     if missing and not offline:
         try:
             fetch([record_named(name) for name in missing], data)
             found, missing = load_sets(names, data)
         except PolysemaError as error:
-            missing = {name: f"{reason}; {error}" for name, reason in missing.items()}
+            cannot, missing = error, {name: f"{reason}; {error}" for name, reason in missing.items()}
     if missing and (sets or not found):
+        if cannot is not None:
+            raise DataError(
+                f"{len(missing)} of {len(names)} evaluation sets are not here: {cannot}, then the same command; "
+                "or name a folder that has them with --data or POLYSEMA_DATA"
+                if isinstance(cannot, MissingExtraError)
+                else f"{len(missing)} of {len(names)} evaluation sets are not here: {cannot}"
+            )
         load_all(data, sets or None)  # says what is missing and what to do
     return found | own, missing
 
@@ -389,7 +397,7 @@ def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any
         configuration={"polysema": __version__, "bootstraps": bootstraps, **shown},
     )
     files = write_report(build_report(evaluation, settings=settings), options["report"])
-    click.echo(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON", err=True)
+    say(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON")
 
 
 def _print(evaluation: Any) -> None:

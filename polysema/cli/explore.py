@@ -12,7 +12,6 @@ import click
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import with_matrices
 
 
 @click.command()
@@ -49,7 +48,7 @@ def explore(
 
     usual = os.environ.get("POLYSEMA_LEXICON")
     paths = named(lexicons or ((usual,) if usual else ()))
-    found = {name: with_matrices(load(path), "the explorer") for name, path in paths.items()}
+    found = {name: load(path) for name, path in paths.items()}
     report = None if evaluation is None else _report(evaluation)
     hosts = [*allow_host, *([host] if host not in ("0.0.0.0", "::") else [])]  # noqa: S104
     app = application(found, prefix=prefix, hosts=hosts, evaluation=report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,29 @@ from typing import Any
 import click
 
 from polysema import measures
-from polysema.cli.output import NATURAL, heading, json_option, lines_of, number, print_json, print_table, shortened
+from polysema.cli.output import (
+    NATURAL,
+    heading,
+    json_option,
+    lines_of,
+    number,
+    print_json,
+    print_line,
+    print_table,
+    say,
+    shortened,
+)
 from polysema.cli.phrases import asked as asked_phrases
-from polysema.cli.phrases import written_option
+from polysema.cli.phrases import batches, lines_option, written_option
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.errors import Failed, InputError, UnknownChoiceError
 from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
-from polysema.lexicon.formats import Model, load, write, writing_lexicon
+from polysema.lexicon.formats import Model, left_behind, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.ensemble import is_ensemble
+from polysema.lexicon.formats.flat import with_senses
 from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
 
@@ -86,34 +99,50 @@ def info(lexicon: str | None, kind: str, as_json: bool) -> None:
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--to", "format", default="", metavar="FORMAT", help="The format, if OUT's name does not tell.")
 @click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
+@click.option("--senses", is_flag=True, help="A key for every sense beside its word: bank, bank#0, bank#2 …")
+@click.option("--words", default=None, type=NATURAL, help="With --senses, of so many of the most frequent words only.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @kind_option
 @json_option
-def convert(lexicon: str, out: Path, format: str, dtype: str, force: bool, kind: str, as_json: bool) -> None:
+def convert(
+    lexicon: str,
+    out: Path,
+    format: str,
+    dtype: str,
+    senses: bool,
+    words: int | None,
+    force: bool,
+    kind: str,
+    as_json: bool,
+) -> None:
     """Write a lexicon in another format.
 
     The format follows from OUT's name:
 
     \b
-      out.npz         NumPy arrays: words, factors (V, n, m), counts
+      out.npz         NumPy arrays: words, factors (V, n, m), counts, and further parts
       out.txt         a word and its numbers a line (the paper's format, GloVe's)
       out.vec  .w2v   word2vec text
       out.bin         word2vec binary
       out             a folder: polysema's own format
 
     Matrices are written to plain-number formats at unit trace, row by row, so that gensim and others can read them as
-    vectors of n² numbers whose cosine is the trace similarity.
+    vectors of n² numbers whose cosine is the trace similarity. What a format cannot hold is listed before it is
+    written: a plain-number format has no room for the senses of a word, which --senses keeps as keys of their own.
     """
     with writing_lexicon(
         out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format, of_ensemble=is_ensemble(Path(lexicon))
     ):
         model = load(lexicon, kind)
+        if senses:
+            model = with_senses(with_matrices(model, "--senses"), words)
+        lost = left_behind(model, out, format)
+        if lost:
+            say(f"note: {out} will not hold {', '.join(lost)}")
         write(model, out, dtype=dtype, overwrite=force, format=format)
     if as_json:
-        print_json({"lexicon": str(out), "words": len(model), "kind": model.kind})
-    if isinstance(model, Lexicon) and (model.faces is not None or model.edited) and out.suffix:
-        click.echo(f"{out}: senses' examples and names are kept by folders only", err=True)
-    click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
+        print_json({"lexicon": str(out), "words": len(model), "kind": model.kind, "left_behind": lost})
+    say(f"{out}: {len(model):,} words, {_described(model)}")
 
 
 @click.command()
@@ -307,11 +336,18 @@ def ambiguity(
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
 @click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
 @lexicon_option
-@click.option("-m", "--method", default="", metavar="NAME", help="phaser by default; see the list above.")
+@click.option(
+    "-m",
+    "--method",
+    default="",
+    metavar="NAME",
+    help="See the list above.  [default: phaser; smooth where most words have one sense]",
+)
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
 @written_option
 @top_option(5, "neighbours of the phrase to give")
 @json_option
+@lines_option
 def compose(
     phrases: tuple[str, ...],
     file: list[str] | None,
@@ -321,6 +357,7 @@ def compose(
     written: str | None,
     top: int,
     as_json: bool,
+    as_lines: bool,
 ) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
@@ -332,6 +369,7 @@ def compose(
       polysema compose "(bob (likes (old cars)))" --method fuzz -l MODEL
       polysema compose "local family run small hotel" --pattern "adj subj verb adj obj"
       polysema compose --file sentences.txt --json
+      polysema compose --file - --jsonl < sentences.txt
 
     Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
     brackets where it cannot be mistaken; --brackets and --text say which it is.
@@ -342,17 +380,25 @@ def compose(
 
     Methods:
     """
-    asked = asked_phrases(phrases, file, written)
+    asked = asked_phrases(phrases, file, written, as_lines)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
-    results = model.compose_all(asked, method, pattern)
-    if len(results) == 1 and isinstance(results[0], Failed):
-        raise results[0].error
-    near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
-    if as_json:
-        print_json([_facts(text, item, some) for text, item, some in zip(asked, results, near, strict=True)])
-    else:
+    failed = False
+    for part in batches(asked, as_lines):
+        results = model.compose_all([item.text for item in part], method, pattern)
+        failed = failed or any(isinstance(item, Failed) for item in results)
+        near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
+        facts = [_facts(one.text, item, some) for one, item, some in zip(part, results, near, strict=True)]
+        if as_lines:
+            for one, fact in zip(part, facts, strict=True):
+                print_line({**one.record, **fact})
+            continue
+        if len(results) == 1 and isinstance(results[0], Failed):
+            raise results[0].error
+        if as_json:
+            print_json(facts)
+            continue
         for item, some in zip(results, near, strict=True):
             if isinstance(item, Failed):
                 click.echo(f"{shortened(item.input)}\n  not composed: {shortened(item.error)}", err=True)
@@ -362,7 +408,7 @@ def compose(
                 click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
             if some:
                 click.echo(f"near: {' '.join(word for word, _ in some)}")
-    return 2 if any(isinstance(item, Failed) for item in results) else 0
+    return 2 if failed else 0
 
 
 def _near(model: Model, composed: Composed, top: int) -> list[Neighbour]:
@@ -389,8 +435,11 @@ compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
 @click.argument("narrow", metavar="A")
 @click.argument("broad", metavar="B")
 @lexicon_option
+@click.option(
+    "--smoothing", default=0.1, show_default=True, metavar="SHARE", help="ε of the last two; 0: not smoothed."
+)
 @json_option
-def entail(narrow: str, broad: str, path: str | None, as_json: bool) -> None:
+def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json: bool) -> None:
     """How strongly A entails B (A is a kind of B), by the graded measures of the hyponymy literature.
 
     \b
@@ -398,22 +447,27 @@ def entail(narrow: str, broad: str, path: str | None, as_json: bool) -> None:
       polysema entail "(small dog)" dog -l MODEL
 
     \b
-      k_hyp  the largest k with B − kA ≥ 0, in [0, 1] (unit trace)
       k_BA   Σλ / Σ|λ| over the eigenvalues of B − A, in [−1, 1] (largest eigenvalue 1)
       k_E    1 − ‖E‖ / ‖A‖, E the least that makes B − A + E positive, in [0, 1] (largest eigenvalue 1)
+      k_hyp  the largest k with B − kA ≥ 0, in [0, 1] (unit trace)
+      relative entropy  tr A(ln A − ln B), 0 or more: the less, the more A entails B
+
+    Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of low
+    rank, of which that is never true: k_hyp is then 0 and the relative entropy infinite, whatever the words. So both
+    are taken of B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
     """
     model = with_matrices(load(path), "entailment")
     a, b = model.meaning(narrow), model.meaning(broad)
     named = {
-        "k_hyp": measures.k_hyp,
         "k_ba": measures.k_ba,
         "k_e": measures.k_e,
-        "relative_entropy": measures.relative_entropy,
+        "k_hyp": partial(measures.k_hyp, smoothing=smoothing),
+        "relative_entropy": partial(measures.relative_entropy, smoothing=smoothing),
     }
     forward = {name: measure(a, b) for name, measure in named.items()}
     backward = {name: measure(b, a) for name, measure in named.items()}
     if as_json:
-        print_json({"a": narrow, "b": broad, **forward, "reversed": backward})
+        print_json({"a": narrow, "b": broad, "smoothing": smoothing, **forward, "reversed": backward})
         return
     rows = [(name, forward[name], backward[name]) for name in named]
     print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
@@ -437,7 +491,7 @@ def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> N
     with writing_lexicon(out, inputs=lexicons, dtype=dtype, overwrite=force, of_ensemble=True):
         model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
         write(model, out, dtype=dtype, overwrite=force)
-    click.echo(f"{out}: {len(model):,} words, {_described(model)}", err=True)
+    say(f"{out}: {len(model):,} words, {_described(model)}")
 
 
 COMMANDS = [info, convert, ensemble, similarity, neighbours, senses, ambiguity, compose, entail]

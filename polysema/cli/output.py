@@ -31,6 +31,19 @@ def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+
+
+def engine_options(command: Any) -> Any:
+    """The options of a command that can work on a cluster."""
+    add_address = click.option(
+        "--address", metavar="HOST:PORT", help="Of a Ray cluster, or auto; by default a new one."
+    )
+    add_engine = click.option(
+        "--engine", default="local", metavar="NAME", help="Who does it: local, or ray (a cluster)."
+    )
+    return add_engine(add_address(command))
+
+
 _WIDE = 10_000  # columns where there is no terminal
 
 
@@ -38,7 +51,7 @@ class _Notes(logging.Handler):
     """What is odd about a text, a line each on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"note: {record.getMessage()}", err=True)
+        say(f"note: {record.getMessage()}")
 
 
 @contextmanager
@@ -60,6 +73,12 @@ def notes() -> Iterator[None]:
 def print_json(value: Any) -> None:
     """JSON on standard output; infinities, which JSON does not know, as null."""
     click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+
+
+def print_line(value: Any) -> None:
+    """A line of JSON, at once."""
+    click.echo(json.dumps(_finite(value), ensure_ascii=False))
+    sys.stdout.flush()
 
 
 def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> None:
@@ -85,6 +104,29 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
         console.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().meta["polysema.quiet"] = True
+
+
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, expose_value=False, callback=_hush, help="Print results and errors only."
+)
+"""No progress, notes and hints."""
+
+
+def is_quiet() -> bool:
+    """Whether ``--quiet`` was given."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().meta.get("polysema.quiet"))
+
+
+def say(text: str) -> None:
+    """A line on standard error for people, which ``--quiet`` leaves out; errors and results are no such lines."""
+    if not is_quiet():
+        click.echo(text, err=True)
 
 
 def heading(text: str) -> None:

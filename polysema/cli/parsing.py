@@ -12,12 +12,12 @@ import click
 
 from polysema.cli.corpora import corpus
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import json_option, print_json, print_table
-from polysema.cli.progress import progress_line
+from polysema.cli.output import is_quiet, json_option, print_json, print_table, say
 from polysema.composition.phrases import read_phrases
 from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
+from polysema.progress import progress_report
 
 OUTPUT = click.Path(path_type=Path)
 
@@ -39,15 +39,10 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
 
     Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
     """
-    from polysema.slots.parse import Progress, parse_text
+    from polysema.slots.parse import parse_text
 
     started = time.perf_counter()
-    with progress_line("tokens", "speed") as update:
-
-        def show(at: Progress) -> None:
-            speed = at.tokens / (time.perf_counter() - started) / 1e3
-            update("parsing", at.blocks, None, tokens=f"{at.tokens:,} tokens", speed=f"{speed:.1f} k tokens/s")
-
+    with progress_report(is_quiet()) as show:
         found = parse_text(
             list(text),
             output,
@@ -78,7 +73,7 @@ def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
     facts = {"relations": len(found), "seen": int(found.count.sum()), "words": len(found.words), **found.facts}
     if as_json:
         print_json({"parsed": str(output), **facts})
-    click.echo(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s", err=True)
+    say(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s")
 
 
 @click.command("plausibility")

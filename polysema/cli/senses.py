@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import NATURAL, heading, json_option, print_json
+from polysema.cli.output import NATURAL, heading, is_quiet, json_option, print_json
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.lexicon.faces import Face
@@ -55,7 +55,7 @@ def describe_command(
       polysema describe wiki wiki.corpus
       polysema describe wiki wiki.corpus -o wiki-described --most 100 --wordnet
     """
-    from polysema.cli.progress import progress_report
+    from polysema.progress import progress_report
     from polysema.senses.describe import describe
     from polysema.senses.inventory import SEPARATION
 
@@ -63,7 +63,7 @@ def describe_command(
     out = Path(lexicon) if output is None else output
     apart = SEPARATION if separation is None else separation
     replaced = force or output is None
-    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report() as show:
+    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report(is_quiet()) as show:
         described = describe(
             model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed, progress=show
         )

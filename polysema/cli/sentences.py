@@ -8,8 +8,8 @@ import click
 import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
-from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_table, shortened
-from polysema.cli.phrases import asked, parser_option, written_option
+from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_line, print_table, shortened
+from polysema.cli.phrases import Asked, asked, batches, lines_option, parser_option, written_option
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
@@ -30,6 +30,7 @@ from polysema.lexicon.results import Ambiguity
 @parser_option
 @top_option(6, "neighbours to name each sense by")
 @json_option
+@lines_option
 def disambiguate_command(
     word: str,
     contexts: tuple[str, ...],
@@ -42,6 +43,7 @@ def disambiguate_command(
     no_parser: bool,
     top: int,
     as_json: bool,
+    as_lines: bool,
 ) -> int:
     """Which sense of WORD is meant in a sentence.
 
@@ -54,35 +56,45 @@ def disambiguate_command(
       polysema disambiguate bank "(river bank)" "(savings bank)"
       polysema disambiguate run "family run hotel" --pattern "subj verb obj"
       polysema disambiguate run --file sentences.txt --json
+      polysema disambiguate - --file - --jsonl < questions.jsonl
+
+    With --jsonl a line of the file may be {"word": …, "text": …}; the word - stands for that of each line.
 
     Plain text is parsed where spaCy is installed; without it the words around tell alone. A bracketed tree is taken for
     one where it cannot be mistaken, "(river bank)"; --brackets and --text say which it is. With -m contextual and a
     lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
     """
-    sentences = asked(contexts, file, written)
+    sentences = asked(contexts, file, written, as_lines)
     if not sentences:
         raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
     model = with_matrices(load(path), "a choice of senses")
     options: dict[str, Any] = {"method": method, "pattern": pattern, "top": top, "nlp": False if no_parser else None}
-    results: list[Disambiguation | Failed] = []
-    first = model.disambiguate_all([(word, sentence) for sentence in sentences], **options)
-    for sentence, item in zip(sentences, first, strict=True):
-        if every and isinstance(item, Disambiguation) and item.occurrences > 1:
-            results += model.disambiguate_every(word, sentence, **options)
-        else:
-            results.append(item)
-    if len(results) == 1 and isinstance(results[0], Failed):
-        raise results[0].error
-    if as_json:
-        print_json([_facts(item) for item in results])
-    else:
-        for item in results:
-            if isinstance(item, Failed):
-                click.echo(f"{shortened(item.input[1])}\n  not told: {shortened(item.error)}", err=True)
+    failed = False
+    for part in batches(sentences, as_lines):
+        results: list[tuple[Asked, Disambiguation | Failed]] = []
+        first = model.disambiguate_all([(item.word(word), item.text) for item in part], **options)
+        for sentence, told in zip(part, first, strict=True):
+            if every and isinstance(told, Disambiguation) and told.occurrences > 1:
+                several = model.disambiguate_every(sentence.word(word), sentence.text, **options)
+                results += [(sentence, one) for one in several]
             else:
-                heading(item.context)
-                _print_senses(item, every)
-    return 2 if any(isinstance(item, Failed) for item in results) else 0
+                results.append((sentence, told))
+        failed = failed or any(isinstance(told, Failed) for _, told in results)
+        if as_lines:
+            for sentence, told in results:
+                print_line({**sentence.record, **_facts(told)})
+        elif len(results) == 1 and isinstance(results[0][1], Failed):
+            raise results[0][1].error
+        elif as_json:
+            print_json([_facts(told) for _, told in results])
+        else:
+            for _, told in results:
+                if isinstance(told, Failed):
+                    click.echo(f"{shortened(told.input[1])}\n  not told: {shortened(told.error)}", err=True)
+                else:
+                    heading(told.context)
+                    _print_senses(told, every)
+    return 2 if failed else 0
 
 
 def _facts(item: Disambiguation | Failed) -> dict[str, Any]:
@@ -126,6 +138,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 @parser_option
 @top_option(5, "neighbours to name each sense by")
 @json_option
+@lines_option
 def read_command(
     texts: tuple[str, ...],
     file: list[str] | None,
@@ -135,6 +148,7 @@ def read_command(
     no_parser: bool,
     top: int,
     as_json: bool,
+    as_lines: bool,
 ) -> None:
     """Every ambiguous content word of a text with the sense that is meant.
 
@@ -144,22 +158,23 @@ def read_command(
     \b
       polysema read "The plant manager took a match from his case."
       polysema read --file sentences.txt --json
+      polysema read --file - --jsonl < sentences.txt
     """
-    sentences = asked(texts, file, "text")
+    sentences = asked(texts, file, "text", as_lines)
     if not sentences:
         raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
     model = with_matrices(load(path), "a choice of senses")
     options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight}
-    found = [model.read(text, nlp=False if no_parser else None, **options) for text in sentences]
-    if as_json:
-        print_json(
-            [
-                {"text": text, "words": [item.to_dict() for item in items]}
-                for text, items in zip(sentences, found, strict=True)
-            ]
-        )
-        return
-    for text, items in zip(sentences, found, strict=True):
+    found: list[dict[str, Any]] = []
+    for asked_text in sentences:
+        text = asked_text.text
+        items = model.read(text, nlp=False if no_parser else None, **options)
+        if as_lines:
+            print_line({**asked_text.record, "text": text, "words": [item.to_dict() for item in items]})
+            continue
+        if as_json:
+            found.append({"text": text, "words": [item.to_dict() for item in items]})
+            continue
         heading(text)
         rows = [
             (
@@ -172,6 +187,8 @@ def read_command(
             for item in items
         ]
         print_table(rows, ["  where", "word", "here", "id", "sense"])
+    if as_json:
+        print_json(found)
 
 
 # ---------------------------------------------------------------------------------------------------------------- demo
@@ -203,11 +220,11 @@ def demo(path: str | None) -> None:
         senses = model.senses(word, 7, min_weight=0.05)
         print_table([(f"    {s.weight:.2f}", " ".join(near.word for near in s.neighbours)) for s in senses])
     heading("\n3. Which one is meant?  Context tells, step by step.")
-    word, parsed = WORDS[0], True
+    word, missing = WORDS[0], ""
     for sentence, brackets in SENTENCES.items():
         click.echo(f"  {sentence}")
         try:
-            composed, parsed = _composed(model, sentence, brackets)
+            composed, missing = _composed(model, sentence, brackets)
             told = model.disambiguate(word, composed, top=7)
         except PolysemaError as error:
             click.echo(f"    this lexicon cannot tell: {error}\n")
@@ -221,8 +238,8 @@ def demo(path: str | None) -> None:
     heading("What to type next")
     for what, command in NEXT.items():
         click.echo(f"  {what:<22} {command}")
-    if not parsed:
-        click.echo("  plain sentences        pip install 'polysema[parse]' && python -m spacy download en_core_web_sm")
+    if missing:
+        click.echo(f"  plain sentences        {missing}")
 
 
 NEXT = {
@@ -236,12 +253,12 @@ NEXT = {
 }
 
 
-def _composed(model: Lexicon, sentence: str, brackets: str) -> tuple[Composition, bool]:
-    """A sentence composed, and whether it was parsed; without a parser, by its brackets."""
+def _composed(model: Lexicon, sentence: str, brackets: str) -> tuple[Composition, str]:
+    """A sentence composed; without a parser, by its brackets, with the command that installs what is missing."""
     try:
-        return model.compose(sentence), True
-    except MissingExtraError:
-        return model.compose(brackets), False
+        return model.compose(sentence), ""
+    except MissingExtraError as error:
+        return model.compose(brackets), error.command
 
 
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:

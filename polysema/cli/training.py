@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,15 +13,16 @@ from typing import Any
 import click
 
 from polysema.cli.corpora import read_words
-from polysema.cli.output import json_option, print_json
-from polysema.cli.progress import progress_report
+from polysema.cli.output import is_quiet, json_option, print_json, quiet_option
+from polysema.corpus.stop_words import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
 from polysema.files.reading import read_text
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
-from polysema.lexicon.lexicon import VectorLexicon, single
+from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, single
+from polysema.progress import progress_report
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -50,6 +52,19 @@ def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], ev
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
+class _Several(click.ParamType):
+    """A number, or several with commas between them."""
+
+    def __init__(self, kind: click.ParamType) -> None:
+        self.kind, self.name = kind, kind.name
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A list of them where there is a comma."""
+        if isinstance(value, str) and "," in value:
+            return [self.kind.convert(part.strip(), param, ctx) for part in value.split(",")]
+        return self.kind.convert(value, param, ctx)
+
+
 class _Train(click.Command):
     """A command with an option for every option of a model; the table is loaded when they are asked for."""
 
@@ -67,11 +82,13 @@ class _Train(click.Command):
                 options, field = next(iter(models.values()))
                 kind = kind_of(options, field.name)
                 shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
+                if kind in (int, float):
+                    shape["type"] = _Several(click.INT if kind is int else click.FLOAT)
                 if kind in (str, None):
                     shape["metavar"] = "NAME"
                 flag = "--" + name.replace("_", "-")
                 added.append(click.Option([flag], default=None, help=_help(models, len(MODELS)), **shape))
-            self._all = [*self._fixed[:5], *added, *self._fixed[5:]]
+            self._all = [*self._fixed[:6], *added, *self._fixed[6:]]
         return self._all
 
     @params.setter
@@ -86,15 +103,18 @@ class _Train(click.Command):
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Options from a TOML file, by the names below."
 )
 @click.option("--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to train whatever their count.")
+@click.option("--each", is_flag=True, help="A lexicon for each CORPUS, such as a slice of time.")
 @click.option("--start", default=None, metavar="LEXICON", help="Go on from a trained lexicon, on new text.")
 @click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
 @json_option
+@quiet_option
 def train_command(
     corpus: tuple[str, ...],
     output: Path | None,
     config: Path | None,
     keep: Path | None,
+    each: bool,
     start: str | None,
     dtype: str,
     force: bool,
@@ -108,21 +128,27 @@ def train_command(
       polysema train wiki.corpus -o wiki --dim 17 --senses 5 --min-count 50 --subsample 1e-5 --epochs 4
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
+      polysema train wiki.corpus -o seeds --seed 1,2,3 --engine ray
       polysema train wiki.corpus -o contexts --model context2dm
       polysema train wiki.parsed books.parsed -o slots --model slots
       polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
     the same result, as it does after a crash. A seed gives the same numbers whatever the number of threads.
+
+    Numbers with commas between them, or lists in the file of options, train a lexicon for every combination: LEXICON is
+    then the folder of all of them, and --engine ray trains several at once (docs/cluster.md).
     """
     from polysema.training.models import model_named, train
 
     settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
+    if each or any(isinstance(value, list) for value in settings.values()):
+        return _sweep(corpus, each, output, read_words(keep), start, settings, as_json)
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
     model = model_named(settings.pop("model", "ms-word2dm"))
     inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
     started = time.perf_counter()
-    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report() as show:
+    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report(is_quiet()) as show:
         state = WorkingFolder(output.with_name(output.name + ".training")) if model.resumes else None
         show(Progress("preparing (the first run compiles its kernels)", 0))
         try:
@@ -149,11 +175,48 @@ def train_command(
     for row in lexicon.metadata.get("curve", [])[-1:]:
         if row.get("held_out_loss") is not None:
             click.echo(f"held-out loss {row['held_out_loss']:.4f} after {row['epoch']} epochs")
-    word = lexicon.vocabulary.words[min(len(lexicon) // 10, len(lexicon) - 1)]
+    if is_quiet():
+        return
+    first, second = _next(lexicon, str(output))
+    click.echo(f"\nnext:  {first}\n       {second}")
+
+
+def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
+    """What can be asked of the model that was trained, about a content word that is neither frequent nor rare."""
+    words = lexicon.vocabulary.words
+    content = [word for word, good in zip(words, is_content(words), strict=True) if good and word.isalpha()] or words
+    word, where = content[len(content) // 10], shlex.quote(output)
     if isinstance(lexicon, VectorLexicon):
-        click.echo(f"\nnext:  polysema neighbours {word} -l {output}\n       polysema evaluate {output}")
-    else:
-        click.echo(f"\nnext:  polysema senses {word} -l {output}\n       polysema ambiguity --top 20 -l {output}")
+        return f"polysema neighbours {word} -l {where}", f"polysema evaluate {where}"
+    if lexicon.slots is not None:
+        return f"polysema neighbours {word} -l {where}", f"polysema info {where}"
+    return f"polysema senses {word} -l {where}", f"polysema ambiguity --top 20 -l {where}"
+
+
+def _sweep(
+    corpus: tuple[str, ...],
+    each: bool,
+    output: Path | None,
+    keep: list[str],
+    start: str | None,
+    settings: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Train a lexicon for every combination of options."""
+    from polysema.training.sweep import sweep
+
+    if start is not None:
+        raise InputError("several trainings start from nothing: leave out --start, or give one value of each option")
+    started = time.perf_counter()
+    output = output or Path(Path(corpus[0]).name.split(".")[0] + ".sweep")
+    with progress_report() as show:
+        texts = list(corpus) if each else corpus[0] if len(corpus) == 1 else corpus
+        found = sweep(texts, output, keep=keep, progress=show, **settings)
+    if as_json:
+        print_json({"lexicons": {name: str(path) for name, path in found.items()}})
+        return
+    click.echo(f"{output}: {len(found)} lexicons, in {time.perf_counter() - started:.1f} s")
+    click.echo(f"\nnext:  polysema evaluate {' '.join(str(path) for path in found.values())}")
 
 
 def _stopped(state: WorkingFolder | None, corpus: Iterable[str]) -> str:

@@ -5,7 +5,8 @@ Text is text and brackets are brackets, by their type::
     Text("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
 
 A plain string is taken for text, punctuation and all. It is taken for brackets only where it cannot be mistaken: see
-:func:`is_brackets`. Text is parsed by the service ``parser`` of :mod:`polysema.registry`.
+:func:`is_brackets`. Text is parsed by the service ``parser`` of :mod:`polysema.registry`, which also takes what spaCy
+has parsed: a Doc, a Span or a Token.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from polysema import registry
 from polysema.composition.occurrences import Occurrence, Span, Tokenised, leaf_tokens
@@ -34,8 +35,16 @@ class Brackets(str):
     __slots__ = ()
 
 
-Phrase = str | Tree | Sequence[str]
-"""Plain text, brackets, a tree, or words that a pattern gives roles to."""
+class Parsed(Protocol):
+    """What spaCy has parsed: a Doc, a Span, or a Token, which stands for the phrase that it heads."""
+
+    @property
+    def text(self) -> str:
+        """The words as they stand."""
+
+
+Phrase = str | Tree | Sequence[str] | Parsed
+"""Plain text, brackets, a tree, words that a pattern gives roles to, or what spaCy has parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,11 @@ def is_brackets(phrase: str) -> bool:
     return True
 
 
+def is_parsed(phrase: object) -> bool:
+    """Whether it is :class:`Parsed`; spaCy itself is not loaded to find out."""
+    return type(phrase).__module__.startswith("spacy.tokens.")
+
+
 def is_text(phrase: Phrase) -> bool:
     """Whether a phrase is plain text: of the type :class:`Text`, or neither a tree in brackets nor one word alone."""
     if not isinstance(phrase, str) or is_word(phrase):
@@ -136,18 +150,21 @@ def read_phrases(
 
     Args:
         known: the words there are meanings for; in plain text the others are left out.
-        nlp: the spaCy pipeline to parse with; by default the one that is found.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
     """
     phrases = list(phrases)
-    texts = [i for i, phrase in enumerate(phrases) if pattern is None and is_text(phrase)]
-    distinct = list(dict.fromkeys(str(phrases[i]) for i in texts))
-    parsed: dict[str, Read | PolysemaError] = {}
+    keys: dict[int, Any] = {}
+    for i, phrase in enumerate(phrases):
+        if pattern is None and (is_parsed(phrase) or is_text(phrase)):
+            keys[i] = phrase if is_parsed(phrase) else str(phrase)
+    distinct = list(dict.fromkeys(keys.values()))
+    parsed: dict[Any, Read | PolysemaError] = {}
     if distinct:
         try:
             parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp), strict=True))
         except MissingExtraError as error:
             parsed = dict.fromkeys(distinct, error)
-    of_text = {i: parsed[str(phrases[i])] for i in texts}
+    of_text = {i: parsed[key] for i, key in keys.items()}
     return [of_text.get(i) or _attempt(phrase, pattern) for i, phrase in enumerate(phrases)]
 
 
@@ -164,6 +181,8 @@ def _without_parser(phrase: Phrase, pattern: str | None) -> Read:
             raise InputError("a pattern goes with words, not with a tree")
         return read_tree(phrase)
     if pattern is not None:
+        if not isinstance(phrase, str | Sequence):
+            raise InputError("a pattern goes with words, not with what spaCy has parsed")
         words = phrase.split() if isinstance(phrase, str) else list(phrase)
         return read_tree(from_pattern(pattern, words), " ".join(words))
     if not isinstance(phrase, str):

@@ -11,13 +11,15 @@ import hashlib
 import json
 import logging
 import queue
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,13 +30,17 @@ from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
-from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, find_sources, read_blocks
+from polysema.corpus.pieces import SLOTS, Tokens, has_room, new_table, pieces, tokenise, tokenise_piece
+from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, Span, find_sources, read_blocks
+from polysema.corpus.urls import Source, describe, size_of
+from polysema.engine.engine import Engine, Local, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.files.ahead import ahead
 from polysema.files.atomic import atomic_folder
 from polysema.files.door import check_output, holds
 from polysema.files.lock import bring_back
 from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
@@ -43,25 +49,6 @@ _SUSPECT = 1e-4  # the share above which it is said aloud
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
 _LOG = logging.getLogger(__name__)
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a build is.
-
-    Attributes:
-        stage: ``reading`` or ``writing``.
-        done: bytes read (packed as they are), or words written.
-        total: of how many; None when that is not known.
-        words: words so far.
-        sentences: sentences so far.
-    """
-
-    stage: str = "reading"
-    done: int = 0
-    total: int | None = None
-    words: int = 0
-    sentences: int = 0
 
 
 @dataclass(slots=True)
@@ -91,15 +78,17 @@ def build_corpus(
     lemmatise: str | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
+    engine: str | Engine = "local",
+    address: str | None = None,
     block: int = BLOCK,
     long_line: int = LONG_LINE,
 ) -> Corpus:
     """Count and encode text.
 
     Args:
-        sources: a path, a glob, a folder, ``-`` for standard input, or a list of those; or any iterable of sentences,
-            each a list of words. Files may be packed with gz, bz2, xz or zst.
+        sources: a path, a glob, a folder, a URL, ``-`` for standard input, or a list of those; or any iterable of
+            sentences, each a list of words. Files may be packed with gz, bz2, xz or zst.
         output: the folder to write. If it already holds a corpus of the same sources and options, that one is returned.
         min_count: leave out words seen less often.
         max_size: keep so many of the most frequent words at most.
@@ -110,9 +99,13 @@ def build_corpus(
         columns: names of a vertical file's columns: form, lemma, tag, other.
         encoding: of the text; see :func:`polysema.corpus.readers.read_blocks`.
         lemmatise: a language, such as "en", to lemmatise words of running text with simplemma.
-        workers: how many threads, up to 64; by default one per core. The result does not depend on it.
+        workers: how many threads, up to 64, or tasks of a cluster at once; by default one per core. The result does
+            not depend on it.
         overwrite: whether a folder with another corpus may be replaced; nothing else ever is.
         progress: called now and then.
+        engine: who reads and tokenises: ``local``, ``ray``, or an engine (``docs/cluster.md``). The result does not
+            depend on it.
+        address: of a Ray cluster; without it Ray is started on this machine.
         block: bytes that are read at once. The result does not depend on it.
         long_line: lines longer than this are cut between two words.
     """
@@ -125,7 +118,7 @@ def build_corpus(
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
     if lemmatise is not None:
         lemmatiser(lemmatise)  # complains now, not when all is read
-    workers = min(workers or processors(), MAX_WORKERS)
+    given, workers = workers, min(workers or processors(), MAX_WORKERS)
     keep = sorted(set(keep))
     options: dict[str, Any] = {
         "min_count": min_count,
@@ -145,15 +138,26 @@ def build_corpus(
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
-        if _same_files(built.config.get("sources"), described) and built.config.get("options") == options:
+
+        def again(folder: Path) -> Corpus:
+            return build_corpus(
+                sources, folder, min_count=min_count, max_size=max_size, keep=keep, normalisation=normalisation,
+                format=format, token=token, columns=columns, encoding=encoding, lemmatise=lemmatise, workers=workers,
+                progress=progress, block=block, long_line=long_line,
+            )  # fmt: skip
+
+        if built.config.get("options") == options and _same_text(built, described, again):
             return built
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
-    check_output(output, overwrite=overwrite, inputs=files or (), owner=owner)
+    check_output(
+        output, overwrite=overwrite, inputs=[item for item in files or () if isinstance(item, Path)], owner=owner
+    )
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
-    with atomic_folder(output, overwrite, owner) as folder:
-        _Build(folder, normalisation, workers, progress, reader).run(
+    with engine_named(engine, address, given) as spread, atomic_folder(output, overwrite, owner) as folder:
+        spread.see(source for source in files or () if str(source) != "-")
+        _Build(folder, normalisation, workers, progress, reader, spread).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )
     built = Corpus(output)
@@ -176,7 +180,7 @@ def _note(read: dict[str, int]) -> None:
         _LOG.info(f"{read['cut_sentences']:,} sentences of more than 10,000 words were cut into pieces")
 
 
-def _files(sources: Sources) -> list[Path] | None:
+def _files(sources: Sources) -> list[Source] | None:
     """The files to read; None for an iterable of token lists."""
     if isinstance(sources, str | Path):
         return find_sources(sources)
@@ -185,29 +189,36 @@ def _files(sources: Sources) -> list[Path] | None:
     return None
 
 
-def _described(files: list[Path]) -> list[dict[str, Any]] | None:
+def _described(files: list[Source]) -> list[dict[str, Any]] | None:
     """What identifies the files; None where nothing does (standard input)."""
-    described = []
-    for path in files:
-        if str(path) == "-" or not path.is_file():
-            return None
-        status = path.stat()
-        times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
-        described.append({"path": str(path.resolve()), "bytes": status.st_size, **times})
-    return described
+    if any(str(source) == "-" or not source.is_file() for source in files):
+        return None
+    return [describe(source) for source in files]
 
 
-def _same_files(known: Any, described: list[dict[str, Any]]) -> bool:
-    """Whether a corpus was built from these files; earlier versions noted one time of change only."""
+def _same_text(built: Corpus, described: list[dict[str, Any]], again: Callable[[Path], Corpus]) -> bool:
+    """Whether a corpus is that of these files: those it was built from, untouched, or others that come to the same.
+
+    A file that was moved, linked or given other rights has another name or time but the same content, so it is encoded
+    again where its size is the same. Earlier versions noted one time of change only.
+    """
+    known = built.config.get("sources")
     earlier = [{key: value for key, value in item.items() if key != "changed"} for item in described]
-    return known in (described, earlier)
+    if known in (described, earlier):
+        return True
+    if not isinstance(known, list) or not all(isinstance(item, dict) for item in known):
+        return False
+    if [item.get("bytes") for item in known] != [item["bytes"] for item in described]:
+        return False
+    with TemporaryDirectory(prefix="polysema-") as folder:
+        return again(Path(folder) / "corpus").digest == built.digest
 
 
 @dataclass(slots=True)
 class _Reader:
     """The blocks of all sources, one after the other."""
 
-    files: list[Path] | None
+    files: list[Source] | None
     sources: Any
     normalisation: Normalisation
     format: str
@@ -222,32 +233,36 @@ class _Reader:
         """Bytes to read, packed as they are."""
         if self.files is None or any(not path.is_file() for path in self.files):
             return None
-        return sum(path.stat().st_size for path in self.files)
+        return sum(size_of(source) for source in self.files)
 
     def __iter__(self) -> Iterator[Block]:
         if self.files is None:
             yield from self._lists()
             return
-        before = 0
-        for path in self.files:
-            read = 0
-            for item in read_blocks(
-                path,
-                format=self.format,
-                encoding=self.encoding,
-                columns=self.columns,
-                token=self.token,
-                block=self.block,
-                long_line=self.long_line,
-            ):
-                read = item.read
-                item_read = before + read
-                data, replaced = item.data, item.replaced
-                if self.normalisation.raw and item.columns is None:
-                    data, invalid = _valid(data)
-                    replaced += invalid
-                yield Block(data, item.goes_on, item.columns, item.ends_source, item_read, replaced)
-            before += read
+        read = 0
+        for source in self.files:
+            for block in self.read(source, read):
+                yield block
+                latest = block.read
+            read = latest
+
+    def read(self, source: Source, before: int, span: Span | None = None) -> Iterator[Block]:
+        """The blocks of a file or a part of it, after so many bytes of others."""
+        for item in read_blocks(
+            source,
+            format=self.format,
+            encoding=self.encoding,
+            columns=self.columns,
+            token=self.token,
+            block=self.block,
+            long_line=self.long_line,
+            span=span,
+        ):
+            data, replaced = item.data, item.replaced
+            if self.normalisation.raw and item.columns is None:
+                data, invalid = _valid(data)
+                replaced += invalid
+            yield Block(data, item.goes_on, item.columns, item.ends_source, before + item.read, replaced)
 
     def _lists(self) -> Iterator[Block]:
         """Token lists as lines, an empty line after each sentence."""
@@ -279,33 +294,20 @@ def _valid(data: bytes) -> tuple[bytes, int]:
 class _Worker:
     """One worker's table of words, and where they are in the global table."""
 
-    SLOTS = 1 << 20
-
-    def __init__(self, slots: int) -> None:
-        from polysema.kernels import tokens as kernel
-
-        self.table = kernel.new_table(slots, slots, 16 * slots)
-        self.mapping = np.empty(slots, np.uint32)
-
-    def has_room(self, size: int) -> bool:
-        """Whether a block of so many bytes can be taken: at worst every other byte starts a new word."""
-        used = int(self.table.used[0])
-        fits = int(self.table.offsets[used]) + size <= len(self.table.arena)
-        return fits and used + size // 2 + 1 <= len(self.mapping) * 9 // 10
+    def __init__(self, slots: int, size: int = 0) -> None:
+        self.table = new_table(size, slots)
+        self.mapping = np.empty(len(self.table.offsets) - 1, np.uint32)
 
 
 @dataclass(slots=True)
-class _Tokenised:
-    """A block as a worker left it."""
+class _Placed:
+    """A block as a worker left it, and its words that are new to the worker."""
 
     worker: _Worker
     retired: _Worker | None
     first: int
     last: int
-    ids: Array
-    ends: Array
-    tally: Array
-    block: Block
+    tokens: Tokens
 
 
 class _Build:
@@ -316,8 +318,9 @@ class _Build:
         folder: Path,
         normalisation: Normalisation,
         workers: int,
-        progress: Callable[[Progress], None] | None,
+        progress: Report | None,
         reader: _Reader,
+        engine: Engine,
     ) -> None:
         from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
@@ -327,17 +330,16 @@ class _Build:
         self.kernel, self.digest, self.hashed = kernel, Digest, hashed
         self.folder = folder
         self.normalisation = normalisation
-        self.rules = normalisation.rules()
         self.progress = progress
-        self.reader = reader
+        self.reader, self.engine = reader, engine
         self.words = WordTable()
         self.met = _Met()
         self.workers = workers
-        self.slots = _Worker.SLOTS
+        self.slots = SLOTS
         while self.slots > 1 << 16 and self.slots * workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
-        for _ in range(workers):
+        for _ in range(workers if isinstance(engine, Local) else 0):
             self.idle.put(_Worker(self.slots))
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that goes on in the next block
 
@@ -345,10 +347,10 @@ class _Build:
         self, min_count: int, max_size: int | None, keep: list[str], lemmatise: str | None, config: dict[str, Any]
     ) -> None:
         """Read everything, then write the corpus."""
-        report = Progress(total=self.reader.total)
+        begun = time.perf_counter()
         with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
             tokens.write(bytes(HEADER))
-            for (ids, sentence_ends, dropped), read in self._in_order():
+            for (ids, sentence_ends, dropped), read in self._read():
                 tokens.write(ids.data)
                 ends.write((sentence_ends + self.met.words).data)
                 np.subtract.at(self.words.counts, dropped, 1)
@@ -357,11 +359,10 @@ class _Build:
                 if self.met.bytes > _EARLY:
                     self._check_encoding()
                 if self.progress:
-                    report.done, report.words, report.sentences = read, self.met.words, self.met.sentences
-                    self.progress(report)
+                    self.progress(self._at("reading", read, self.reader.total, begun))
         while not self.idle.empty():
             worker = self.idle.get()
-            self.kernel.add_counts(worker.table.entries, worker.mapping, self.words.counts)
+            self.words.add_counts(worker.table.entries, worker.mapping)
             del worker
         self._check_encoding()
         if not self.met.words:
@@ -382,84 +383,93 @@ class _Build:
 
     # ----------------------------------------------------------------------------------------------------- reading
 
+    def _read(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """All blocks, settled: by threads of this process, or by an engine's workers."""
+        return self._in_order() if isinstance(self.engine, Local) else self._spread(self.engine)
+
     def _in_order(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """Settled blocks in the order they were read, each with how many bytes had been read."""
-        tokenised: deque[Future[_Tokenised]] = deque()
+        tokenised: deque[Future[_Placed]] = deque()
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
         with closing(ahead(self.reader, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
             for block in blocks:
                 tokenised.append(pool.submit(self._tokenise, block))
                 if len(tokenised) > self.workers:
                     item = tokenised.popleft().result()
-                    settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+                    settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
                 if len(settled) > self.workers:
                     future, read = settled.popleft()
                     yield future.result(), read
             while tokenised:
                 item = tokenised.popleft().result()
-                settled.append((pool.submit(self._settle, *self._place(item)), item.block.read))
+                settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
             while settled:
                 future, read = settled.popleft()
                 yield future.result(), read
 
-    def _tokenise(self, block: Block) -> _Tokenised:
+    def _tokenise(self, block: Block) -> _Placed:
         """Runs in a thread."""
         worker = self.idle.get()
         try:
-            data = np.frombuffer(block.data + bytes(8), np.uint8)
-            size = len(block.data)
             retired = None
-            if not worker.has_room(size):
-                retired, worker = worker, _Worker(max(self.slots, 1 << size.bit_length()))
-            ids = np.empty(size // 2 + 1, np.uint32)
-            ends = np.empty(size // 2 + 2, np.int64)
-            scratch = np.empty(1024, np.uint8)
-            tally = np.zeros(2, np.int64)
+            if not has_room(worker.table, len(block.data)):
+                retired, worker = worker, _Worker(self.slots, len(block.data))
             first = int(worker.table.used[0])
-            if block.columns is None:
-                words, sentences = self.kernel.tokenise(
-                    self.rules, data, size, block.goes_on, worker.table, ids, ends, scratch, tally
-                )
-            else:
-                columns = block.columns
-                layout = self.kernel.Layout(
-                    columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
-                )
-                raw = self.normalisation.raw
-                words, sentences = self.kernel.tokenise_lines(
-                    self.rules, layout, raw, data, size, True, worker.table, ids, ends, scratch, tally
-                )
-            last = int(worker.table.used[0])
-            return _Tokenised(worker, retired, first, last, ids[:words].copy(), ends[:sentences].copy(), tally, block)
+            tokens = tokenise(self.normalisation, block, worker.table)
+            return _Placed(worker, retired, first, int(worker.table.used[0]), tokens)
         finally:
             self.idle.put(worker)
 
-    def _place(self, item: _Tokenised) -> tuple[Array, Array, Array]:
-        """Give a block's new words their global ids and end its sentences; an open sentence waits for the next block.
+    def _placed(self, item: _Placed) -> tuple[Array, Array, Array]:
+        """Give a block's new words their global ids; see :meth:`_place`."""
+        if item.retired is not None:
+            self.words.add_counts(item.retired.table.entries, item.retired.mapping)
+        table = item.worker.table
+        self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
+        return self._place(item.tokens, item.worker.mapping)
+
+    def _spread(self, engine: Engine) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """As :meth:`_in_order`, where an engine's workers read and tokenise."""
+        settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
+        shared = engine.put(self.reader)
+        with ThreadPoolExecutor(1) as pool:
+            for tables in engine.map(tokenise_piece, shared, pieces(self.reader)):
+                for found in tables:
+                    mapping = np.empty(len(found.counts), np.uint32)
+                    self.words.add(found.arena.copy(), found.offsets.copy(), 0, len(found.counts), mapping)
+                    self.words.counts[mapping] += found.counts
+                    for block in found.blocks:  # copies: what comes from others is read-only, and theirs
+                        tokens = replace(block, ids=block.ids.copy(), ends=block.ends.copy())
+                        settled.append((pool.submit(self._settle, *self._place(tokens, mapping)), tokens.read))
+                while len(settled) > 64:
+                    future, read = settled.popleft()
+                    yield future.result(), read
+            while settled:
+                future, read = settled.popleft()
+                yield future.result(), read
+
+    def _place(self, item: Tokens, mapping: Array) -> tuple[Array, Array, Array]:
+        """End a block's sentences; an open sentence waits for the next block.
 
         Returns:
             the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
         """
-        if item.retired is not None:
-            self.kernel.add_counts(item.retired.table.entries, item.retired.mapping, self.words.counts)
-        table = item.worker.table
-        self.words.add(table.arena, table.offsets, item.first, item.last, item.worker.mapping)
-        ids, ends, mapping = item.ids, item.ends, item.worker.mapping
+        ids, ends = item.ids, item.ends
         if len(self.open):
             ids = np.concatenate([self.open, mapping[ids]])
             ends = ends + len(self.open)
             mapping = _GLOBAL
         closed = int(ends[-1]) if len(ends) else 0
-        if item.block.ends_source and closed < len(ids):
+        if item.ends_source and closed < len(ids):
             ends = np.append(ends, len(ids))
             closed = len(ids)
         elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence without one
             closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
             ends = np.append(ends, closed)
         self.open = ids[closed:] if mapping is _GLOBAL else mapping[ids[closed:]]
-        self.met.bytes += len(item.block.data) - item.block.ends_source  # the last line break is the reader's
-        self.met.invalid_bytes += int(item.tally[0]) + item.block.replaced
-        self.met.overlong_runs += int(item.tally[1])
+        self.met.bytes += item.size
+        self.met.invalid_bytes += item.invalid
+        self.met.overlong_runs += item.overlong
         return ids, self._cut_long(ends), mapping
 
     def _settle(self, ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, Array]:
@@ -541,10 +551,15 @@ class _Build:
             json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
 
+    def _at(self, stage: str, done: int, total: int | None, begun: float) -> Progress:
+        """How far the build is: bytes of the files are read, words are written."""
+        unit, speed = ("bytes" if stage == "reading" else "words"), done / (time.perf_counter() - begun)
+        return Progress(stage, done, total, unit, speed, words=self.met.words, sentences=self.met.sentences)
+
     def _renumber(self, mapping: Array, digest: Any) -> tuple[int, int]:
         """Give the ids their final numbers, in place: writing never overtakes reading."""
         path = self.folder / "tokens.npy"
-        report = Progress("writing", total=self.met.words, words=self.met.words, sentences=self.met.sentences)
+        begun = time.perf_counter()
         words = sentences = 0
         with (
             open(path, "rb") as source,
@@ -569,8 +584,7 @@ class _Build:
                 marks.write((out_ends + words).data)
                 words, sentences = words + len(out), sentences + len(out_ends)
                 if self.progress:
-                    report.done = read
-                    self.progress(report)
+                    self.progress(self._at("writing", read, self.met.words, begun))
             target.truncate(HEADER + words * 4)
             for file, start in ((target, header("<i4", words)), (marks, header("<i8", sentences + 1))):
                 file.seek(0)

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from polysema.corpus.columns import Columns, recognise_columns
-from polysema.errors import CorpusError, UnknownChoiceError
+from polysema.corpus.urls import Source, Url, find_urls, is_url
+from polysema.errors import CorpusError, MissingExtraError, UnknownChoiceError
 
 BLOCK = 1 << 19
 """Bytes that are read at once."""
@@ -64,14 +65,60 @@ class Block:
     replaced: int = 0
 
 
-def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files that paths, folders and globs stand for, in order; ``-`` is standard input.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a plain file, of whole lines.
+
+    Attributes:
+        begin, end: its bytes.
+        first: how many of them are read first, so that the blocks that follow are those of the whole file.
+        last: whether the file ends with it.
+    """
+
+    begin: int
+    end: int
+    first: int
+    last: bool
+
+
+def spans(source: Source, size: int, encoding: str, block: int, piece: int) -> list[Span] | None:
+    """Cut a plain file of so many bytes into parts of about ``piece`` bytes; None where it must be read from its start.
+
+    A reader of the whole file takes ``block`` bytes at a time and keeps what follows the last line end for the next
+    block. It is cut where such a block begins with a kept part.
+    """
+    if encoding not in ("auto", "utf-8"):
+        return None
+    with _opened(source, 1 << 12) as (raw, _):
+        start = raw.peek(8)[:8]
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _unpacked(raw) is not raw:
+            return None
+    base = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
+    marks = [(0, block)]
+    with _file(source) as file:
+        for edge in range(base + max(1, piece // block) * block, size, max(1, piece // block) * block):
+            for tail in (min(block, 1 << 14), block):  # a line end is near, most often
+                file.seek(edge - tail)
+                ends = file.read(tail).rfind(b"\n") + 1
+                if ends:
+                    begin = edge - tail + ends
+                    marks.append((begin, block + edge - begin))
+                    break
+    edges = [begin for begin, _ in marks[1:]] + [size]
+    return [Span(begin, end, first, end == size) for (begin, first), end in zip(marks, edges, strict=True)]
+
+
+def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:
+    """The files that paths, folders, globs and URLs stand for, in order; ``-`` is standard input.
 
     A folder stands for all files below it, sorted by name, hidden ones left out.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
-    found: list[Path] = []
+    found: list[Source] = []
     for item in given:
+        if is_url(item):
+            found += find_urls(str(item))
+            continue
         path = Path(item)
         if not str(item):
             raise CorpusError("an empty name is no text: name a file, a folder or -")
@@ -102,7 +149,7 @@ def _hidden(path: Path) -> bool:
 
 
 def read_blocks(
-    path: Path,
+    path: Source,
     *,
     format: str = "auto",
     encoding: str = "auto",
@@ -110,6 +157,7 @@ def read_blocks(
     token: str = "form",
     block: int = BLOCK,
     long_line: int = LONG_LINE,
+    span: Span | None = None,
 ) -> Iterator[Block]:
     """The blocks of one source.
 
@@ -120,14 +168,15 @@ def read_blocks(
             of a vertical file that are not UTF-8.
         columns: what the columns of a vertical file are, by name; recognised where it is not said.
         token: what to take where the source has it: ``form``, ``lemma`` or ``lemma_pos``.
+        span: only this part of it.
     """
     if format not in FORMATS:
         raise UnknownChoiceError("corpus format", format, FORMATS)
     name = "standard input" if str(path) == "-" else str(path)
-    with _opened(path) as (raw, counter):
+    with _opened(path, 1 << 20 if span is None else 1 << 16) as (raw, counter):
         try:
             stream = _unpacked(raw)
-            yield from _blocks(stream, counter, name, format, encoding, columns, token, block, long_line)
+            yield from _blocks(stream, counter, name, format, encoding, columns, token, block, long_line, span)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, _Damaged) as error:
             raise CorpusError(f"{name}: truncated or damaged archive near byte {counter.read_bytes}: {error}") from None
         except UnicodeError as error:
@@ -148,6 +197,7 @@ def _blocks(
     token: str,
     block: int,
     long_line: int,
+    span: Span | None,
 ) -> Iterator[Block]:
     start = _read_whole(stream, 1 << 16)
     mark = next((m for m in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if start.startswith(m)), None)
@@ -162,16 +212,24 @@ def _blocks(
         raise CorpusError(f"{name}: a binary file, not text (a zero byte at {start.index(0)})")
     layout = recognise_columns(name, start, format, columns, token)
     fallback = "latin-1" if layout is not None and layout.markup and encoding == "auto" else None
-    rest, goes_on = b"", False
+    rest, goes_on, size = b"", False, block
+    if span is not None:
+        stream = cast(IO[bytes], _Part(counter, span))
+        size = span.first
+        start = b"" if span.begin else _read_whole(stream, block).removeprefix(codecs.BOM_UTF8)
     while True:
-        chunk, start = start[:block], start[block:]
-        if len(chunk) < block:
-            more = _read_whole(stream, block - len(chunk))
+        chunk, start = start[:size], start[size:]
+        if len(chunk) < size:
+            more = _read_whole(stream, size - len(chunk))
             chunk = chunk + more if chunk else more
-        at_end = len(chunk) < block
+        at_end, size = len(chunk) < size, block
         replaced = 0
         if isinstance(stream, _Transcoded):
             replaced, stream.replaced = stream.replaced, 0
+        if at_end and span is not None and not span.last:
+            if rest or chunk:
+                yield Block(_as_utf8(rest + chunk, fallback), goes_on, layout, False, counter.read_bytes, replaced)
+            return
         if at_end:
             data = b"".join((rest, chunk, b"\n"))
             yield Block(_as_utf8(data, fallback), goes_on, layout, True, counter.read_bytes, replaced)
@@ -260,19 +318,38 @@ class _Counter(io.RawIOBase):
         return int(count or 0)
 
 
+class _Part:
+    """The bytes of a span."""
+
+    def __init__(self, counter: _Counter, span: Span) -> None:
+        counter.file.seek(span.begin)
+        counter.read_bytes = 0
+        self._counter, self._left = counter, span.end - span.begin
+
+    def read(self, size: int) -> bytes:
+        data = self._counter.file.read(min(size, self._left))
+        self._left -= len(data)
+        self._counter.read_bytes += len(data)
+        return data
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, _Counter]]:
+def _opened(path: Source, ahead: int = 1 << 20) -> Iterator[tuple[io.BufferedReader, _Counter]]:
     if str(path) == "-":
         counter = _Counter(sys.stdin.buffer)
-        yield io.BufferedReader(counter, 1 << 20), counter
+        yield io.BufferedReader(counter, ahead), counter
         return
+    with _file(path) as file:
+        counter = _Counter(file)
+        yield io.BufferedReader(counter, ahead), counter
+
+
+def _file(path: Source) -> IO[bytes]:
+    """The file as it lies there."""
     try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
+        return path.open() if isinstance(path, Url) else cast(IO[bytes], open(path, "rb", buffering=0))
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
-    with file:
-        counter = _Counter(cast(IO[bytes], file))
-        yield io.BufferedReader(counter, 1 << 20), counter
+        raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
@@ -333,7 +410,10 @@ class _Frames:
 
 
 def _zstandard(raw: IO[bytes]) -> _Frames:
-    import zstandard
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("reading .zst files", "train") from None
 
     return _Frames(raw, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj, zstandard.ZstdError)
 

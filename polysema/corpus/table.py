@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from polysema.kernels import tokens as kernel
 from polysema.kernels.sorting import sort_words
 
+_FEW = 1 << 18  # words that NumPy sorts in the time that loading a kernel takes; that sorts more in less memory
+
 
 class WordTable:
     """Words in the order they were first seen, with their counts."""
@@ -58,14 +60,24 @@ class WordTable:
 
     def lines(self, indices: NDArray[Any]) -> bytes:
         """Words, as UTF-8, a line each."""
-        out = np.empty(int((self.offsets[indices + 1] - self.offsets[indices] + 1).sum()), np.uint8)
-        kernel.spell(self.arena, self.offsets, indices, out)
+        starts, ends = self.offsets[indices], self.offsets[indices + 1]
+        breaks = np.cumsum(ends - starts + 1) - 1  # where each line ends
+        moved = np.repeat(ends - breaks, ends - starts + 1)
+        out = self.arena.take(moved + np.arange(len(moved)), mode="clip")
+        out[breaks] = ord("\n")
         return out.tobytes()
+
+    def add_counts(self, entries: NDArray[np.uint64], mapping: NDArray[np.uint32]) -> None:
+        """Add the counts of another table, whose words have the ids ``mapping`` here."""
+        _, _, marks, counts = entries.reshape(-1, 4).T
+        taken = marks.nonzero()[0]
+        self.counts[mapping[(marks[taken] >> np.uint64(8)) - np.uint64(1)]] += counts[taken].astype(np.int64)
 
     def find(self, words: list[bytes]) -> NDArray[np.int64]:
         """The ids of those of some words that are here."""
         found = np.empty(len(words), np.int64)
-        kernel.find(self.slots, self.arena, self.offsets, *pack(words), found)
+        if words:
+            kernel.find(self.slots, self.arena, self.offsets, *pack(words), found)
         return found[found >= 0]
 
     def forget_slots(self) -> None:
@@ -81,7 +93,20 @@ class WordTable:
 
     def sort(self, indices: NDArray[np.uint32]) -> None:
         """Sort indices by count, the largest first, and words of equal count alphabetically (by code point)."""
-        sort_words(indices, self.counts, self.arena, self.offsets)
+        if len(indices) > _FEW:
+            sort_words(indices, self.counts, self.arena, self.offsets)
+            return
+        counts, starts = self.counts[indices], self.offsets[indices]
+        at = starts[:, None] + np.arange(8)
+        letters = np.where(at < self.offsets[indices + 1][:, None], self.arena.take(at, mode="clip"), 0)
+        firsts = letters.astype(np.uint8).view(">u8")[:, 0]  # sorts as the first eight bytes do
+        order = np.lexsort((firsts, -counts))
+        indices[:], counts, firsts = indices[order], counts[order], firsts[order]
+        breaks = np.flatnonzero((np.diff(counts) != 0) | (np.diff(firsts) != 0)) + 1
+        starts, ends = np.append(0, breaks), np.append(breaks, len(indices))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if end > start + 1:
+                indices[start:end] = sorted(indices[start:end].tolist(), key=self.word)
 
 
 def _grown(size: int) -> int:

@@ -48,7 +48,7 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
             marker=marker,
             edgecolor="black",
             zorder=3,
-            label=f"sense {k + 1}, weight {sense.weight:.2f}",
+            label=f"sense {sense.id}, weight {sense.weight:.2f}",
         )
     axes.set_xlabel(f"first principal axis ({share[0]:.0%} of the spread)", fontsize=TEXT)
     axes.set_ylabel(f"second principal axis ({share[1]:.0%})", fontsize=TEXT)

@@ -30,10 +30,12 @@ TEXT = 10
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches, laid out so that no label is cut off."""
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise MissingExtraError("a picture", "plots") from None
-    return Figure(figsize=(width, height), dpi=120, layout="constrained")
+    from polysema.drawing.picture import Picture
+
+    return Picture(figsize=(width, height), dpi=120, layout="constrained")
 
 
 def ink_on(colour: Any) -> str:

@@ -31,10 +31,12 @@ from numpy.typing import NDArray
 from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.clusters import Clusters, clusters_of_each
+from polysema.encoders.groups import Group, Reading, encode_group
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.spill import Spill
+from polysema.engine.engine import Engine, Local
 from polysema.errors import InputError
 from polysema.files.ahead import ahead
 from polysema.files.checkpoint import Checkpoint
@@ -100,6 +102,7 @@ def bert2dm(
     progress: Report = silent,
     checkpoint_seconds: float = 60.0,
     workers: int | None = None,
+    engine: Engine | None = None,
     **options: Any,
 ) -> Lexicon:
     """Density matrices of a corpus's words from an encoder's vectors.
@@ -111,6 +114,7 @@ def bert2dm(
             variant on the same text and encoder does not encode again. Without, it is a temporary folder.
         progress: called with how far it has come.
         workers: threads for all but the encoder; by default one per core. The result does not depend on it.
+        engine: who runs the encoder; by default this process. The number of its workers does not change the result.
         options: see :class:`BERT2DMOptions`.
     """
     chosen = BERT2DMOptions.given(options)
@@ -122,7 +126,7 @@ def bert2dm(
         stop_words=chosen.stop_words, seed=chosen.seed,
     )  # fmt: skip
     with state_folder(state) as folder:
-        run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers)
+        run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers, engine or Local())
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
         statistics = run.layer_statistics()
     return Lexicon(
@@ -177,7 +181,9 @@ class _Run:
         progress: Report,
         checkpoint_seconds: float,
         workers: int | None,
+        engine: Engine,
     ) -> None:
+        self.engine = engine
         self.encoder, self.sample, self.options, self.folder = encoder, sample, options, folder
         self.progress, self.checkpoint_seconds = progress, checkpoint_seconds
         self.workers = workers or processors()
@@ -446,11 +452,13 @@ class _Run:
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
             spill = Spill(WorkingFolder(self.folder).file(name), width, dtype, saved.numbers["rows"])
+        if not isinstance(self.engine, Local):
+            return self._spread(saved, spill, stage, moments, among, projection)
         axes = centre = None
         if projection is not None:
             axes, centre = (torch.from_numpy(a).to(self.encoder.device) for a in (projection.basis, projection.mean))
         words = before = int(saved.numbers["words"])
-        first, sentences = int(saved.numbers["next"]), len(self.sample.sentences)
+        first = int(saved.numbers["next"])
         total = second = written = None
         writing, begun = 0.0, time.perf_counter()
         with ThreadPoolExecutor(1) as writer, torch.inference_mode():
@@ -476,37 +484,80 @@ class _Run:
                     writing += written.result()
                     written = None
                 if moments is not None and total is not None and second is not None:
-                    if not bool(torch.isfinite(total).all()):
-                        raise InputError(
-                            f"{self.encoder} gives vectors that are not finite: choose the precision float32"
-                        )
-                    moments.add_sums(0, total.cpu().numpy(), second.cpu().numpy())
+                    summed = total.cpu().numpy()
+                    _check_finite(summed, self.encoder)
+                    moments.add_sums(0, summed, second.cpu().numpy())
                     total = second = None
                 if choose and start == 0 and spill is not None and 2 * writing > time.perf_counter() - begun:
                     spill.remove()
                     spill = None
                     log.info("the disk is slower than the encoder: the text is encoded twice instead")
-                last = start + self.step >= sentences
-                if last or saved.due:
-                    numbers = {
-                        "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
-                        "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
-                    }  # fmt: skip
-                    sums = {} if moments is None else {"total": moments.total, "second": moments.second}
-                    saved.save(numbers, sums)
+                self._save(saved, start, spill, moments, words)
+        return spill
+
+    def _save(self, saved: Checkpoint, start: int, spill: Spill | None, moments: Moments | None, words: int) -> None:
+        """Write the state after the group of sentences at ``start``, where it is time or the last."""
+        last = start + self.step >= len(self.sample.sentences)
+        if last or saved.due:
+            numbers = {
+                "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
+                "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
+            }  # fmt: skip
+            saved.save(numbers, {} if moments is None else {"total": moments.total, "second": moments.second})
+
+    def _spread(
+        self,
+        saved: Checkpoint,
+        spill: Spill | None,
+        stage: str,
+        moments: Moments | None,
+        among: Ids | None,
+        projection: Projection | None,
+    ) -> Spill | None:
+        """As :meth:`_encode`, where an engine's workers run the encoder; groups are put together in their order."""
+        encoder = self.encoder
+        if Path(encoder.name).is_dir():
+            self.engine.see([encoder.name])
+        device = encoder.device.type
+        reading = Reading(
+            encoder.name, ",".join(map(str, encoder.layers)), encoder.precision, encoder.batch_size, device, self.table,
+            moments is not None, "" if spill is None else spill.dtype.name, projection,
+        )  # fmt: skip
+        groups = (Group(part, wanted) for _, part, wanted in self._groups(int(saved.numbers["next"]), among))
+        starts = range(int(saved.numbers["next"]), len(self.sample.sentences), self.step)
+        words = before = int(saved.numbers["words"])
+        begun = time.perf_counter()
+        gpus = int(device == "cuda")
+        done = self.engine.map(encode_group, self.engine.put(reading), groups, gpus=gpus)
+        for start, found in zip(starts, done, strict=True):
+            if moments is not None and found.total is not None and found.second is not None:
+                _check_finite(found.total, encoder)
+                moments.add_sums(found.count, found.total, found.second)
+            if spill is not None:
+                spill.append(found.positions, found.vectors)
+            words += found.words
+            self._save(saved, start, spill, moments, words)
+            at = min(words, self.sample.tokens)
+            speed = (words - before) / (time.perf_counter() - begun)
+            self.progress(Progress(stage, at, self.sample.tokens, speed=speed, detail=self.engine.status()))
         return spill
 
     def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, Batch | None]]:
         """Every batch from a sentence on, with the group of sentences it is of; after each group None."""
+        for start, part, wanted in self._groups(first, among):
+            for batch in self.encoder.batches(part.tokens, part.bounds, self.table, wanted):
+                yield start, part, batch
+            yield start, part, None
+
+    def _groups(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, NDArray[np.bool_]]]:
+        """Groups of sentences from one on, and the words of them whose vectors are wanted."""
         for start in range(first, len(self.sample.sentences), self.step):
             part = self.sample.part(self.sample.sentences[start : start + self.step])
             wanted = part.rows >= 0
             if among is not None:
                 at = np.minimum(np.searchsorted(among, part.positions), len(among) - 1)
                 wanted &= among[at] == part.positions
-            for batch in self.encoder.batches(part.tokens, part.bounds, self.table, wanted):
-                yield start, part, batch
-            yield start, part, None
+            yield start, part, wanted
 
     def layer_statistics(self) -> Arrays:
         """The mean and the standard deviation of each layer's vectors, (depth + 1, d), over some sentences."""
@@ -538,6 +589,11 @@ class _Run:
 
     def _rows(self, positions: Ids) -> Ids:
         return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
+
+
+def _check_finite(total: NDArray[np.float64], encoder: Encoder) -> None:
+    if not np.isfinite(total).all():
+        raise InputError(f"{encoder} gives vectors that are not finite: choose the precision float32")
 
 
 def _by_position(positions: Ids) -> tuple[Ids, Ids]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
+from polysema.engine.engine import Engine, Local
 from polysema.errors import DataError, InputError, UnknownChoiceError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets
@@ -16,6 +19,7 @@ from polysema.evaluation.models import LexiconModel, Model
 from polysema.evaluation.records import RECORDS, WORD, record_named
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
+from polysema.files.progress import Report
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.lexicon.metadata import current_layout
@@ -72,6 +76,7 @@ def evaluate_models(
     senses: str | None = "wordnet-3.0",
     missing: Mapping[str, str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> Evaluation:
     """Score named models on sets: one table, in which seeds of one configuration are one row; see :func:`grouped`.
 
@@ -80,6 +85,7 @@ def evaluate_models(
         senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
         missing: sets that are not there, and why, for the record.
         progress: called with a model's name, how many are done, and how many there are.
+        engine: who scores, a model a task; by default this process.
     """
     if seed < 0:
         raise InputError(f"the seed must be at least 0, not {seed}")
@@ -87,8 +93,7 @@ def evaluate_models(
         if method not in KNOWN_METHODS:
             raise UnknownChoiceError("composition method", method, KNOWN_METHODS)
     systems: list[System] = []
-    results: dict[tuple[str, str, str], list[Result]] = {}
-    done = 0
+    tasks: list[tuple[str, int, Evaluated]] = []
     for group in grouped([name for name, _ in models], [model.metadata for _, model in models]):
         members = [models[index][1] for index in group]
         kinds = {model.kind for model in members}
@@ -98,21 +103,35 @@ def evaluate_models(
         if any(system.name == name for system in systems):
             name = models[group[0]][0]
         seeds = _seeds([model.metadata for model in members])
-        ambiguity: list[AmbiguityCorrelation] = []
-        for number, model in zip(seeds, members, strict=True):
-            if progress:
-                progress(name, done, len(models))
-            for result in _results(model, name, number, sets, methods, unknown_words):
-                results.setdefault((name, result.items.name, result.method), []).append(result)
-            if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
-                ambiguity += _correlated(model, senses)
-            done += 1
-        metadata = tuple(dict(model.metadata) for model in members)
-        systems.append(System(name, kinds.pop(), metadata, tuple(ambiguity)))
+        tasks += [(name, number, model) for number, model in zip(seeds, members, strict=True)]
+        systems.append(System(name, kinds.pop(), tuple(dict(model.metadata) for model in members), ()))
+    results: dict[tuple[str, str, str], list[Result]] = {}
+    ambiguity: dict[str, list[AmbiguityCorrelation]] = {}
+    workers = engine or Local()
+    scored = workers.map(_scored, workers.put((sets, methods, unknown_words, senses)), tasks)
+    for done, (name, _, _) in enumerate(tasks):
+        if progress:
+            progress(name, done, len(models))
+        found, correlations = next(scored)
+        for result in found:
+            results.setdefault((name, result.items.name, result.method), []).append(result)
+        ambiguity.setdefault(name, []).extend(correlations)
+    systems = [replace(system, ambiguity=tuple(ambiguity[system.name])) for system in systems]
     rows = [Row(tuple(found), ensemble(found) if len(found) > 1 else None) for found in results.values()]
     if bootstraps:
         rows = _with_intervals(rows, bootstraps, seed)
     return Evaluation(tuple(systems), tuple(rows), unknown_words, dict(missing or {}))
+
+
+def _scored(
+    shared: Any, task: tuple[str, int, Evaluated], _: Report
+) -> tuple[list[Result], list[AmbiguityCorrelation]]:
+    """The results of one model, and how far its ambiguity goes with WordNet's."""
+    sets, methods, unknown_words, senses = shared
+    name, number, model = task
+    found = _results(model, name, number, sets, methods, unknown_words)
+    matrices = isinstance(model, Lexicon | Ensemble) and model.kind == "matrices"
+    return found, _correlated(model, senses) if senses and matrices else []
 
 
 def _results(
@@ -210,8 +229,9 @@ def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict
     if missing and (asked is not None or len(missing) == len(RECORDS)):
         name, reason = next(iter(missing.items()))
         more = f" ({len(missing)} sets are missing)" if len(missing) > 1 else ""
+        extra = "" if find_spec("pooch") else "pip install 'polysema[data]' and "
         raise DataError(
             f"{name}: {reason}{more}: put the files in a folder and name it with --data or POLYSEMA_DATA, "
-            "or download them with `polysema data fetch`"
+            f"or download them with {extra}`polysema data fetch`"
         )
     return found

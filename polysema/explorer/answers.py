@@ -1,65 +1,75 @@
 """What the pages say, as plain dictionaries: the JSON of a page, and what its template is filled with.
 
-Every answer is one of the library's own; nothing is computed here a second time.
+Every answer is one of the library's own; nothing is computed here a second time. A lexicon of density matrices can say
+all of it, vectors and ensembles a part, and each page says what it cannot (:func:`cannot`).
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polysema import measures
-from polysema.composition.compose import Composition
-from polysema.composition.phrases import is_brackets, is_word
+from polysema.composition.compose import Composed, Composition
+from polysema.composition.phrases import is_brackets, is_text, is_word
 from polysema.composition.trees import Leaf, Tree, leaves, with_paths
-from polysema.density import DensityMatrix
 from polysema.drawing.senses_plane import on_plane
-from polysema.errors import Failed, FormatError, InputError, PolysemaError, UnknownChoiceError
+from polysema.errors import Failed, FormatError, PolysemaError
+from polysema.explorer.listing import Facts, Model, listing
 from polysema.lexicon.disambiguation import Disambiguation
+from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.results import Sense
 
-Facts = dict[str, Any]
-
 AMBIGUOUS = 0.1
 """What two senses of an ambiguous word weigh at least."""
-PAGE = 50
-LARGEST_PAGE = 200
-SORTS = ("ambiguity", "information", "entropy", "percentile", "count", "word")
+
+
+def cannot(model: Model) -> str:
+    """What a model cannot tell, and why; empty for a lexicon of density matrices."""
+    if isinstance(model, Lexicon):
+        return ""
+    what = "a lexicon of vectors"
+    if isinstance(model, Ensemble):
+        what = f"an ensemble of {len(model.members)} lexicons; figures are the means of theirs"
+    if model.kind == "vectors":
+        return f"This is {what}. A vector is one point: it has no entropy and no senses."
+    return f"This is {what}. Senses belong to the space of one member: open that by itself."
 
 
 # ----------------------------------------------------------------------------------------------------------- sentence
 
 
-def sentence(lexicon: Lexicon, text: str, method: str = "") -> Facts:
-    """A sentence composed node by node, its ambiguous words before and after, and what other methods come to."""
-    method = method or lexicon.default_method
-    lexicon.composer(method)
+def sentence(model: Model, text: str, method: str = "", nlp: Any = None) -> Facts:
+    """A sentence composed node by node, its ambiguous words before and after, and what other methods come to.
+
+    Args:
+        nlp: the pipeline that parses it; by default the one that the library finds.
+    """
+    single = model.members[0] if isinstance(model, Ensemble) else model
+    method = method or single.default_method
+    single.composer(method)
     facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "steps": [], "methods": []}
-    composed: Composition | None = None
+    composed: Composed | None = None
     try:
-        composed = lexicon.compose(text, method)
+        composed = model.compose(text, method, nlp=nlp)
     except PolysemaError as error:
         facts["no_tree"] = str(error)
     if composed is not None:
         facts |= {
             "composition": composed.to_dict(),
-            "steps": _steps(lexicon, composed),
-            "methods": _methods(lexicon, composed),
+            "steps": _steps(model, composed),
+            "methods": _methods(model, composed),
         }
-    told = _told(lexicon, text, composed, method)
-    return {**facts, "words": [item.to_dict() for item in told]}
+    told = _told(model, text, composed, method, nlp) if isinstance(model, Lexicon) else []
+    return {**facts, "words": [item.to_dict() for item in told], "cannot": cannot(model)}
 
 
-def _steps(lexicon: Lexicon, composed: Composition) -> list[Facts]:
+def _steps(model: Model, composed: Composed) -> list[Facts]:
     """The nodes that compose something, in the order in which they do."""
     found: list[Facts] = []
     for path, node in with_paths(composed.tree):
@@ -79,35 +89,38 @@ def _steps(lexicon: Lexicon, composed: Composition) -> list[Facts]:
                 "neighbours": [],
             }
         )
-    meanings = [composed.meanings[step["path"]] for step in found]
-    if all(len(meaning.parts) == 1 for meaning in meanings):  # of a product, words have no similarity to it
-        for step, near in zip(found, lexicon.neighbours_of(meanings, 6), strict=True):
-            step["neighbours"] = [item.to_dict() for item in near]
+    asked: list[Any] = [composed] if found else []  # of an ensemble, the whole alone: its parts have no one meaning
+    if isinstance(composed, Composition):
+        asked = [composed.meanings[step["path"]] for step in found]
+        if any(len(meaning.parts) > 1 for meaning in asked):  # of a product, words have no similarity to it
+            return found
+    for step, near in zip(found[len(found) - len(asked) :], model.neighbours_of(asked, 6), strict=True):
+        step["neighbours"] = [item.to_dict() for item in near]
     return found
 
 
-def _methods(lexicon: Lexicon, composed: Composition) -> list[Facts]:
+def _methods(model: Model, composed: Composed) -> list[Facts]:
     """What every method comes to along the same tree."""
     found = []
-    for name, composer in lexicon.methods.items():
+    for name, composer in model.methods.items():
         facts: Facts = {"name": name, "formula": composer.formula, "entropy": None, "error": ""}
         try:
             if name == composed.method:
                 facts["entropy"] = composed.entropy
             elif name == "contextual":
                 facts["error"] = "asked for by itself: an encoder reads the sentence"
-            else:
-                facts["entropy"] = lexicon.compose(composed.tree, name).entropy
+            elif model.kind == "matrices":
+                facts["entropy"] = model.compose(composed.tree, name).entropy
         except PolysemaError as error:
             facts["error"] = str(error)
         found.append(facts)
     return found
 
 
-def _told(lexicon: Lexicon, text: str, composed: Composition | None, method: str) -> list[Disambiguation]:
+def _told(lexicon: Lexicon, text: str, composed: Composed | None, method: str, nlp: Any) -> list[Disambiguation]:
     """The ambiguous words, from left to right, with their senses before and here."""
-    if composed is None or not is_brackets(text):
-        return lexicon.read(text, method=method, min_weight=AMBIGUOUS)
+    if not isinstance(composed, Composition) or not is_brackets(text):
+        return lexicon.read(text, method=method, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp)
     words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree))
     several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
     results = lexicon.disambiguate_all([(word, composed) for word in several], method=method)
@@ -121,143 +134,35 @@ def _words(tree: Tree) -> str:
 # --------------------------------------------------------------------------------------------------------------- word
 
 
-def word(lexicon: Lexicon, asked: str, top: int = 12) -> Facts:
+def word(model: Model, asked: str, top: int = 12) -> Facts:
     """How ambiguous a word is, its senses, where they lie, and the words like it."""
-    spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)]
-    (ambiguity,) = lexicon.ambiguity([spelled])
-    senses = lexicon.senses(spelled, top)
-    at, near_at, share = on_plane(lexicon, senses)
-    rows = np.cumsum([0, *(len(sense.neighbours) for sense in senses)])
-    return {
+    spelled = model.vocabulary.words[model.vocabulary.index(asked)]
+    (own,) = listing(model).rows([spelled])
+    facts: Facts = {
         "word": spelled,
-        "ambiguity": ambiguity.to_dict(),
-        "information_is": lexicon.information.measure if lexicon.information is not None else "",
-        "like": _like(lexicon, spelled),
-        "senses": [_sense(sense) for sense in senses],
-        "plane": {
-            "share": share.tolist(),
-            "senses": at.tolist(),
-            "neighbours": [near_at[a:b].tolist() for a, b in pairwise(rows)],
-        },
-        "similar": [item.to_dict() for item in lexicon.neighbours(spelled, top)],
+        "ambiguity": own,
+        "information_is": _information(model),
+        "senses": [],
+        "plane": None,
     }
+    if isinstance(model, Lexicon):
+        senses = model.senses(spelled, top)
+        at, near_at, share = on_plane(model, senses)
+        rows = np.cumsum([0, *(len(sense.neighbours) for sense in senses)])
+        neighbours = [near_at[a:b].tolist() for a, b in pairwise(rows)]
+        facts["senses"] = [_sense(sense) for sense in senses]
+        facts["plane"] = {"share": share.tolist(), "senses": at.tolist(), "neighbours": neighbours}
+    similar = [item.to_dict() for item in model.neighbours(spelled, top)]
+    facts |= {"similar": similar, "like": listing(model).like(spelled), "information_is": _information(model)}
+    return {**facts, "cannot": cannot(model)}
 
 
 def _sense(sense: Sense) -> Facts:
     return {**sense.to_dict(), "label": sense.label}
 
 
-def _like(lexicon: Lexicon, spelled: str, to_each_side: int = 4) -> list[Facts]:
-    """Content words of like frequency."""
-    ranking = lexicon.ranking
-    order = _orders(lexicon)["count"]
-    order = order[ranking.content[order]]
-    counts = -lexicon.vocabulary.counts[order]  # rising
-    own = lexicon.vocabulary.index(spelled)
-    place = int(np.searchsorted(counts, -lexicon.vocabulary.counts[own]))
-    rows = [row for row in order[max(place - to_each_side, 0) : place + to_each_side + 1].tolist() if row != own]
-    return [item.to_dict() for item in lexicon.ambiguity([lexicon.vocabulary.words[row] for row in rows])]
-
-
-# --------------------------------------------------------------------------------------------------------------- list
-
-_kept: WeakKeyDictionary[Lexicon, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
-
-
-def _orders(lexicon: Lexicon) -> dict[str, NDArray[np.int64]]:
-    """The rows of the vocabulary in every order that they are listed in, found once: the largest first, or by name."""
-    if (found := _kept.get(lexicon)) is None:
-        ranking = lexicon.ranking
-        values: dict[str, NDArray[Any]] = {
-            "entropy": ranking.entropies,
-            "percentile": ranking.percentiles,
-            "count": lexicon.vocabulary.counts,
-        }
-        if ranking.information is not None:
-            values["information"] = ranking.information
-        found = {name: np.argsort(-value, kind="stable") for name, value in values.items()}
-        found["ambiguity"] = found.get("information", found["entropy"])
-        words = lexicon.vocabulary.words
-        found["word"] = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
-        _kept[lexicon] = found
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which words are listed, and in which order.
-
-    Attributes:
-        sort: one of ``SORTS``.
-        reversed: the smallest first, or by name from the last.
-        prefix: how words begin.
-        min_count, max_count: how often they were seen.
-        min_entropy, max_entropy: how mixed they are.
-        function_words: whether function words are listed.
-        page: from 1.
-        size: how many words a page has.
-    """
-
-    sort: str = "ambiguity"
-    reversed: bool = False
-    prefix: str = ""
-    min_count: int = 0
-    max_count: int | None = None
-    min_entropy: float = 0.0
-    max_entropy: float | None = None
-    function_words: bool = False
-    page: int = 1
-    size: int = field(default=PAGE)
-
-
-def listed(lexicon: Lexicon, asked: Filter) -> Facts:
-    """A page of the vocabulary."""
-    orders, ranking, counts = _orders(lexicon), lexicon.ranking, lexicon.vocabulary.counts
-    if asked.sort not in SORTS:
-        raise UnknownChoiceError("order", asked.sort, SORTS)
-    if asked.sort not in orders:
-        raise InputError(f"this lexicon does not know {asked.sort}: run `polysema describe` on it with a corpus")
-    kept = (counts >= asked.min_count) & (ranking.entropies >= asked.min_entropy)
-    if asked.max_count is not None:
-        kept &= counts <= asked.max_count
-    if asked.max_entropy is not None:
-        kept &= ranking.entropies <= asked.max_entropy
-    if not asked.function_words:
-        kept &= ranking.content
-    if asked.prefix:
-        kept &= _starting(lexicon, asked.prefix)
-    order = orders[asked.sort]
-    if asked.reversed:
-        order = order[::-1]
-    rows = order[kept[order]]
-    size = min(max(asked.size, 1), LARGEST_PAGE)
-    pages = max(math.ceil(len(rows) / size), 1)
-    page = min(max(asked.page, 1), pages)
-    shown = [lexicon.vocabulary.words[row] for row in rows[(page - 1) * size : page * size].tolist()]
-    return {
-        "total": len(rows),
-        "page": page,
-        "pages": pages,
-        "size": size,
-        "sorts": [name for name in SORTS if name in orders],
-        "words": [item.to_dict() for item in lexicon.ambiguity(shown)],
-    }
-
-
-def _starting(lexicon: Lexicon, prefix: str) -> NDArray[np.bool_]:
-    words, order = lexicon.vocabulary.words, _orders(lexicon)["word"]
-    first = bisect_left(order, prefix, key=lambda row: words[row])
-    last = bisect_left(order, True, lo=first, key=lambda row: not words[row].startswith(prefix))
-    kept = np.zeros(len(words), bool)
-    kept[order[first:last]] = True
-    return kept
-
-
-def examples(lexicon: Lexicon, top: int = 16, common: int = 2000) -> list[str]:
-    """Ambiguous words among the most frequent."""
-    counts = np.sort(lexicon.vocabulary.counts)[::-1]
-    least = int(counts[min(common, len(counts)) - 1]) if len(counts) else 0
-    return [item.word for item in lexicon.ambiguity(top=top, min_count=least)]
+def _information(model: Model) -> str:
+    return model.information.measure if isinstance(model, Lexicon) and model.information is not None else ""
 
 
 # ------------------------------------------------------------------------------------------------------------ compare
@@ -266,40 +171,50 @@ _MUTUAL = ("similarity", "overlap", "fidelity", "trace-distance")
 """Measures that are the same both ways."""
 
 
-def compared(lexicon: Lexicon, a: str, b: str) -> Facts:
-    """Two words, phrases or sentences by every measure, with their senses side by side."""
-    rho, sigma = lexicon.meaning(a), lexicon.meaning(b)
-    rows = []
-    for name, measure in measures.MEASURES.items():
-        there, back = _number(measure(rho, sigma)), _number(measure(sigma, rho))
-        formula = (measure.__doc__ or "").strip().splitlines()[0]
-        rows.append({"measure": name, "mutual": name in _MUTUAL, "a_to_b": there, "b_to_a": back, "formula": formula})
-    sides = [_side(lexicon, query, meaning) for query, meaning in ((a, rho), (b, sigma))]
-    shared: list[list[float]] = []
-    if all(side["is_word"] for side in sides):
-        first, second = (lexicon.sense_vectors(side["query"])[1] for side in sides)
+def compared(model: Model, a: str, b: str, nlp: Any = None) -> Facts:
+    """Two words, phrases or sentences by every measure that the model has, with their senses side by side."""
+    asked: list[Any] = [
+        model.compose(query, nlp=nlp) if is_text(query) and query not in model else query for query in (a, b)
+    ]
+    rows, shared = [], []
+    if isinstance(model, Lexicon):
+        asked = [model.meaning(query) for query in asked]
+        for name, measure in measures.MEASURES.items():
+            there, back = _finite(measure(*asked)), _finite(measure(*asked[::-1]))
+            formula = (measure.__doc__ or "").strip().splitlines()[0]
+            rows.append(
+                {"measure": name, "mutual": name in _MUTUAL, "a_to_b": there, "b_to_a": back, "formula": formula}
+            )
+    else:
+        both = float(model.similarity(*asked))
+        formula = "The cosine of two vectors." if model.kind == "vectors" else "The mean of the members' similarities."
+        rows.append({"measure": "similarity", "mutual": True, "a_to_b": both, "b_to_a": both, "formula": formula})
+    sides = [_side(model, query, meant) for query, meant in zip((a, b), asked, strict=True)]
+    if isinstance(model, Lexicon) and all(side["is_word"] for side in sides):
+        first, second = (model.sense_vectors(side["query"])[1] for side in sides)
         shared = ((first @ second.T) ** 2).tolist()
     return {"a": sides[0], "b": sides[1], "measures": rows, "shared": shared}
 
 
-def _side(lexicon: Lexicon, query: str, meaning: DensityMatrix) -> Facts:
-    known = query in lexicon or is_word(query)
+def _side(model: Model, query: str, meant: Any) -> Facts:
+    known = query in model or is_word(query)
     return {
         "query": query,
         "is_word": known,
-        "entropy": float(measures.entropy(meaning)),
-        "senses": [_sense(sense) for sense in lexicon.senses(query, 6)] if known else [],
-        "neighbours": [item.to_dict() for item in lexicon.neighbours(query if known else meaning, 8)],
+        "entropy": None if model.kind == "vectors" else model.entropy(meant),
+        "senses": [_sense(sense) for sense in model.senses(query, 6)] if known and isinstance(model, Lexicon) else [],
+        "neighbours": [item.to_dict() for item in model.neighbours(query if known else meant, 8)],
     }
 
 
-def in_two(first: Lexicon, second: Lexicon, asked: str, top: int = 20) -> Facts:
-    """One word in two lexicons: senses matched by the words they share, what appeared and what went.
+def in_two(first: Model, second: Model, asked: str, top: int = 20) -> Facts:
+    """One word in two lexicons: its nearest words, and its senses matched: what appeared and what went.
 
     The spaces of two lexicons have nothing in common, so two senses are alike as far as the words nearest to them are
     the same: |A ∩ B| / |A ∪ B| of their ``top`` nearest. The most alike are matched first.
     """
-    sides = [lexicon.senses(asked, top) for lexicon in (first, second)]
+    models = (first, second)
+    sides = [model.senses(asked, top) if isinstance(model, Lexicon) else [] for model in models]
     near = [[{item.word for item in sense.neighbours} for sense in side] for side in sides]
     alike = sorted(
         ((len(x & y) / max(len(x | y), 1), i, j) for i, x in enumerate(near[0]) for j, y in enumerate(near[1])),
@@ -312,14 +227,22 @@ def in_two(first: Lexicon, second: Lexicon, asked: str, top: int = 20) -> Facts:
             matched.append({"first": _sense(sides[0][i]), "second": _sense(sides[1][j]), "alike": likeness})
             free[0].remove(i)
             free[1].remove(j)
-    entropies = [first.entropy(asked), second.entropy(asked)]
+    entropies = [None if model.kind == "vectors" else model.entropy(asked) for model in models]
+    old, new = entropies
+    nearest = [[item.word for item in model.neighbours(asked, top)] for model in models]
     return {
         "word": asked,
         "entropies": entropies,
-        "difference": entropies[1] - entropies[0],
+        "difference": None if old is None or new is None else new - old,
+        "senses_known": all(sides),
         "matched": matched,
         "went": [_sense(sides[0][i]) for i in sorted(free[0])],
         "appeared": [_sense(sides[1][j]) for j in sorted(free[1])],
+        "near": {
+            "both": [word for word in nearest[0] if word in nearest[1]],
+            "first": [word for word in nearest[0] if word not in nearest[1]],
+            "second": [word for word in nearest[1] if word not in nearest[0]],
+        },
     }
 
 
@@ -339,31 +262,35 @@ def evaluation_rows(report: Any) -> list[Facts]:
 # -------------------------------------------------------------------------------------------------------------- about
 
 
-def about(name: str, lexicon: Lexicon) -> Facts:
+def about(name: str, model: Model) -> Facts:
     """What a lexicon is."""
-    made: Mapping[str, Any] = lexicon.metadata
-    simple = {key: value for key, value in made.items() if isinstance(value, str | int | float | bool)}
+    simple = {key: value for key, value in model.metadata.items() if isinstance(value, str | int | float | bool)}
+    member = model.members[0] if isinstance(model, Ensemble) else model
     return {
         "lexicon": name,
-        "words": len(lexicon),
-        "n": lexicon.n,
-        "m": lexicon.m,
+        "kind": model.kind,
+        "members": len(model.members) if isinstance(model, Ensemble) else 1,
+        "words": len(model),
+        "n": member.n,
+        "m": member.m if isinstance(member, Lexicon) else None,
         "metadata": simple,
-        "methods": [{"name": key, "formula": composer.formula} for key, composer in lexicon.methods.items()],
-        "information_is": lexicon.information.measure if lexicon.information is not None else "",
+        "methods": [{"name": key, "formula": composer.formula} for key, composer in model.methods.items()],
+        "information_is": _information(model),
+        "cannot": cannot(model),
     }
 
 
-def warm(lexicons: Sequence[Lexicon]) -> None:
+def warm(models: Sequence[Model], nlp: Any) -> None:
     """What the first pages would wait for."""
-    for lexicon in lexicons:
-        usual = lexicon.vocabulary.words[0] if len(lexicon) else ""
-        if usual:
-            lexicon.neighbours(usual, 1)
-            listed(lexicon, Filter(size=1))
-            sentence(lexicon, f"{usual} {usual}")
+    for model in models:
+        if usual := listing(model).examples(4):
+            listing(model).order("word")
+            model.neighbours_of(usual, 1)
+            sentence(model, f"The {usual[0]} likes {' and '.join(usual)}.", nlp=nlp)
+    for model in models:
+        _ = listing(model).parts_of_speech
 
 
-def _number(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     """As JSON can hold it: None where it is infinite."""
     return float(value) if math.isfinite(value) else None

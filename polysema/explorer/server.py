@@ -12,18 +12,22 @@ from html import escape
 from typing import Any
 
 from polysema.errors import InputError, MissingExtraError
+from polysema.explorer.listing import Model
 from polysema.explorer.web import Guard, application
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
 
 try:
     import uvicorn
+    from threadpoolctl import threadpool_limits
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as missing:
     raise MissingExtraError("the explorer", "explore") from missing
 
 PORT = 8765
 CONNECTIONS = 512
 """Open at once; one more is answered 503."""
+PATIENCE = 45.0
+"""Seconds after which a connection on which nothing was asked or taken is closed."""
 
 
 def serve(
@@ -48,11 +52,32 @@ def serve(
         await serving
 
     try:
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), threadpool_limits(1, "blas"):  # the server's threads are enough
             asyncio.run(main())
     finally:
         app.pages.work.close()
         listening.close()
+
+
+class Connection(H11Protocol):
+    """A connection that is given up when its client sends, or takes, nothing for long."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Open."""
+        super().connection_made(transport)
+        self._seen: object = None
+        self._check = self.loop.call_later(PATIENCE, self._checked)
+
+    def _checked(self) -> None:
+        if self._seen is self.cycle:  # no request since the last look
+            self.transport.abort()
+        else:
+            self._seen, self._check = self.cycle, self.loop.call_later(PATIENCE, self._checked)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Closed."""
+        self._check.cancel()
+        super().connection_lost(exc)
 
 
 class Explorer:
@@ -72,7 +97,7 @@ class Explorer:
         until = time.monotonic() + 10
         while not self._server.started and self._thread.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
-        _warm(app)
+        self._warming = _warm(app)
 
     def stop(self) -> None:
         """End it."""
@@ -89,9 +114,7 @@ class Explorer:
         return f"Explorer({self.url!r})"
 
 
-def explore(
-    *lexicons: Lexicon | None, port: int = 0, height: int = 720, prefix: str = "", **named: Lexicon
-) -> Explorer:
+def explore(*lexicons: Model | None, port: int = 0, height: int = 720, prefix: str = "", **named: Model) -> Explorer:
     """Explore lexicons in a notebook, or in a browser at the result's ``url``.
 
     Args:
@@ -101,7 +124,7 @@ def explore(
         prefix: what stands before every path behind a proxy.
     """
     given: dict[str, Any] = {"lexicon" if i == 0 else f"lexicon-{i + 1}": item for i, item in enumerate(lexicons)}
-    shown: Mapping[str, Lexicon] = {name: load() if item is None else item for name, item in (given | named).items()}
+    shown: Mapping[str, Model] = {name: load() if item is None else item for name, item in (given | named).items()}
     return Explorer(application(shown or {"default": load()}, prefix=prefix, framed=True), port, height)
 
 
@@ -109,6 +132,7 @@ def _server(app: Guard) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=Connection,
             access_log=False,
             log_config=None,
             log_level="warning",
@@ -140,8 +164,10 @@ def _url(listening: socket.socket, prefix: str) -> str:
     return f"http://{host}:{port}{prefix}/"
 
 
-def _warm(app: Guard) -> None:
-    threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm").start()
+def _warm(app: Guard) -> threading.Thread:
+    warming = threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm")
+    warming.start()
+    return warming
 
 
 def named(lexicons: Sequence[str]) -> dict[str, str | None]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from polysema.composition.phrases import is_text
 from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError
 from polysema.explorer import answers, pictures
+from polysema.explorer.listing import Facts, Filter, Model, listing
+from polysema.explorer.parsed import Parsed
 from polysema.explorer.work import Busy, Work
-from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.parsing.sentences import parser
 from polysema.version import __version__
 
 try:
@@ -34,14 +36,13 @@ except ImportError as missing:
 log = logging.getLogger("polysema.explorer")
 
 HERE = Path(__file__).parent
-LONGEST = {"s": 500, "a": 500, "b": 500, "w": 100, "prefix": 100}
+LONGEST = {"s": 500, "a": 500, "b": 500, "w": 100, "word": 100, "prefix": 100}
 """Characters of what can be asked; 64 for all else."""
 LONGEST_URL = 6000
-PAGES_KEPT = 256
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 STATIC = {"style.css": "text/css", "explorer.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
-Facts = dict[str, Any]
+PAGES = ("sentence", "word", "list", "compare", "evaluation", "about", "static")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Answer:
 
 
 class Pages:
-    """The application's state and its pages.
+    """The application's state and its pages, each a function of the request.
 
     Args:
         lexicons: by name; the first is asked where none is named.
@@ -72,16 +73,19 @@ class Pages:
     """
 
     def __init__(
-        self, lexicons: Mapping[str, Lexicon], prefix: str = "", evaluation: Any = None, work: Work | None = None
+        self, lexicons: Mapping[str, Model], prefix: str = "", evaluation: Any = None, work: Work | None = None
     ) -> None:
         if not lexicons:
             raise InputError("the explorer needs a lexicon")
-        self.lexicons = {name: with_matrices(item, "the explorer") for name, item in lexicons.items()}
+        self.lexicons = dict(lexicons)
         self.usual = next(iter(self.lexicons))
         self.prefix, self.evaluation, self.work = prefix, evaluation, work or Work()
         self.rows = [] if evaluation is None else answers.evaluation_rows(evaluation)
-        self._kept: OrderedDict[tuple[str, str, bytes], Response] = OrderedDict()  # pages as they were answered
-        self._parsing = Lock()  # spaCy's pipeline serves one thread at a time
+        self.warming = False  # while the parser is being loaded
+        self._nlp: Parsed | None = None
+        self._loading = Lock()
+        self._refusals = lru_cache(8)(self._refusal)  # rendered once: an overload is answered at no cost
+        self._sentences = lru_cache(256)(self._sentence)  # steps and methods of one sentence, as HTML and as JSON
         self.templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -95,84 +99,77 @@ class Pages:
 
     # ------------------------------------------------------------------------------------------------------ the pages
 
-    async def sentence(self, request: Request) -> Answer:
-        """A sentence; without one, an invitation."""
+    def sentence(self, request: Request) -> Answer:
+        """A sentence; without one, an invitation; before the parser is there, a page that waits for it."""
         name, lexicon = self._lexicon(request)
         text, method = _text(request, "s").strip(), _text(request, "method")
         if not text:
-            return Answer("sentence.html", {"sentence": "", "methods": list(lexicon.methods)})
-        facts = await self._parsed(("sentence", name, text, method), lambda: answers.sentence(lexicon, text, method))
+            return Answer(
+                "sentence.html",
+                {"sentence": "", "methods": list(lexicon.methods), "cannot": answers.cannot(lexicon)},
+            )
+        if self.warming and not _is_json(request) and is_text(text):
+            return Answer("loading.html", {"sentence": text}, 202)
+        facts = self._sentences(name, text, method)
         steps = facts["steps"]
+        numbers = {item["path"]: number for number, item in enumerate(steps, 1)}
         step = _whole(request, "step", len(steps), 0, len(steps))
-        facts = {**facts, "step": step}
-        extra: Facts = {"picture": None}
+        picture = None
         if facts["composition"] is not None:
             done = {item["path"] for item in steps[:step]}
             current = steps[step - 1]["path"] if step else None
-            extra["picture"] = pictures.tree(facts["composition"]["nodes"], done, current)
-        return Answer("sentence.html", facts, extra=extra)
+            picture = pictures.tree(facts["composition"]["nodes"], done, current)
+        return Answer("sentence.html", {**facts, "step": step}, extra={"picture": picture, "numbers": numbers})
 
-    async def word(self, request: Request) -> Answer:
+    def _sentence(self, name: str, text: str, method: str) -> Facts:
+        return answers.sentence(self.lexicons[name], text, method, self.nlp(text))
+
+    def word(self, request: Request) -> Answer:
         """A word."""
-        name, lexicon = self._lexicon(request)
+        _, lexicon = self._lexicon(request)
         asked = request.path_params.get("word") or _text(request, "w").strip()
         if len(asked) > LONGEST["w"]:
             raise HTTPException(414, f"a word has at most {LONGEST['w']} characters here")
         if not asked:
-            some = await self.work(("examples", name), lambda: answers.examples(lexicon))
-            return Answer("word_none.html", {"word": "", "examples": some})
-        facts = await self.work(("word", name, asked), lambda: answers.word(lexicon, asked))
-        return Answer("word.html", facts, extra={"picture": pictures.plane(facts)})
+            return Answer("word_none.html", {"word": "", "examples": listing(lexicon).examples()})
+        facts = answers.word(lexicon, asked)
+        return Answer("word.html", facts, extra={"picture": pictures.plane(facts) if facts["senses"] else None})
 
-    async def listed(self, request: Request) -> Answer:
+    def listed(self, request: Request) -> Answer:
         """The vocabulary."""
-        name, lexicon = self._lexicon(request)
-        asked = answers.Filter(
-            sort=_text(request, "sort") or "ambiguity",
-            reversed=_text(request, "reversed") in ("1", "on"),
-            prefix=_text(request, "prefix"),
-            min_count=_whole(request, "min_count", 0),
-            max_count=_whole(request, "max_count", None),
-            min_entropy=_real(request, "min_entropy", 0.0),
-            max_entropy=_real(request, "max_entropy", None),
-            function_words=_text(request, "function_words") in ("1", "on"),
-            page=_whole(request, "page", 1),
-            size=_whole(request, "size", answers.PAGE),
-        )
-        facts = await self.work(("list", name, asked), lambda: answers.listed(lexicon, asked))
-        filters = {item.name: getattr(asked, item.name) for item in fields(asked)}
-        return Answer("list.html", {**filters, **facts})
+        _, lexicon = self._lexicon(request)
+        asked = Filter()
+        for item in fields(Filter):
+            if written := _text(request, item.name):
+                asked = replace(asked, **{item.name: _READ[str(item.type)](request, item.name, written)})
+        return Answer("list.html", {**asdict(asked), **listing(lexicon).page(asked), "cannot": answers.cannot(lexicon)})
 
-    async def compare(self, request: Request) -> Answer:
+    def compare(self, request: Request) -> Answer:
         """Two phrases; or one word in two lexicons."""
         name, lexicon = self._lexicon(request)
         a, b, other = _text(request, "a").strip(), _text(request, "b").strip(), _text(request, "other")
-        both: Facts = {"a": None, "b": None, "measures": [], "shared": [], "two": None}
+        facts: Facts = {"a": None, "b": None, "measures": [], "shared": [], "two": None}
         if a and other:
-            second = self.lexicons.get(other)
-            if second is None:
-                raise HTTPException(404, f"there is no lexicon of this name; there are: {', '.join(self.lexicons)}")
-            both["two"] = await self.work(
-                ("two", name, other, a), lambda: {"lexicons": [name, other], **answers.in_two(lexicon, second, a)}
-            )
+            both = {"lexicons": [name, other], **answers.in_two(lexicon, self._named(other), a)}
+            facts = {**facts, "two": both}
         elif a and b:
-            both |= await self._parsed(("compare", name, a, b), lambda: answers.compared(lexicon, a, b))
-        return Answer("compare.html", both, extra={"asked_a": a, "asked_b": b, "other": other})
+            facts |= answers.compared(lexicon, a, b, self.nlp(a, b))
+        facts["cannot"] = answers.cannot(lexicon)
+        return Answer("compare.html", facts, extra={"asked_a": a, "asked_b": b, "other": other})
 
-    async def evaluated(self, request: Request) -> Answer:
+    def evaluated(self, request: Request) -> Answer:
         """The report of ``polysema evaluate``."""
         return Answer("evaluation.html", {"evaluation": self.evaluation}, extra={"rows": self.rows})
 
-    async def about(self, request: Request) -> Answer:
+    def about(self, request: Request) -> Answer:
         """What each number means."""
-        name, lexicon = self._lexicon(request)
-        return Answer("about.html", answers.about(name, lexicon))
+        return Answer("about.html", answers.about(*self._lexicon(request)))
 
-    async def openapi(self, request: Request) -> Response:
+    def openapi(self, request: Request) -> Response:
         """The JSON pages, described."""
         return _json(_described(self.prefix))
 
-    async def file(self, request: Request) -> Response:
+    def file(self, request: Request) -> Response:
         """Style sheet, script and icon: held in memory, no path is looked up."""
         name = request.path_params["name"]
         if name not in self.static:
@@ -181,86 +178,89 @@ class Pages:
 
     # ------------------------------------------------------------------------------------------------------- answering
 
-    def answered(self, page: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        """A page as an endpoint: its answer as HTML or JSON, its errors as pages; nothing gets out of here."""
+    def endpoint(self, page: Callable[[Request], Answer | Response]) -> Callable[[Request], Any]:
+        """A page as an endpoint: what computes goes to the threads, what is at hand is answered at once."""
+        at_once = page in (self.file, self.openapi, self.evaluated, self.about)
 
         async def endpoint(request: Request) -> Response:
+            if at_once:
+                return self.respond(page, request)
             asked = (request.method, request.scope["path"], request.scope["query_string"])
-            if (kept := self._kept.get(asked)) is not None:
-                self._kept.move_to_end(asked)
-                return kept
             try:
-                for key, value in request.query_params.multi_items():
-                    if len(value) > (most := LONGEST.get(key, 64)) or len(key) > 64:
-                        raise HTTPException(414, f"too long: at most {most} characters")
-                answer = await page(request)
-            except UnknownWordError as error:
-                answer = _trouble(404, str(error), word=error.word, suggestions=error.close)
-            except MissingExtraError as error:
-                answer = _trouble(501, str(error))
-            except PolysemaError as error:
-                answer = _trouble(400, str(error))
+                found: Response = await self.work(
+                    asked, lambda: self.respond(page, request), lambda response: response.status_code == 200
+                )
+                return found
             except Busy as error:
-                answer = _trouble(503, str(error))
-            except HTTPException as error:
-                answer = _trouble(error.status_code, error.detail)
-            except Exception as error:
-                at = error.__traceback__
-                while at is not None and at.tb_next is not None:
-                    at = at.tb_next
-                where = f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at is not None else "?"
-                log.error("%s at %s", type(error).__name__, where)  # not its message: it may quote what was asked
-                answer = _trouble(500, "this is a fault of the explorer; the log says where")
-            response = answer if isinstance(answer, Response) else self._rendered(request, answer)
-            if response.status_code == 200:
-                self._kept[asked] = response
-                while len(self._kept) > PAGES_KEPT:
-                    self._kept.popitem(last=False)
-            return response
+                return self._refusals(_is_json(request), str(error))
 
         return endpoint
 
+    def _refusal(self, as_json: bool, message: str) -> Response:
+        path = "/busy.json" if as_json else "/"
+        request = Request({"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []})
+        return self._rendered(request, _trouble(503, message))
+
+    def respond(self, page: Callable[[Request], Answer | Response], request: Request) -> Response:
+        """A page's answer as HTML or JSON, its errors as pages; nothing gets out of here."""
+        try:
+            for key, value in request.query_params.multi_items():
+                if len(value) > (most := LONGEST.get(key, 64)) or len(key) > 64:
+                    raise HTTPException(414, f"too long: at most {most} characters")
+            answer = page(request)
+            return answer if isinstance(answer, Response) else self._rendered(request, answer)
+        except UnknownWordError as error:
+            trouble = _trouble(404, str(error), word=error.word, suggestions=error.close)
+        except MissingExtraError as error:
+            trouble = _trouble(501, str(error))
+        except PolysemaError as error:
+            trouble = _trouble(400, str(error))
+        except HTTPException as error:
+            trouble = _trouble(error.status_code, error.detail)
+        except Exception as error:
+            at = error.__traceback__
+            while at is not None and at.tb_next is not None:
+                at = at.tb_next
+            where = f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at is not None else "?"
+            log.error("%s at %s", type(error).__name__, where)  # not its message: it may quote what was asked
+            trouble = _trouble(500, "this is a fault of the explorer; the log says where")
+        return self._rendered(request, trouble)
+
     def _rendered(self, request: Request, answer: Answer) -> Response:
-        headers = {"retry-after": "2"} if answer.status == 503 else {}
-        if request.scope["path"].endswith(".json"):
-            name = request.query_params.get("lexicon") or self.usual
-            shown = name if name in self.lexicons else self.usual
-            return _json({"lexicon": shown, **answer.facts}, answer.status, headers)
+        headers = {503: {"retry-after": "2"}, 202: {"refresh": "1"}}.get(answer.status, {})
         facts = answer.facts
-        named = {
-            "words_told": facts.get("words"),
-            "prefix_asked": facts.get("prefix", ""),
-        }  # apart from all pages' names
+        if _is_json(request):
+            return _json({"lexicon": self._chosen(request), **facts}, answer.status, headers)
+        own = {"words_told": facts.get("words"), "prefix_asked": facts.get("prefix", "")}  # apart from all pages' names
         page = self.templates.get_template(answer.template)
-        html = page.render({**facts, **named, **(answer.extra or {}), **self._context(request)})
+        html = page.render({**facts, **own, **(answer.extra or {}), **self._context(request)})
         return Response(html, answer.status, headers, "text/html; charset=utf-8")
 
     def _context(self, request: Request) -> Facts:
         """What every template may use."""
-        name = request.query_params.get("lexicon") or self.usual
-        name = name if name in self.lexicons else self.usual
+        name = self._chosen(request)
         chosen = {} if name == self.usual else {"lexicon": name}
+        behind = f"?{urlencode(chosen)}" if chosen else ""
+        path, asked = request.scope["path"], dict(request.query_params)
 
         def url(path: str, /, **query: Any) -> str:
             given = {key: value for key, value in {**chosen, **query}.items() if value not in ("", None, False)}
             return self.prefix + path + (f"?{urlencode(given)}" if given else "")
 
         def here(**query: Any) -> str:
-            path = request.scope["path"].removeprefix(self.prefix) or "/"
-            return url(quote(path, safe="/"), **{**dict(request.query_params), **query})
+            return url(quote(path, safe="/"), **{**asked, **query})
 
         def word_url(word: str) -> str:
             if word in (".", "..") or word.endswith(".json"):
                 return url("/word", w=word)
-            return url("/word/" + quote(word, safe=""))
+            return f"{self.prefix}/word/{quote(word, safe='')}{behind}"
 
-        path = request.scope["path"].removeprefix(self.prefix) or "/"
         twin = "/sentence.json" if path == "/" else quote(path, safe="/") + ".json"
         return {
             "url": url,
             "here": here,
             "word_url": word_url,
-            "json_url": url(twin, **dict(request.query_params)),
+            "json_url": url(twin, **asked),
             "prefix": self.prefix,
             "path": path,
             "lexicons": list(self.lexicons),
@@ -270,23 +270,41 @@ class Pages:
             "has_evaluation": self.evaluation is not None,
         }
 
-    def _lexicon(self, request: Request) -> tuple[str, Lexicon]:
+    def _chosen(self, request: Request) -> str:
         name = request.query_params.get("lexicon") or self.usual
+        return name if name in self.lexicons else self.usual
+
+    def _lexicon(self, request: Request) -> tuple[str, Model]:
+        name = request.query_params.get("lexicon") or self.usual
+        return name, self._named(name)
+
+    def _named(self, name: str) -> Model:
         if name not in self.lexicons:
             raise HTTPException(404, f"there is no lexicon of this name; there are: {', '.join(self.lexicons)}")
-        return name, self.lexicons[name]
+        return self.lexicons[name]
 
-    async def _parsed(self, key: tuple[str, ...], answer: Callable[[], Facts]) -> Any:
-        def alone() -> Facts:
-            with self._parsing:
-                return answer()
-
-        return await self.work(key, alone)
+    def nlp(self, *texts: str) -> Parsed | None:
+        """The parser, loaded once for the first plain text; None where there is none: then the library says why."""
+        if not any(map(is_text, texts)):
+            return None
+        with self._loading:
+            if self._nlp is None:
+                try:
+                    self._nlp = Parsed(parser())
+                except MissingExtraError:
+                    return None
+            return self._nlp
 
     def warm(self) -> None:
-        """Get ready for the first pages."""
-        with self._parsing:
-            answers.warm(list(self.lexicons.values()))
+        """Get ready for the first pages: first the words, then the parser, which takes seconds."""
+        self.warming = True
+        try:
+            for lexicon in self.lexicons.values():
+                listing(lexicon).examples()
+            nlp = self.nlp("any text")
+        finally:
+            self.warming = False
+        answers.warm(list(self.lexicons.values()), nlp)
 
 
 def _trouble(status: int, message: str, word: str = "", suggestions: Sequence[str] = ()) -> Answer:
@@ -304,40 +322,49 @@ def _json(facts: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 # --------------------------------------------------------------------------------------------------------- parameters
 
 
+def _is_json(request: Request) -> bool:
+    return str(request.scope["path"]).endswith(".json")
+
+
 def _text(request: Request, name: str) -> str:
     return request.query_params.get(name, "")
 
 
-def _whole(request: Request, name: str, default: Any, least: int = 0, most: int = 10**12) -> Any:
+def _whole(request: Request, name: str, default: int, least: int = 0, most: int = 10**12) -> int:
     """A whole number, brought into its bounds; what is none is an error."""
-    written = request.query_params.get(name, "")
-    if not written:
-        return default
     try:
-        return min(max(int(written), least), most)
+        return min(max(int(_text(request, name) or default), least), most)
     except ValueError:
         raise HTTPException(400, f"{name} is a whole number") from None
 
 
-def _real(request: Request, name: str, default: Any) -> Any:
-    written = request.query_params.get(name, "")
-    if not written:
-        return default
+def _real(request: Request, name: str, written: str) -> float:
     try:
         return float(written)
     except ValueError:
         raise HTTPException(400, f"{name} is a number") from None
 
 
+_READ: dict[str, Callable[[Request, str, str], Any]] = {
+    "str": lambda request, name, written: written,
+    "bool": lambda request, name, written: written in ("1", "on"),
+    "int": lambda request, name, written: _whole(request, name, 0),
+    "int | None": lambda request, name, written: _whole(request, name, 0),
+    "float": _real,
+    "float | None": _real,
+}
+"""How a parameter of each type is read."""
+
+
 def _number(value: float | None, digits: int = 3) -> str:
-    return "∞" if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.000
 
 
 # -------------------------------------------------------------------------------------------------------- application
 
 
 def application(
-    lexicons: Mapping[str, Lexicon],
+    lexicons: Mapping[str, Model],
     *,
     prefix: str = "",
     hosts: Sequence[str] = (),
@@ -368,23 +395,18 @@ def application(
         (("/openapi.json",), pages.openapi),
         (("/static/{name}",), pages.file),
     ):
-        routes += [Route(path, pages.answered(page), methods=["GET"]) for path in paths]
+        routes += [Route(path, pages.endpoint(page), methods=["GET"]) for path in paths]
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         message = {404: "there is no such page", 405: "the explorer is only read"}.get(
             status, "this cannot be answered"
         )
-        refused: Response = await pages.answered(partial(_refused, status, message))(request)
-        return refused
+        return pages.respond(lambda _: _trouble(status, message), request)
 
     app = Starlette(routes=routes, exception_handlers={HTTPException: elsewhere})
     app.router.redirect_slashes = False
     return Guard(app, pages, hosts, framed)
-
-
-async def _refused(status: int, message: str, request: Request) -> Answer:
-    return _trouble(status, message)
 
 
 class Guard:
@@ -421,21 +443,13 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, sending)
         else:
-            await self.app(self._stripped(scope), receive, sending)
-        page = scope["path"].removeprefix(self.pages.prefix).lstrip("/").partition("/")[0][:20]
-        known = page.removesuffix(".json") in (
-            "",
-            "sentence",
-            "word",
-            "list",
-            "compare",
-            "evaluation",
-            "about",
-            "static",
-        )
-        log.info(
-            "%s /%s %d %.0f ms", scope["method"], page if known else "…", status, 1e3 * (time.perf_counter() - start)
-        )
+            try:
+                await self.app(self._stripped(scope), receive, sending)
+            except Exception as error:  # the connection broke while it was answered
+                log.warning("%s while answering", type(error).__name__)
+        page = self._stripped(scope)["path"].lstrip("/").partition("/")[0][:20]
+        shown = page if page.removesuffix(".json") in ("", *PAGES) else "…"
+        log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * (time.perf_counter() - start))
 
     def _refused(self, scope: Scope) -> Response | None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -459,19 +473,29 @@ class Guard:
 
 def _described(prefix: str) -> Facts:
     """An OpenAPI document of the JSON pages."""
-    asked = {
-        "/sentence.json": ("A sentence composed node by node", ("s", "method", "step")),
-        "/word/{word}.json": ("A word, its senses and neighbours", ()),
-        "/list.json": (
-            "A page of the vocabulary",
-            ("sort", "reversed", "prefix", "min_count", "max_count", "min_entropy", "max_entropy", "function_words",
-             "page", "size"),
+    kinds = {"str": "string", "bool": "boolean", "int": "integer", "float": "number"}
+    filters = {item.name: kinds[str(item.type).partition(" ")[0]] for item in fields(Filter)}
+    asked: dict[str, tuple[str, dict[str, str]]] = {
+        "/sentence.json": (
+            "A sentence composed node by node",
+            {"s": "string", "method": "string", "step": "integer"},
         ),
-        "/compare.json": ("Two phrases, or a word in two lexicons", ("a", "b", "other")),
-        "/evaluation.json": ("The report of polysema evaluate", ()),
-        "/about.json": ("The lexicon", ()),
-    }  # fmt: skip
-    text = {"schema": {"type": "string"}}
+        "/word/{word}.json": ("A word, its senses and neighbours", {}),
+        "/word.json": ("The same, for any spelling; without a word, some ambiguous ones", {"w": "string"}),
+        "/list.json": ("A page of the vocabulary", filters),
+        "/compare.json": (
+            "Two phrases, or a word in two lexicons",
+            {"a": "string", "b": "string", "other": "string"},
+        ),
+        "/evaluation.json": ("The report of polysema evaluate", {}),
+        "/about.json": ("The lexicon", {}),
+    }
+    content = {"content": {"application/json": {"schema": {"type": "object"}}}}
+
+    def parameter(name: str, kind: str, where: str = "query") -> Facts:
+        schema: Facts = {"type": kind} | ({"maxLength": LONGEST.get(name, 64)} if kind == "string" else {})
+        return {"name": name, "in": where, "required": where == "path", "schema": schema}
+
     return {
         "openapi": "3.1.0",
         "info": {"title": "polysema explorer", "version": __version__},
@@ -481,13 +505,13 @@ def _described(prefix: str) -> Facts:
                 "get": {
                     "summary": summary,
                     "parameters": [
-                        *({"name": "word", "in": "path", "required": True, **text} for _ in "x" if "{word}" in path),
-                        *({"name": name, "in": "query", **text} for name in (*names, "lexicon")),
+                        *([parameter("word", "string", "path")] if "{word}" in path else []),
+                        *(parameter(name, kind) for name, kind in {**names, "lexicon": "string"}.items()),
                     ],
                     "responses": {
-                        "200": {"description": "the content of the page", "content": {"application/json": {}}},
-                        "4XX": {"description": "error, with suggestions where there are some"},
-                        "503": {"description": "too much at once: ask again"},
+                        "200": {"description": "the content of the page", **content},
+                        "4XX": {"description": "an error, with suggestions where there are some", **content},
+                        "503": {"description": "too much at once: ask again", **content},
                     },
                 }
             }

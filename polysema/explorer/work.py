@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,36 +19,60 @@ class Work:
 
     Args:
         threads: how many work at once.
-        waiting: how many may wait for them; one more is refused at once.
-        seconds: how long a request waits for its answer.
+        waiting: how many may wait for them; one more is refused at once, and so is one that would wait too long, by the
+            time that the last answers took.
+        seconds: how long a request waits for its answer. One that nobody waits for any more is not begun.
         kept: how many answers are kept.
     """
 
-    def __init__(self, threads: int = 2, waiting: int = 64, seconds: float = 20.0, kept: int = 512) -> None:
-        self.seconds, self.kept, self.most = seconds, kept, threads + waiting
+    def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 20.0, kept: int = 256) -> None:
+        self.threads, self.seconds, self.kept, self.most = threads, seconds, kept, threads + waiting
         self._pool = ThreadPoolExecutor(threads, "explorer")
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
+        self._waiters: Counter[Hashable] = Counter()
+        self._took = 0.0  # seconds of an answer, the mean of the last ones
 
-    async def __call__(self, key: Hashable, answer: Callable[[], Any]) -> Any:
-        """The answer that is kept under a key, else a new one; who asks for one that is being made waits for that."""
+    async def __call__(
+        self, key: Hashable, answer: Callable[[], Any], keep: Callable[[Any], bool] = lambda answer: True
+    ) -> Any:
+        """The answer that is kept under a key, else a new one; who asks for one that is being made waits for that.
+
+        Args:
+            keep: whether an answer is worth keeping.
+        """
         if key in self._answers:
             self._answers.move_to_end(key)
             return self._answers[key]
         if (running := self._running.get(key)) is None:
-            if len(self._running) >= self.most:
+            ahead = len(self._running)
+            if ahead >= self.most or ahead / self.threads * self._took > self.seconds:
                 raise Busy("too many questions at once: ask again in a moment")
-            running = asyncio.get_running_loop().run_in_executor(self._pool, answer)
+            running = asyncio.get_running_loop().run_in_executor(self._pool, self._timed, answer)
             self._running[key] = running
-            running.add_done_callback(lambda done: self._done(key, done))
+            running.add_done_callback(lambda done: self._done(key, done, keep))
+        self._waiters[key] += 1
         try:
             return await asyncio.wait_for(asyncio.shield(running), self.seconds)
         except TimeoutError:
             raise Busy(f"this took more than {self.seconds:.0f} seconds: ask for less") from None
+        finally:
+            self._waiters[key] -= 1
+            if not self._waiters[key]:
+                del self._waiters[key]
+                running.cancel()  # where it is still in the queue
 
-    def _done(self, key: Hashable, done: asyncio.Future[Any]) -> None:
-        del self._running[key]
-        if not done.cancelled() and done.exception() is None:
+    def _timed(self, answer: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        try:
+            return answer()
+        finally:
+            self._took += 0.1 * (time.perf_counter() - start - self._took)
+
+    def _done(self, key: Hashable, done: asyncio.Future[Any], keep: Callable[[Any], bool]) -> None:
+        if self._running.get(key) is done:
+            del self._running[key]
+        if not done.cancelled() and done.exception() is None and keep(done.result()):
             self._answers[key] = done.result()
             while len(self._answers) > self.kept:
                 self._answers.popitem(last=False)

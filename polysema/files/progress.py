@@ -18,9 +18,13 @@ class Progress:
         seconds, left: seconds spent and to go; None where they are not known.
         epoch, epochs: which of how many, from 1; 0 where there are none.
         loss: of a sample of the last training steps.
+        loss_name: what that is of. By negative sampling it is −ln σ of the true words alone, ln 2 where nothing is
+            known; not to be compared with the held-out loss, which adds that of the noise words.
         held_out: the held-out loss after the last whole epoch.
         rate: the learning rate.
+        words, sentences: of text, how many were met so far.
         note: something to tell once, such as how much disk the run takes.
+        detail: who does what, where several workers do it.
     """
 
     stage: str
@@ -35,7 +39,11 @@ class Progress:
     loss: float | None = None
     held_out: float | None = None
     rate: float | None = None
+    words: int = 0
+    sentences: int = 0
     note: str = ""
+    detail: str = ""
+    loss_name: str = "loss"
 
 
 Report = Callable[[Progress], None]

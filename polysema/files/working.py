@@ -7,7 +7,7 @@ never touched; cleaning deletes what is listed and nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +42,13 @@ class WorkingFolder:
             )
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, worth_keeping: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Hold it while a run lasts: another run is told. A run that is refused leaves no folder that was not there.
 
         One that is stopped, or finds the disk full, leaves it: the same run goes on from there.
+
+        Args:
+            worth_keeping: whether what a refused run put there is kept all the same, asked when it is refused.
         """
         with locked(self.path):
             if is_marked(self.path) and _DONE in self._names():  # killed while it was deleted
@@ -56,7 +59,7 @@ class WorkingFolder:
             except OutputError:
                 raise
             except PolysemaError:
-                if new:
+                if new and not worth_keeping():
                     self.remove()
                 raise
 

@@ -20,7 +20,6 @@ class Adam(NamedTuple):
     """The state of one side of a model, and room for the gradients of one round.
 
     Attributes:
-        on: whether it is used at all; plain steps go straight to the rows.
         mean, square: (rows · n,) float32, μ and ν.
         places: (rows,) uint32, 1 + where a row's gradient is; 0 where it has none.
         touched: (threads, most) uint32, the rows that have a gradient.
@@ -28,7 +27,6 @@ class Adam(NamedTuple):
         counts: (threads,) int64, how many have one.
     """
 
-    on: bool
     mean: Any
     square: Any
     places: Any
@@ -37,29 +35,27 @@ class Adam(NamedTuple):
     counts: Any
 
 
-def new_adam(on: bool, rows: int, n: int, threads: int, most: int) -> Adam:
+def new_adam(rows: int, n: int, threads: int, most: int) -> Adam:
     """The state before the first step: zeros. Pages that are never touched take no memory."""
-    if not on:
-        rows, most = 0, 0
 
     def zeros(*shape: int) -> NDArray[np.float32]:
         return np.zeros(shape, np.float32)
 
     return Adam(
-        on, zeros(rows * n), zeros(rows * n), np.zeros(rows, np.uint32), np.zeros((threads, most), np.uint32),
+        zeros(rows * n), zeros(rows * n), np.zeros(rows, np.uint32), np.zeros((threads, most), np.uint32),
         zeros(threads, most * n), np.zeros(threads, np.int64),
     )  # fmt: skip
 
 
 @kernel()
-def gradient_row(row: Any, thread: Any, n: Any, places: Any, touched: Any, gradients: Any, counts: Any) -> Any:
+def gradient_row(row: Any, thread: Any, n: Any, adam: Any) -> Any:
     """Where a row's gradient is; a new one starts at zero."""
-    place = places[row]
+    place, gradients = adam.places[row], adam.gradients[thread]
     if place == 0:
-        count = counts[thread]
-        touched[count] = row
-        counts[thread] = count + 1
-        places[row] = count + 1
+        count = adam.counts[thread]
+        adam.touched[thread, count] = row
+        adam.counts[thread] = count + 1
+        adam.places[row] = count + 1
         at = np.uint64(count) * n
         for j in range(n):
             gradients[at + j] = np.float32(0.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 
 
 def sources_digest(folder: Path = Path(__file__).parent) -> str:
@@ -26,16 +26,30 @@ def sources_digest(folder: Path = Path(__file__).parent) -> str:
 _STAMP = sources_digest()
 
 
+def _plain(arguments: Any) -> tuple[Any, ...]:
+    """The types of arguments without the values of constants: Numba would compile a function for each constant."""
+    return tuple(types.unliteral(kind) for kind in arguments)
+
+
 def compiled(**options: Any) -> Callable[[Any], Any]:
     """A decorator: compile a function when it is first called, and keep the code on disk."""
-    decorator: Callable[[Any], Any] = njit(nogil=True, cache=True, **options)
+    jit: Any = njit  # its types do not know all of its options
+    called_by_python = jit(nogil=True, cache=True, no_cfunc_wrapper=True, **options)
+    called_by_kernels = jit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
     def decorated(function: Any) -> Any:
-        dispatcher = decorator(function)
+        dispatcher, inner = called_by_python(function), called_by_kernels(function)
         dispatcher._cache._cache_file._source_stamp = _STAMP
+        dispatcher.get_call_template = lambda arguments, names: inner.get_call_template(_plain(arguments), names)
+        dispatcher.get_overload = inner.get_overload
         return dispatcher
 
     return decorated
+
+
+def is_kept(dispatcher: Any) -> bool:
+    """Whether code of a function, as it is now, is on disk."""
+    return bool(dispatcher._cache._cache_file._load_index())
 
 
 def kernel(**options: Any) -> Callable[[Any], Any]:

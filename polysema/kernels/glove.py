@@ -1,4 +1,4 @@
-"""GloVe: the pairs of a text, weighted by distance, and the walk over their counts (Pennington et al. 2014)."""
+"""GloVe: the pairs of a text with their distance, and the walk over their counts (Pennington et al. 2014)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import compiled
+from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.simd import dot
 
 
 @compiled()
-def count_pairs(ids: Any, lows: Any, count: Any, rows: Any, columns: Any, weights: Any) -> Any:
-    """Every word with every word before it in its window, weighing 1/distance; the smaller row first.
+def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs: Any) -> Any:
+    """Every word with every word before it in its window, one number a pair: smaller row, larger row, distance.
+
+    Args:
+        bits: how many of the number's bits a row takes.
+        units: how many the distance takes.
 
     Returns:
         how many pairs were written.
@@ -20,28 +24,55 @@ def count_pairs(ids: Any, lows: Any, count: Any, rows: Any, columns: Any, weight
     o = 0
     for t in range(count):
         for q in range(lows[t], t):
-            rows[o] = min(ids[t], ids[q])
-            columns[o] = max(ids[t], ids[q])
-            weights[o] = np.float32(1.0) / np.float32(t - q)
+            a, b = np.uint64(ids[t]), np.uint64(ids[q])
+            pairs[o] = (((min(a, b) << np.uint64(bits)) | max(a, b)) << np.uint64(units)) | np.uint64(t - q)
             o += 1
     return o
 
 
+@kernel()
+def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found: Any, found_weights: Any) -> Any:
+    """Two sorted runs as one; a pair of both weighs their sum.
+
+    Returns:
+        how many pairs were written.
+    """
+    one = np.uint64(1)
+    i, j, o = np.uint64(0), np.uint64(0), np.uint64(0)
+    while i < pairs.size and j < others.size:
+        a, b = pairs[i], others[j]
+        before, after = a <= b, b <= a
+        found[o] = a if before else b
+        found_weights[o] = (weights[i] if before else np.uint64(0)) + (other_weights[j] if after else np.uint64(0))
+        i += one if before else np.uint64(0)
+        j += one if after else np.uint64(0)
+        o += one
+    while i < pairs.size:
+        found[o], found_weights[o] = pairs[i], weights[i]
+        i, o = i + one, o + one
+    while j < others.size:
+        found[o], found_weights[o] = others[j], other_weights[j]
+        j, o = j + one, o + one
+    return np.int64(o)
+
+
 @compiled(error_model="numpy")
 def train_counts(
-    order: Any, first: Any, last: Any, rows: Any, columns: Any, counts: Any, target: Any, context: Any, squares: Any,
+    order: Any, first: Any, last: Any, pairs: Any, counts: Any, bits: Any, target: Any, context: Any, squares: Any,
     context_squares: Any, n: Any, rate: Any, most: Any, power: Any,
 ) -> Any:  # fmt: skip
     """AdaGrad steps on J = −½ f(x) (wᵀc + b + b̃ − log x)² for some counts, each in both directions.
 
     Args:
-        order: the order to take the counts in. rows, columns, counts: the upper triangle.
+        order: the order to take the counts in.
+        pairs, counts: the upper triangle; a pair is its smaller row · 2^bits + the larger one.
         target, context: (V · (n + 4),), each row w and then its bias. squares: sums of squared gradients, likewise.
 
     Returns:
         the sum of −J before the steps, and how many there were.
     """
     width = n + np.uint64(4)
+    low = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     loss = 0.0
     taken = 0
     for i in range(first, last):
@@ -49,12 +80,12 @@ def train_counts(
         weight = min(np.float32(1.0), np.float32((x / most) ** power))
         aim = np.float32(np.log(x))
         for way in range(2):
-            a, b = rows[order[i]], columns[order[i]]
+            a, b = pairs[order[i]] >> np.uint64(bits), pairs[order[i]] & low
             if way == 1:
                 if a == b:
                     break
                 a, b = b, a
-            w, c = np.uint64(a) * width, np.uint64(b) * width
+            w, c = a * width, b * width
             error = dot(target, w, context, c, n) + target[w + n] + context[c + n] - aim
             pull = -weight * error
             loss += 0.5 * weight * error * error

@@ -112,49 +112,29 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
             _fetch(t + one, ids, slots, noise, target, width, context, n, negatives)
         senses, slot, score = np.uint64(ids[t]) * width, slots[t], np.float32(0.0)
         note_move(ids[t], t, parts, window_moves, window_ends)
-        if pairs:
-            for q in range(lows[t], highs[t]):
-                if q == t:
-                    continue
-                _fetch_noise(slot + one, noise, context, n, negatives)
-                c = np.uint64(ids[q]) * n
-                b, score = _nearest(target, senses, n, m, cosine, context, c)
-                up = _learn(
-                    target, b, score, n, context, c, context, noise, slot, negatives, rate, table, vectors,
-                    coefficients, bits, target_steps,
-                )  # fmt: skip
-                axpy(up, vectors, slot * n, window_steps, q * n, n)
-                _list(b // n, slot, noise, negatives, bits, parts, target_moves, target_ends, scaled_moves, scaled_ends)
-                slot += one
-        else:
+        low, high = lows[t], highs[t]
+        if not pairs:
             for j in range(n):
                 sums[j] = np.float32(0.0)
-            for q in range(lows[t], highs[t]):
+            for q in range(low, high):
                 if q != t:
                     add(context, np.uint64(ids[q]) * n, sums, zero, n)
-            b, score = _nearest(target, senses, n, m, cosine, sums, zero)
+        for c in range(low, high if pairs else low + one):  # a sample for each word of the window, or one
+            if pairs and c == t:
+                continue
+            source, at = (context, np.uint64(ids[c]) * n) if pairs else (sums, zero)
+            if pairs:
+                _fetch_noise(slot + one, noise, context, n, negatives)
+            b, score = _nearest(target, senses, n, m, cosine, source, at)
             up = _learn(
-                target,
-                b,
-                score,
-                n,
-                sums,
-                zero,
-                context,
-                noise,
-                slot,
-                negatives,
-                rate,
-                table,
-                vectors,
-                coefficients,
-                bits,
-                target_steps,
-            )
-            for q in range(lows[t], highs[t]):
+                target, b, score, n, source, at, context, noise, slot, negatives, rate, table, vectors, coefficients,
+                bits, target_steps,
+            )  # fmt: skip
+            for q in range(c if pairs else low, c + one if pairs else high):
                 if q != t:
                     axpy(up, vectors, slot * n, window_steps, q * n, n)
             _list(b // n, slot, noise, negatives, bits, parts, target_moves, target_ends, scaled_moves, scaled_ends)
+            slot += one
         if (hashes[t] & SAMPLED) == zero:
             loss[0] += surprise(score)
             loss[1] += 1.0

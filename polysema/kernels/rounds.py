@@ -127,12 +127,6 @@ def part(row: Any, parts: Any) -> Any:
     return (((np.uint64(row) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) * parts) >> np.uint64(32)
 
 
-@kernel(forceinline=True)
-def cut(first: Any, last: Any, i: Any, pieces: Any) -> Any:
-    """Where piece i starts, when ``first`` to ``last`` is cut into pieces."""
-    return first + (last - first) * i // pieces
-
-
 @kernel()
 def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
     """The first sentence of a share of round r of so many, and the end.
@@ -143,20 +137,19 @@ def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
     """
     shares = regions.size - 1
     if apart:
-        first, last = regions[share], regions[share + 1]
-        return cut(first, last, r, rounds), cut(first, last, r + 1, rounds)
-    first, last = cut(0, regions[shares], r, rounds), cut(0, regions[shares], r + 1, rounds)
-    return cut(first, last, share, shares), cut(first, last, share + 1, shares)
+        first, size = regions[share], regions[share + 1] - regions[share]
+        return first + size * r // rounds, first + size * (r + 1) // rounds
+    first = regions[shares] * r // rounds
+    size = regions[shares] * (r + 1) // rounds - first
+    return first + size * share // shares, first + size * (share + 1) // shares
 
 
-@kernel()
-def largest_share(sentences: Any, regions: Any, rounds: Any, apart: Any) -> Any:
+def largest_share(sentences: Any, regions: Any, rounds: int, apart: bool) -> int:
     """The most tokens that a share of a round has; at least 1."""
     most = 1
     for share in range(regions.size - 1):
-        for r in range(rounds):
-            begin, end = bounds(share, regions, r, rounds, apart)
-            most = max(most, sentences[end] - sentences[begin])
+        begins, ends = bounds.py_func(share, regions, np.arange(rounds), rounds, apart)
+        most = max(most, int((sentences[ends] - sentences[begins]).max(initial=0)))
     return most
 
 
@@ -229,18 +222,19 @@ def finish_round(
     Args:
         hogwild: apply the updates of the thread's own share to any row, without waiting for other threads.
     """
-    shares, parts = buffers.ids.shape[0], buffers.window_ends.shape[1]
+    first, last, parts = 0, buffers.ids.shape[0], buffers.window_ends.shape[1]
     if hogwild:
-        move_part(thread, 0, thread, thread + 1, buffers, model, target_adam, context_adam, rate, step)
-        return
-    meet(meeting, threads)
-    put_back(meeting, 0, thread)
-    o = take(meeting, 1, thread, threads, parts)
+        first, last = thread, thread + 1
+    else:
+        meet(meeting, threads)
+        put_back(meeting, 0, thread)
+    o = 0 if hogwild else take(meeting, 1, thread, threads, parts)
     while o >= 0:
-        move_part(thread, o, 0, shares, buffers, model, target_adam, context_adam, rate, step)
-        o = take(meeting, 1, thread, threads, parts)
-    meet(meeting, threads)
-    put_back(meeting, 1, thread)
+        move_part(thread, o, first, last, buffers, model, target_adam, context_adam, rate, step)
+        o = -1 if hogwild else take(meeting, 1, thread, threads, parts)
+    if not hogwild:
+        meet(meeting, threads)
+        put_back(meeting, 1, thread)
 
 
 @kernel()
@@ -256,16 +250,13 @@ def move_part(
     """
     target, context, width = model.target, model.context, np.uint64(model.width)
     windows, targets = buffers.window_steps, buffers.target_steps
-    if model.cbow:
-        _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, target,
-                   width, target_adam)  # fmt: skip
-    else:
-        _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, context,
-                   width, context_adam)  # fmt: skip
+    values, adam = (target, target_adam) if model.cbow else (context, context_adam)
+    _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, values,
+               width, adam)  # fmt: skip
     _add_steps(thread, o, first, last, buffers.target_moves, buffers.target_ends, buffers.room[1], targets, target,
                width, target_adam)  # fmt: skip
     _add_scaled(thread, o, first, last, buffers, context, width, context_adam)
-    if target_adam.on:
+    if target_adam is not None:
         apply(thread, target_adam, target, width, rate, step)
         apply(thread, context_adam, context, width, rate, step)
 
@@ -276,9 +267,7 @@ def _add_steps(
     adam: Any,
 ) -> None:  # fmt: skip
     """Add to each row of n numbers the steps that are listed for it; with Adam, to its gradient."""
-    lazy = adam.on
-    places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
-    moved = gradients if lazy else values
+    moved = values if adam is None else adam.gradients[thread]
     for share in range(first, last):
         moves, source, end = lists[share], sources[share], ends[share, o]
         for at in range(np.uint64(o) * room, end):
@@ -287,16 +276,17 @@ def _add_steps(
                 _fetch(values, (coming >> _ROW) * n, n)
                 _fetch(source, (coming & _SOURCE) * n, n)
             row = moves[at] >> _ROW
-            to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
-            _bound(add(source, (moves[at] & _SOURCE) * n, moved, to, n), moved, to, n, lazy)
+            to = row * n if adam is None else gradient_row(row, thread, n, adam)
+            square = add(source, (moves[at] & _SOURCE) * n, moved, to, n)
+            if adam is None:
+                _bound(square, values, to, n)
 
 
 @kernel()
 def _add_scaled(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
     """As ``_add_steps``, where a step is a coefficient times a vector."""
-    lazy, bits = adam.on, np.uint64(buffers.bits)
-    places, touched, gradients, counts = adam.places, adam.touched[thread], adam.gradients[thread], adam.counts
-    moved = gradients if lazy else values
+    bits = np.uint64(buffers.bits)
+    moved = values if adam is None else adam.gradients[thread]
     for share in range(first, last):
         moves, vectors, coefficients = buffers.scaled_moves[share], buffers.vectors[share], buffers.coefficients[share]
         end = buffers.scaled_ends[share, o]
@@ -307,14 +297,16 @@ def _add_scaled(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values
                 prefetch(coefficients, coming & _SOURCE)
                 _fetch(vectors, ((coming & _SOURCE) >> bits) * n, n)
             row, step = moves[at] >> _ROW, moves[at] & _SOURCE
-            to = gradient_row(row, thread, n, places, touched, gradients, counts) if lazy else row * n
-            _bound(axpy(coefficients[step], vectors, (step >> bits) * n, moved, to, n), moved, to, n, lazy)
+            to = row * n if adam is None else gradient_row(row, thread, n, adam)
+            square = axpy(coefficients[step], vectors, (step >> bits) * n, moved, to, n)
+            if adam is None:
+                _bound(square, values, to, n)
 
 
 @kernel(forceinline=True)
-def _bound(square: Any, values: Any, at: Any, n: Any, lazy: Any) -> None:
-    """Scale a row down to the largest length if it is longer, by its squared length; gradients are not bounded."""
-    if square > np.float32(LONGEST**2) and not lazy:
+def _bound(square: Any, values: Any, at: Any, n: Any) -> None:
+    """Scale a row down to the largest length if it is longer, by its squared length."""
+    if square > np.float32(LONGEST**2):
         scaled(np.float32(LONGEST) / np.sqrt(square), values, at, values, at, n)
 
 
@@ -341,11 +333,12 @@ def _train_rounds(
         first, rounds: the first round, and how many an epoch has.
         rates: (r,) float32, the learning rate of each round that is to be done.
         key: of the run and the epoch.
-        target_adam, context_adam: Adam's state of either side.
+        target_adam, context_adam: Adam's state of either side; None for plain steps, and then nothing of Adam is
+            compiled.
         step: how many rounds went before, for Adam.
         hogwild: every thread learns from its own sentences and updates rows without waiting for others.
     """
-    lazy, shares, parts = target_adam.on, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
+    lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):
         share = thread if hogwild else take(meeting, 0, thread, threads, shares)
         while share >= 0:

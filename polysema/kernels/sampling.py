@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels.compiled import compiled, kernel
+from polysema.kernels.compiled import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -102,12 +102,10 @@ def gather(
     return np.int64(o)
 
 
-@compiled()
-def held_out_marks(count: Any, held_out: Any) -> Any:
+def held_out_marks(count: int, held_out: int) -> NDArray[np.bool_]:
     """For each sentence, whether it is kept from training."""
-    marks = np.empty(count, np.bool_)
-    for s in range(count):
-        marks[s] = (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < np.uint64(held_out)
+    hashes = mixed.py_func(np.arange(count, dtype=np.uint64) * GOLDEN)
+    marks: NDArray[np.bool_] = (hashes >> np.uint64(32)) < np.uint64(held_out)
     return marks
 
 
@@ -155,5 +153,5 @@ def stream_key(*parts: int) -> np.uint64:
     key = np.uint64(0)
     with np.errstate(over="ignore"):
         for part in parts:
-            key = np.uint64(mixed(key + np.uint64(part & (2**64 - 1)) * GOLDEN + GOLDEN))
+            key = np.uint64(mixed.py_func(key + np.uint64(part & (2**64 - 1)) * GOLDEN + GOLDEN))
     return key

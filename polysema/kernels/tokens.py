@@ -647,7 +647,8 @@ def assign(
             new = used[0]
             slots[slot] = np.uint32(new + 1)
             end = offsets[new]
-            arena[end : end + length] = words[start : start + length]
+            for i in range(length):  # not by slices: what they raise takes longer to compile than all the rest
+                arena[end + i] = words[start + i]
             offsets[new + 1] = end + length
             used[0] = new + 1
         mapping[local] = slots[slot] - np.uint32(1)
@@ -671,15 +672,6 @@ def fill_slots(slots: Any, arena: Any, offsets: Any, words: Any) -> None:
         while slots[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = np.uint32(word + 1)
-
-
-@compiled()
-def add_counts(entries: Any, mapping: Any, counts: Any) -> None:
-    """Add a worker's counts to the global ones."""
-    for at in range(0, entries.size, 4):
-        meta = entries[at + 2]
-        if meta != 0:
-            counts[mapping[np.int64(meta >> np.uint64(8)) - 1]] += np.int64(entries[at + 3])
 
 
 @compiled()
@@ -710,18 +702,6 @@ def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends:
                 left_out += one
         start = end
     return np.int64(words), np.int64(sentences), np.int64(left_out)
-
-
-@compiled()
-def spell(arena: Any, offsets: Any, indices: Any, out: Any) -> None:
-    """Write words one after the other, each with a line break."""
-    at = 0
-    for word in indices:
-        for i in range(offsets[word], offsets[word + 1]):
-            out[at] = arena[i]
-            at += 1
-        out[at] = 10
-        at += 1
 
 
 @compiled()

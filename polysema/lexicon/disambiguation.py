@@ -31,8 +31,16 @@ from numpy.typing import NDArray
 
 from polysema import registry
 from polysema.composition.compose import Composer, Composition, Method, fold
-from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised, first_choice, tokenised
-from polysema.composition.phrases import Phrase, Read, Text, is_brackets, read_phrases, read_tree
+from polysema.composition.occurrences import (
+    Occurrence,
+    Span,
+    Token,
+    Tokenised,
+    find_occurrences,
+    first_choice,
+    tokenised,
+)
+from polysema.composition.phrases import Parsed, Phrase, Read, Text, is_brackets, is_parsed, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.stop_words import STOP_WORDS
@@ -42,7 +50,7 @@ from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.parts import Telling
-from polysema.lexicon.results import Neighbour, label
+from polysema.lexicon.results import Neighbour, Results, label
 from polysema.lexicon.telling import (
     USUAL,
     context_vectors,
@@ -56,7 +64,10 @@ from polysema.measures import mixture_entropies
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
-"""What a word stands in: plain text, brackets, a tree, words with a pattern, or a composition."""
+"""What a word stands in: plain text, brackets, a tree, words with a pattern, a composition, or what spaCy parsed."""
+
+Word = str | Parsed
+"""A word, or a Token of spaCy (a Span stands for its root), which brings its context: the sentence it stands in."""
 
 SHARPNESS = USUAL.sharpness
 """β, for lexicons that do not say. It, κ and τ were chosen on planted senses: pairs of words made one and told apart
@@ -164,6 +175,25 @@ class Disambiguation:
             "senses": [sense.to_dict() for sense in self.senses],
         }
 
+    def to_row(self) -> dict[str, Any]:
+        """For a table: the word, where it stands, and the sense that is meant."""
+        return {
+            "word": self.word,
+            "form": self.form,
+            "start": self.span[0],
+            "end": self.span[1],
+            "sense": self.sense.id,
+            "probability": self.sense.probability,
+            "label": self.sense.label,
+            "fits": self.fits,
+            "entropy_before": self.entropy_before,
+            "entropy_after": self.entropy_after,
+        }
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A row a sense, the most probable first."""
+        return Results(self.senses).to_frame(library)
+
     def _repr_html_(self) -> str:
         return str(registry.provider("disambiguation_html")(self))
 
@@ -185,8 +215,8 @@ class Disambiguation:
 
 def disambiguate(
     lexicon: Lexicon,
-    word: str,
-    context: Context,
+    word: Word,
+    context: Context | None = None,
     *,
     method: str = "phaser",
     pattern: str | None = None,
@@ -197,19 +227,20 @@ def disambiguate(
     """Which sense of a word is meant in a context.
 
     Args:
-        word: the word; any of its forms is found in the context.
-        context: plain text, brackets such as ``(bank (raised rates))``, a tree, or words for a pattern. Without
-            the extra ``parse``, a plain text tells by its words alone.
+        word: the word; any of its forms is found in the context. A Token of spaCy is asked about where it stands.
+        context: plain text, brackets such as ``(bank (raised rates))``, a tree, words for a pattern, or a Doc or Span
+            of spaCy. Without the extra ``parse``, a plain text tells by its words alone. A Token needs none.
         method: how to compose.
         pattern: the roles of the words, such as ``adj subj verb adj obj``.
         top: how many neighbours to name each sense by.
         which: which occurrence of the word to answer, from 0 on the left; by default the first that is spelled like
             the word. The result says how many there are; :func:`disambiguate_every` answers all.
-        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
     evidence = _Evidence(lexicon, method, top)
-    (read,) = _read([context], lexicon, pattern, nlp)
-    (answer,) = evidence.answers([evidence.place(word, read, which)])
+    asked = evidence.asked(word, context)
+    (read,) = _read([asked.context], lexicon, pattern, nlp)
+    (answer,) = evidence.answers([evidence.place(asked.word, read, which, asked.span)])
     return _sound(answer)
 
 
@@ -222,50 +253,55 @@ def disambiguate_every(
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Which sense is meant at every occurrence of a word in a context, from left to right."""
     evidence = _Evidence(lexicon, method, top)
     (read,) = _read([context], lexicon, pattern, nlp)
     first = evidence.place(word, read, 0)
     others = [evidence.place(word, read, which) for which in range(1, first.number)]
-    return [_sound(answer) for answer in evidence.answers([first, *others])]
+    return Results(_sound(answer) for answer in evidence.answers([first, *others]))
 
 
 def disambiguate_all(
     lexicon: Lexicon,
-    pairs: Iterable[tuple[str, Context]],
+    pairs: Iterable[tuple[Word, Context | None] | Parsed],
     *,
     method: str = "phaser",
     pattern: str | None = None,
     top: int = 8,
     nlp: Any = None,
-) -> list[Disambiguation | Failed]:
-    """Many words in their contexts: one result each, in the order given, texts parsed in batches."""
+) -> Results[Disambiguation | Failed]:
+    """Many words in their contexts, or Tokens: one result each, in the order given, texts parsed in batches."""
     pairs = list(pairs)
     evidence = _Evidence(lexicon, method, top)
+    asked = [evidence.attempt(pair) for pair in pairs]
+    reads = iter(_read([item.context for item in asked if isinstance(item, _Asked)], lexicon, pattern, nlp))
     places: list[_Place | PolysemaError] = []
-    for (word, _), read in zip(pairs, _read([context for _, context in pairs], lexicon, pattern, nlp), strict=True):
+    for item in asked:
         try:
-            places.append(evidence.place(word, read))
+            if isinstance(item, PolysemaError):
+                raise item
+            places.append(evidence.place(item.word, next(reads), None, item.span))
         except PolysemaError as error:
             places.append(error)
     answers = evidence.answers([place for place in places if isinstance(place, _Place)])
     found = [next(answers) if isinstance(place, _Place) else place for place in places]
-    return [
+    return Results(
         Failed(pair, answer) if isinstance(answer, PolysemaError) else answer
         for pair, answer in zip(pairs, found, strict=True)
-    ]
+    )
 
 
 def read(
     lexicon: Lexicon,
-    text: str,
+    text: str | Parsed,
     *,
     method: str = "phaser",
     top: int = 8,
     min_weight: float = 0.1,
+    every: bool = False,
     nlp: Any = None,
-) -> list[Disambiguation]:
+) -> Results[Disambiguation]:
     """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
     Function words are left out, and words that the lexicon does not hold as they stand, in lower case or by their
@@ -273,20 +309,21 @@ def read(
 
     Args:
         min_weight: a word is ambiguous if two of its senses weigh at least this much.
-        nlp: the spaCy pipeline to parse with; by default the one that is found. False: do not parse.
+        every: whether content words that are not ambiguous are given, too.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
     evidence = _Evidence(lexicon, method, top)
-    (found,) = _read([Text(text)], lexicon, None, nlp)
+    (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
     assert isinstance(found, _Context)
     words = [(evidence.content_word(token), token.span) for token in found.words.tokens]
-    ambiguous = [(word, span) for word, span in words if word and evidence.is_ambiguous(word, min_weight)]
+    ambiguous = [(word, span) for word, span in words if word and (every or evidence.is_ambiguous(word, min_weight))]
     number = Counter(word for word, _ in ambiguous)
     seen: Counter[str] = Counter()
     places = []
     for word, span in ambiguous:
         places.append(_Place(word, found, span, seen[word], number[word]))
         seen[word] += 1
-    return [_sound(answer) for answer in evidence.answers(places)]
+    return Results(_sound(answer) for answer in evidence.answers(places))
 
 
 def _sound(answer: Disambiguation | PolysemaError) -> Disambiguation:
@@ -314,7 +351,10 @@ def _read(
     contexts: Sequence[Context], lexicon: Lexicon, pattern: str | None, nlp: Any
 ) -> list[_Context | PolysemaError]:
     """Each context as read; a text that cannot be parsed still has its words."""
-    texts = [pattern is None and isinstance(context, str) and not is_brackets(context) for context in contexts]
+    texts = [
+        pattern is None and (is_parsed(context) or (isinstance(context, str) and not is_brackets(context)))
+        for context in contexts
+    ]
     asked: list[Phrase] = []
     for context, is_text in zip(contexts, texts, strict=True):
         if not isinstance(context, Composition) and not (is_text and nlp is False):
@@ -335,6 +375,14 @@ def _read(
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
+
+
+class _Asked(NamedTuple):
+    """A word, its context, and where it stands there, where that is known."""
+
+    word: str
+    context: Context
+    span: Span | None
 
 
 class _Place(NamedTuple):
@@ -424,17 +472,48 @@ class _Evidence:
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
 
-    def place(self, word: str, read: _Context | PolysemaError, which: int | None = None) -> _Place:
-        """A word at one of its occurrences in a context."""
+    def asked(self, word: Word, context: Context | None) -> _Asked:
+        """What is asked: a Token is the word that the lexicon holds of it, in its sentence."""
+        if isinstance(word, str):
+            if context is None:
+                raise InputError(f"no context for {word!r}: give the sentence that it stands in")
+            return _Asked(word, context, None)
+        if not is_parsed(word) or context is not None or not (hasattr(word, "root") or hasattr(word, "i")):
+            raise InputError(f"{word!r}: ask about a word in a context, or about a Token or a Span of spaCy alone")
+        token: Any = getattr(word, "root", word)
+        sentence = token.sent if token.doc.has_annotation("SENT_START") else token.doc[:]
+        start = token.idx - sentence.start_char
+        tried = (token.text, token.text.lower(), token.lemma_, token.lemma_.lower())
+        held = next((form for form in tried if form and form in self.lexicon), token.text)
+        return _Asked(held, sentence, (start, start + len(token.text)))
+
+    def attempt(self, pair: Any) -> _Asked | PolysemaError:
+        """A word with its context, or a Token alone; what is wrong with it, where something is."""
+        try:
+            return self.asked(pair, None) if is_parsed(pair) else self.asked(*pair)
+        except PolysemaError as error:
+            return error
+
+    def place(
+        self, word: str, read: _Context | PolysemaError, which: int | None = None, span: Span | None = None
+    ) -> _Place:
+        """A word at one of its occurrences in a context: at a place, or the one of a number."""
         if isinstance(read, PolysemaError):
             raise read
+        if span is not None:
+            spans = sorted({*find_occurrences(read.words.source, word, read.words.tokens), span})
+            return self._known(word, read, span, spans.index(span), len(spans))
         source, places = read.words.source, read.words.places(word)
         chosen = first_choice(source, word, places) if which is None else which
         if not 0 <= chosen < len(places):
             raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
+        return self._known(word, read, places[chosen], chosen, len(places))
+
+    def _known(self, word: str, read: _Context, span: Span, which: int, number: int) -> _Place:
+        """The place of a word as the lexicon spells it; an unknown word is an error."""
         spelled = self.spelled(word)
-        self.lexicon.vocabulary.index(spelled)  # an unknown word is an error
-        return _Place(spelled, read, places[chosen], chosen, len(places))
+        self.lexicon.vocabulary.index(spelled)
+        return _Place(spelled, read, span, which, number)
 
     def answers(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
         """Bayes' rule at many places: one answer each, in order."""

@@ -27,14 +27,15 @@ from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
 from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
-from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Sense
+from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Results, Sense
 from polysema.models import DEFAULT
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from polysema.lexicon.disambiguation import Context, Disambiguation
+    from polysema.composition.phrases import Parsed
+    from polysema.lexicon.disambiguation import Context, Disambiguation, Word
 
 Query = str | Tree | Composed | InContext | DensityMatrix | Vector
 """What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
@@ -56,11 +57,9 @@ class LexiconOf(ABC, Generic[M]):
         contexts: what each word predicts where it is the context, (V, n) or (V, n, m); None where it is not known.
         metadata: what is known of the model's making.
         kind: ``matrices`` or ``vectors``.
-        default_method: how phrases are composed where no method is named.
     """
 
     kind: ClassVar[Kind]
-    default_method: ClassVar[str]
     _type: type[M]
 
     def __init__(
@@ -94,6 +93,11 @@ class LexiconOf(ABC, Generic[M]):
     @abstractmethod
     def methods(self) -> Mapping[str, Composer]:
         """The ways to compose that this lexicon offers, by name."""
+
+    @property
+    def default_method(self) -> str:
+        """How phrases are composed where no method is named."""
+        return "add"
 
     @abstractmethod
     def _compare(self, a: M, b: M) -> Any:
@@ -163,7 +167,7 @@ class LexiconOf(ABC, Generic[M]):
         array = self.asked(both)
         return np.clip(cosines(array[: len(rows)], array[len(rows) :]), -1.0, 1.0)
 
-    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> list[Neighbour]:
+    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> Results[Neighbour]:
         """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour.
 
         Args:
@@ -173,7 +177,7 @@ class LexiconOf(ABC, Generic[M]):
 
     def neighbours_of(
         self, queries: Sequence[Query], top: int = 10, common: int | None = None
-    ) -> list[list[Neighbour]]:
+    ) -> list[Results[Neighbour]]:
         """The words most similar to each of many queries: far quicker than one by one."""
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
@@ -193,7 +197,7 @@ class LexiconOf(ABC, Generic[M]):
         where, exact = np.take_along_axis(where, order, 1), np.take_along_axis(exact, order, 1)
         words = self.vocabulary.words
         return [
-            [Neighbour(words[i], s) for i, s in zip(near, scores, strict=True) if s > -np.inf][:top]
+            Results([Neighbour(words[i], s) for i, s in zip(near, scores, strict=True) if s > -np.inf][:top])
             for near, scores in zip(where.tolist(), exact.tolist(), strict=True)
         ]
 
@@ -245,11 +249,12 @@ class LexiconOf(ABC, Generic[M]):
 
         Args:
             phrase: a sentence in plain English (needs the extra ``parse``), brackets such as
-                ``(bob (likes (old cars)))``, a tree, or words that a pattern gives roles to.
+                ``(bob (likes (old cars)))``, a tree, words that a pattern gives roles to, or a Doc or Span of spaCy; a
+                Token stands for the phrase that it heads.
             method: a name in :attr:`methods`, or a composer of your own; by default ``phaser``, and ``add`` for
                 vectors.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
-            nlp: the spaCy pipeline to parse with; by default the one that is found.
+            nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
         (result,) = self.compose_all([phrase], method, pattern, nlp=nlp)
         if isinstance(result, Failed):
@@ -293,14 +298,27 @@ class LexiconOf(ABC, Generic[M]):
 
         write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
-    def to_gensim(self) -> Any:
-        """gensim ``KeyedVectors``: the vectors, or the n×n matrices flattened to n² numbers.
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Write the lexicon to ``user/name`` of the Hugging Face hub, with its card; ``ps.load("hf://user/name")``.
+
+        For the options see :func:`polysema.integrations.hub.push_to_hub`.
+        """
+        return str(provider("push to hub")(single(self), name, **options))
+
+    def to_gensim(self, *, senses: bool = False, words: int | None = None) -> Any:
+        """gensim ``KeyedVectors``, counts included: the vectors, or the n×n matrices flattened to n² numbers.
 
         The cosine of two flattened matrices is their trace similarity, so every gensim tool works on them.
-        """
-        from polysema.lexicon.formats.flat import to_gensim
 
-        return to_gensim(single(self))
+        Args:
+            senses: whether each sense has a key of its own beside the word's: ``bank#2``.
+            words: take this many of the most frequent words only: n² numbers a word are many.
+        """
+        from polysema.lexicon.formats.flat import most_frequent, to_gensim, with_senses
+
+        if senses:
+            return to_gensim(with_senses(with_matrices(self, "a key for every sense"), words))
+        return to_gensim(single(self) if words is None else most_frequent(single(self), words))
 
 
 class VectorLexicon(LexiconOf[Vector]):
@@ -318,7 +336,6 @@ class VectorLexicon(LexiconOf[Vector]):
     """
 
     kind = "vectors"
-    default_method = "add"
     _type = Vector
 
     def __init__(
@@ -384,7 +401,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
     """
 
     kind = "matrices"
-    default_method = "phaser"
     _type = DensityMatrix
 
     def __init__(
@@ -494,6 +510,16 @@ class Lexicon(LexiconOf[DensityMatrix]):
             found |= {composer.name: composer for composer in SLOTS}
         return found
 
+    @cached_property
+    def default_method(self) -> str:
+        """``phaser``; ``smooth`` where most words are pure states.
+
+        By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
+        """
+        some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
+        columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
+        return "smooth" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+
     def _compare(self, a: DensityMatrix, b: DensityMatrix) -> Any:
         return measures.similarity(a, b)
 
@@ -531,9 +557,9 @@ class Lexicon(LexiconOf[DensityMatrix]):
         top: int | None = None,
         min_count: int = 0,
         function_words: bool = False,
-    ) -> list[Ambiguity]: ...
+    ) -> Results[Ambiguity]: ...
     @overload
-    def ambiguity(self, words: Iterable[str], *, by: str = "") -> list[Ambiguity | Failed]: ...
+    def ambiguity(self, words: Iterable[str], *, by: str = "") -> Results[Ambiguity | Failed]: ...
     def ambiguity(
         self,
         words: Iterable[str] | None = None,
@@ -542,7 +568,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         top: int | None = None,
         min_count: int = 0,
         function_words: bool = False,
-    ) -> list[Ambiguity] | list[Ambiguity | Failed]:
+    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:
         """How ambiguous words are.
 
         Args:
@@ -556,10 +582,10 @@ class Lexicon(LexiconOf[DensityMatrix]):
             function_words: of the whole vocabulary, whether function words are listed.
         """
         if words is None:
-            return self.ranking.listed(by, top, min_count, function_words)
-        return self.ranking.looked_up(words, by)
+            return Results(self.ranking.listed(by, top, min_count, function_words))
+        return Results(self.ranking.looked_up(words, by))
 
-    def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> list[Sense]:
+    def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> Results[Sense]:
         """The senses of a word, the weightiest first.
 
         Args:
@@ -571,10 +597,10 @@ class Lexicon(LexiconOf[DensityMatrix]):
         weights, vectors = self.sense_vectors(word, min_weight)
         ids = self.sense_ids(word, min_weight).tolist()
         near = self.sense_names(word, vectors, top, common)
-        return [
+        return Results(
             Sense(number, weight, vector, named, self.sense_name(word, number), self.sense_face(word, number))
             for number, weight, vector, named in zip(ids, weights.tolist(), vectors, near, strict=True)
-        ]
+        )
 
     def sense_vectors(self, word: str, min_weight: float = 0.01) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights (k,) of a word's senses, falling, and their unit vectors (k, n)."""
@@ -661,25 +687,27 @@ class Lexicon(LexiconOf[DensityMatrix]):
                 raise InputError(f"{word!r} has no sense {sense}: it has {', '.join(map(str, sorted(known)))}")
         self.edited = {**self.edited, spelled: change(self.edited.get(spelled, edits.Edit()))}
 
-    def disambiguate(self, word: str, context: Context, **options: Any) -> Disambiguation:
+    def disambiguate(self, word: Word, context: Context | None = None, **options: Any) -> Disambiguation:
         """Which sense of a word is meant in a context; see :func:`polysema.lexicon.disambiguation.disambiguate`."""
         from polysema.lexicon.disambiguation import disambiguate
 
         return disambiguate(self, word, context, **options)
 
-    def disambiguate_all(self, pairs: Iterable[tuple[str, Context]], **options: Any) -> list[Disambiguation | Failed]:
-        """Many words in their contexts: one result each, in the order given."""
+    def disambiguate_all(
+        self, pairs: Iterable[tuple[Word, Context | None] | Parsed], **options: Any
+    ) -> Results[Disambiguation | Failed]:
+        """Many words in their contexts, or Tokens of spaCy: one result each, in the order given."""
         from polysema.lexicon.disambiguation import disambiguate_all
 
         return disambiguate_all(self, pairs, **options)
 
-    def disambiguate_every(self, word: str, context: Context, **options: Any) -> list[Disambiguation]:
+    def disambiguate_every(self, word: str, context: Context, **options: Any) -> Results[Disambiguation]:
         """Which sense is meant at every occurrence of a word in a context, from left to right."""
         from polysema.lexicon.disambiguation import disambiguate_every
 
         return disambiguate_every(self, word, context, **options)
 
-    def read(self, text: str, **options: Any) -> list[Disambiguation]:
+    def read(self, text: str | Parsed, **options: Any) -> Results[Disambiguation]:
         """Every ambiguous content word of a text with the sense that is meant, from left to right."""
         from polysema.lexicon.disambiguation import read
 

@@ -4,8 +4,8 @@ Similarity is a cosine, so all of it is one matrix product. For matrices, tr(ρ�
 two ways to take it:
 
 - *packed*: a word is the n(n+1)/2 distinct entries of ρ/‖ρ‖_F, those off the diagonal times √2;
-- *factored*: a word is its factor B/√‖ρ‖_F, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing would not fit. Columns
-  that are zero, of words with fewer than m senses, are left out.
+- *factored*: a word is the columns of B/√‖ρ‖_F that are not zero, and tr(ρσ) = ‖BᵀC‖²_F; for large n, where packing
+  would not fit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polysema.errors import MissingExtraError
 
 _WORDS = 4096  # words in a block of the product: its scores stay in the cache for the selection
 _QUERIES = 1024  # queries in a block, so that memory does not grow with their number
@@ -36,21 +38,18 @@ class NeighbourIndex:
 
     def __init__(self, factors: NDArray[Any]) -> None:
         self._pack: Callable[[NDArray[Any]], NDArray[np.float64]] = pack_vectors
-        self.starts = np.arange(len(factors) + 1)  # where the rows of each word start in the table
         columns = factors.shape[1]
-        used = None
+        kept: NDArray[Any] = np.ones((len(factors), 1), bool)
         if factors.ndim == 3:
             _, n, m = factors.shape
             self._pack = pack_matrices if is_packed(n, m) else pack_factors
             columns = n * (n + 1) // 2 if is_packed(n, m) else n
-            if self._pack is pack_factors:
-                used = np.concatenate([(factors[part] != 0).any(axis=1) for part in blocks(len(factors))])  # (V, m)
-                self.starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+            kept = kept if is_packed(n, m) else np.asarray(factors.any(axis=1))
+        self.starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])  # where the rows of each word start
         self.table = np.empty((self.starts[-1], columns), dtype=np.float32)
         for part in blocks(len(factors)):
-            rows = self._pack(factors[part])
-            own = slice(self.starts[part.start], self.starts[part.stop])
-            self.table[own] = rows if used is None else rows[used[part].ravel()]
+            rows = self._pack(factors[part])[kept[part].ravel()]
+            self.table[self.starts[part.start] : self.starts[part.stop]] = rows
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -62,12 +61,16 @@ class NeighbourIndex:
     def scores(self, packed: NDArray[np.float32], count: int, words: slice = slice(None)) -> NDArray[np.float32]:
         """The similarity of ``count`` packed queries to a range of words: (q, words), single precision."""
         start, stop, _ = words.indices(len(self))
-        product = packed @ self.table[self.starts[start] : self.starts[stop]].T
+        rows = self.starts[start : stop + 1]
+        if count == 1 and len(packed) > 1:  # ‖BᵀC‖ by as many rows as B has directions, up to single precision
+            _, lengths, directions = np.linalg.svd(packed, full_matrices=False)
+            packed = (lengths[:, None] * directions)[lengths > 1e-4 * lengths[0]]
+        product = packed @ self.table[rows[0] : rows[-1]].T
         if self._pack is not pack_factors:
-            return np.asarray(product)
+            return product
         product *= product
-        product = product.reshape(count, -1, product.shape[1]).sum(axis=1)
-        return np.add.reduceat(product, self.starts[start:stop] - self.starts[start], axis=1)
+        summed = product.reshape(count, len(packed) // count, -1).sum(axis=1) if len(packed) > count else product
+        return np.asarray(np.add.reduceat(summed, rows[:-1] - rows[0], axis=1))
 
     def top(self, queries: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The k nearest words to each query, nearest first: their indices and similarities, (q, k) each."""
@@ -83,14 +86,32 @@ class NeighbourIndex:
                 where[i] = nearest[np.lexsort((nearest, -scores[nearest]))]
                 best[i] = scores[where[i]]
             return where, best
-        from polysema.kernels.selection import keep_largest
-
+        keep_largest = _selection()
         for some in blocks(len(queries), _QUERIES):
             packed = self.pack(queries[some])
             for part in blocks(len(self), _WORDS):
                 scores = self.scores(packed, some.stop - some.start, part)
                 keep_largest(scores, part.start, best[some], where[some])
         return where, best
+
+
+def _selection() -> Callable[..., None]:
+    """What keeps the k largest: compiled, or NumPy's where no compiler is installed; to the same bits."""
+    try:
+        from polysema.kernels.selection import keep_largest
+    except MissingExtraError:
+        return _keep_largest
+    return keep_largest
+
+
+def _keep_largest(scores: NDArray[Any], first: int, best: NDArray[Any], where: NDArray[Any]) -> None:
+    """As :func:`polysema.kernels.selection.keep_largest`."""
+    for row, known, items in zip(scores, best, where, strict=True):
+        better = np.flatnonzero(row > known[-1])
+        if len(better):
+            both = np.concatenate([known, row[better]])
+            order = np.argsort(-both, kind="stable")[: len(known)]
+            known[:], items[:] = both[order], np.concatenate([items, first + better])[order]
 
 
 def cosines(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:

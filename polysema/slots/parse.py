@@ -10,17 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.files.door import holds, writing
 from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.registry import provider
 from polysema.slots.parsed import FORMAT, VERSION, Parsed, merged
@@ -35,14 +37,6 @@ LONG = 10_000
 _BASE_FORMS = frozenset({"VB", "NN", "NNP", "NNPS", "JJ"})
 
 
-class Progress(NamedTuple):
-    """How far parsing has come: blocks, tokens, and bytes of the files that were read."""
-
-    blocks: int
-    tokens: int
-    read: int
-
-
 def parse_text(
     sources: str | Path | Sequence[str | Path],
     output: str | Path,
@@ -50,7 +44,7 @@ def parse_text(
     workers: int = 1,
     overwrite: bool = False,
     encoding: str = "auto",
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Report = silent,
 ) -> Parsed:
     """Parse text and count the relations in it; what is written is read back with :meth:`Parsed.load`.
 
@@ -61,17 +55,12 @@ def parse_text(
         workers: processes; no more than there are cores.
         overwrite: whether parsed text that is there may be replaced.
     """
-    files = find_sources(sources)
-    if any(str(file) == "-" for file in files):
-        raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
+    files = _files(sources)
     output = Path(output)
-    _ready()
     working = WorkingFolder(output.with_name(output.name + ".parsing"))
     with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)), working.held():
-        done = _pieces_done(working, files, encoding)
-        blocks = (
-            (block.data.decode("utf-8", "replace"), block.read) for file in files for block in _text(file, encoding)
-        )
+        done = _pieces_done(working, text_identity(files, encoding))
+        blocks = (block.data.decode("utf-8", "replace") for file in files for block in _text(file, encoding))
         for _ in islice(blocks, len(done) * PIECE):
             pass
         _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
@@ -82,25 +71,24 @@ def parse_text(
 
 
 def _parse_pieces(
-    blocks: Iterator[tuple[str, int]],
+    blocks: Iterator[str],
     working: WorkingFolder,
     done: list[Path],
     workers: int,
-    progress: Callable[[Progress], None],
+    progress: Report,
 ) -> None:
     """Parse what is left, piece by piece; the path of each piece is added to those that are done."""
-    count = tokens = read = 0
+    tokens, begun = 0, time.perf_counter()
     context = multiprocessing.get_context("spawn")
     with context.Pool(workers) as pool:
         while piece := list(islice(blocks, PIECE)):
             total: Counter[Relation] = Counter()
             in_piece = 0
-            for (_, read), (found, seen) in zip(
-                piece, pool.imap(count_relations, [text for text, _ in piece]), strict=True
-            ):
+            for found, seen in pool.imap(count_relations, piece):
                 total.update(found)
-                count, tokens, in_piece = count + 1, tokens + seen, in_piece + seen
-                progress(Progress(count, tokens, read))
+                tokens, in_piece = tokens + seen, in_piece + seen
+                speed = tokens / (time.perf_counter() - begun)
+                progress(Progress("parsing", tokens, None, "tokens", speed, words=tokens))
             path = working.file(f"piece-{len(done):06}")
             Parsed.of(total, {"tokens": in_piece, "parser": _model()}).save(path)
             done.append(path)
@@ -113,11 +101,27 @@ def _text(path: Path, encoding: str) -> Iterator[Any]:
         yield block
 
 
-def _pieces_done(working: WorkingFolder, files: Sequence[Path], encoding: str) -> list[Path]:
+def _files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+    files = find_sources(sources)
+    if any(str(file) == "-" for file in files):
+        raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
+    return files
+
+
+def text_identity(sources: str | Path | Sequence[str | Path], encoding: str = "auto") -> str:
+    """What tells one parsing from another: the bytes of the text, in order, and how they are read. Reads the files."""
+    digests = []
+    for path in _files(sources):
+        try:
+            with open(path, "rb") as file:
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return hashlib.sha256(json.dumps([digests, encoding, PIECE, _model()]).encode()).hexdigest()
+
+
+def _pieces_done(working: WorkingFolder, identity: str) -> list[Path]:
     """The pieces of an earlier call with the same text; another text there is an error."""
-    status = [file.stat() for file in files]
-    facts = [[file.name, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for file, at in zip(files, status, strict=True)]
-    identity = hashlib.sha256(json.dumps([facts, encoding, PIECE, _model()]).encode()).hexdigest()
     path = working.path / "identity"
     if path.exists():
         if path.read_text(encoding="utf-8") != identity:

@@ -93,18 +93,24 @@ class Parsed:
             words = (path / "words.txt").read_text(encoding="utf-8").splitlines()
             arrays = load_file(path / "counts.safetensors")
             head, slot, filler, count = (arrays[name] for name in _ARRAYS)
-            slots = tuple(config["slots"])
+            slots, facts = config["slots"], config.get("facts", {})
         except (OSError, UnicodeDecodeError, SafetensorError, KeyError, TypeError) as error:
             raise FormatError(f"{path}: damaged parsed text: {error}") from None
-        found = cls(tuple(words), slots, head, slot, filler, count, config.get("facts", {}))
-        sizes = {array.shape for array in (found.head, found.slot, found.filler, found.count)}
-        inside = all(
-            not len(array) or (array.min() >= 0 and array.max() < size)
-            for array, size in ((found.head, len(words)), (found.filler, len(words)), (found.slot, len(found.slots)))
-        )
-        if len(sizes) != 1 or len(next(iter(sizes))) != 1 or not inside or (found.count < 1).any():
+        named = isinstance(slots, list) and all(isinstance(name, str) for name in slots)
+        if not named or not isinstance(facts, dict):
+            raise FormatError(f"{path}: damaged parsed text: config.json wants names of slots, and a table of facts")
+        if len(set(words)) < len(words) or len(set(slots)) < len(slots):
+            raise FormatError(f"{path}: damaged parsed text: a word or a slot stands more than once")
+        numbers = (head, slot, filler, count)
+        fits = all(array.dtype.kind in "iu" and array.shape == (count.size,) for array in numbers) and all(
+            not len(array) or (array.min() >= least and array.max() < size)
+            for array, least, size in (
+                (head, 0, len(words)), (filler, 0, len(words)), (slot, 0, len(slots)), (count, 1, 1 << 62),
+            )
+        )  # fmt: skip
+        if not fits:
             raise FormatError(f"{path}: damaged parsed text: its relations do not fit its words")
-        return found
+        return cls(tuple(words), tuple(slots), head, slot, filler, count, facts)
 
 
 def is_parsed(path: str | Path) -> bool:

@@ -8,12 +8,12 @@ over features f such as *object of run* for a noun and *has the object hotel* fo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.linalg import svds
 
-from polysema.errors import InputError
+from polysema.errors import InputError, MissingExtraError
 from polysema.slots.parsed import Parsed
 
 SPACES = ("noun", "verb", "adjective")
@@ -45,6 +45,10 @@ def uses(parsed: Parsed, space: str) -> Ints:
 
 def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1) -> NDArray[np.float32]:
     """Unit vectors of chosen words, (len(chosen), dim); zero for a word without a feature that is left."""
+    try:
+        from scipy.sparse.linalg import svds
+    except ImportError:
+        raise MissingExtraError("training slots", "parse") from None
     word, feature, count = _features(parsed, space)
     row = np.full(len(parsed.words), -1, np.int64)
     row[chosen] = np.arange(len(chosen))
@@ -68,8 +72,10 @@ def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1
     return _unit(units).astype(np.float32)
 
 
-def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> csr_matrix:
-    """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix."""
+def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> Any:
+    """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix of SciPy's."""
+    from scipy.sparse import csr_matrix
+
     table = csr_matrix((count, (row, column)), shape).tocoo()
     of_row = np.bincount(table.row, table.data, shape[0])
     of_column = np.bincount(table.col, table.data, shape[1]) ** SMOOTHING

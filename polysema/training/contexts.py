@@ -91,16 +91,19 @@ def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     """BERT2DM with a named encoder."""
+    encoder = _encoder(job, options)
     return bert2dm(
-        job.corpus, _encoder(job, options), keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, BERT2DMOptions),
+        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
+        **_own(options, BERT2DMOptions),
     )  # fmt: skip
 
 
 def train_taught(job: Job, options: TaughtTraining) -> Lexicon:
     """Taught by a named encoder."""
+    encoder = _encoder(job, options, LAYERS)
     return taught(
-        job.corpus, _encoder(job, options, LAYERS), keep=job.keep, state=job.state, progress=job.progress,
+        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
         checkpoint_seconds=job.checkpoint_seconds, **_own(options, TaughtOptions),
     )  # fmt: skip
 

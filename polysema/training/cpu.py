@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from polysema.training.text import TrainingText
 _SHARES = 32  # of a round at most
 _TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will do
 _ROOM = 1 << 29  # bytes of address space for what a round notes
+
+
+def kernel_of(options: NegativeSamplingOptions) -> ModuleType:
+    """The kernels of a model."""
+    return word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
 
 
 def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
@@ -64,13 +70,16 @@ class CpuEngine:
     Attributes:
         rounds: the sentence that each round of an epoch has come to, were they read one after the other; and the end.
         threads: how many; with the parallel mode ``rounds`` the result does not depend on it.
+
+    Args:
+        rounds: where they are a part of the text's, the first sentence of each and the end; by default the whole text.
     """
 
-    def __init__(self, text: TrainingText, state: State, threads: int) -> None:
+    def __init__(self, text: TrainingText, state: State, threads: int, rounds: NDArray[np.int64] | None = None) -> None:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
-        self.rounds = text.rounds(auto_round(options, text))
-        self._kernel = word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
+        self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
+        self._kernel = kernel_of(options)
         self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
         shares = threads if hogwild else self._most_shares()
         self._cut(shares)
@@ -92,7 +101,7 @@ class CpuEngine:
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
-        targets = self.text.kept * float(self.text.text.sentences[-1]) / max(len(self.rounds) - 1, 1)
+        targets = self.text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
         return int(max(1, min(_SHARES, targets / (_TARGETS / 8 if self._kernel is word2dm else _TARGETS))))
 
     def _slot_bytes(self) -> int:
@@ -100,11 +109,16 @@ class CpuEngine:
         m, n = self.state.target.shape[1:]
         return int(4 * (self.text.options.negatives + 1) * (m * n if self._kernel is word2dm else 4) + 12 * n)
 
+    def _words(self) -> int:
+        """How many words an epoch has."""
+        return int(self.text.text.sentences[self.rounds[-1]] - self.text.text.sentences[self.rounds[0]])
+
     def _cut(self, shares: int) -> None:
         """Give each share a region of the text, about as many words each."""
         options, sentences = self.text.options, self.text.text.sentences
-        regions = np.searchsorted(sentences, int(sentences[-1]) * np.arange(shares + 1) // shares)
-        regions[-1] = len(sentences) - 1
+        start = int(sentences[self.rounds[0]])
+        regions = np.searchsorted(sentences, start + self._words() * np.arange(shares + 1) // shares)
+        regions[0], regions[-1] = self.rounds[0], self.rounds[-1]
         self._regions = regions.astype(np.int64)
         self._places = int(largest_share(sentences, self._regions, len(self.rounds) - 1, options.optimiser != "adam"))
         self._slots = self._places * (2 * options.window if options.pairs else 1)
@@ -112,7 +126,7 @@ class CpuEngine:
     def _sentences(self, share: int, first: int, last: int) -> tuple[int, int]:
         """The sentences of a share in some rounds: from which to which."""
         rounds, apart = len(self.rounds) - 1, self.text.options.optimiser != "adam"
-        marks = [bounds(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
+        marks = [bounds.py_func(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
         return int(marks[0][0]), int(marks[1][1])
 
     def _new_buffers(self) -> Buffers:
@@ -153,20 +167,21 @@ class CpuEngine:
             regions=self._regions,
         )
 
-    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam:
+    def _new_adam(self, side: str, array: NDArray[np.float32]) -> Adam | None:
+        """Adam's state of a side; None for plain steps."""
         options = self.text.options
-        on = options.optimiser == "adam"
+        if options.optimiser != "adam":
+            return None
         rows, width = array.shape[0] * array.shape[1], array.shape[2]
         if self._kernel is word2dm:
             rows, width = array.shape[0], array.shape[1] * array.shape[2]
         most = min(rows, (len(self._regions) - 1) * (self._slots * (options.negatives + 1) + self._places))
-        adam = new_adam(on, rows, width, self.threads, most)
-        if on:
-            for name, values in (("mean", adam.mean), ("square", adam.square)):
-                known = self.state.moments.get(f"{side}_{name}")
-                if known is not None:
-                    values[:] = known
-                self.state.moments[f"{side}_{name}"] = values
+        adam = new_adam(rows, width, self.threads, most)
+        for name, values in (("mean", adam.mean), ("square", adam.square)):
+            known = self.state.moments.get(f"{side}_{name}")
+            if known is not None:
+                values[:] = known
+            self.state.moments[f"{side}_{name}"] = values
         return adam
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:

@@ -1,7 +1,8 @@
 """GloVe vectors (Pennington, Socher & Manning 2014), from the same vocabulary, window and subsampling as the rest.
 
 Co-occurrences are counted over the survivors of one draw of subsampling and windows, and weigh 1/distance. A word's
-vector is the sum of its two sides. The walk over the counts is one thread's, in an order drawn from the seed.
+vector is the sum of its two sides. Counting takes all threads; the walk over the counts is one thread's, in an order
+drawn from the seed.
 """
 
 from __future__ import annotations
@@ -12,23 +13,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
 
-from polysema.corpus.corpus import Corpus
 from polysema.files.options import option
 from polysema.files.progress import Progress
 from polysema.files.signals import Held
-from polysema.kernels.glove import count_pairs, train_counts
-from polysema.kernels.sampling import gather, stream_key, thresholds
+from polysema.kernels.glove import train_counts
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import VectorLexicon
+from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
 from polysema.training.run import DivergenceError
-from polysema.training.text import model_rows, trained_vocabulary
+from polysema.training.text import trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
-_CHUNK = 4_000_000  # tokens that are counted at once
 _BLOCK = 400_000  # counts between two looks at the clock and at Ctrl-C
 _SIDES = ("target", "context", "target_squares", "context_squares")
 
@@ -49,24 +47,26 @@ def train(job: Job, options: GloveOptions) -> VectorLexicon:
     """Train GloVe; see :func:`polysema.training.models.train`."""
     options = options.settled(job.corpus)
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)
-    counts = co_occurrences(job.corpus, vocabulary, options).tocoo()
-    walk = _Walk(job, options, counts, len(vocabulary))
+    walk = _Walk(job, options, vocabulary)
     walk.run()
     dim = options.dim
     vectors = walk.arrays["target"][:, :dim] + walk.arrays["context"][:, :dim]
-    facts = {"co_occurrences": int(counts.nnz)}
+    facts = {"co_occurrences": len(walk.counts)}
     return VectorLexicon(vocabulary, vectors, metadata=job.described(options, corpus=facts, curve=walk.at["curve"]))
 
 
 class _Walk:
     """The steps over all counts, in blocks; where it stands is ``at``, what it has learnt ``arrays``."""
 
-    def __init__(self, job: Job, options: GloveOptions, counts: coo_array, size: int) -> None:
-        self.job, self.options, self.counts = job, options, counts
+    counts: Counts
+
+    def __init__(self, job: Job, options: GloveOptions, vocabulary: Vocabulary) -> None:
+        self.job, self.options, self.vocabulary = job, options, vocabulary
         self.checkpoint = job.checkpoint(options)
         self._whole = True  # the arrays are those of a moment between two blocks
         self.at: dict[str, Any] = {"epoch": 0, "first": 0, "loss": 0.0, "steps": 0, "seconds": 0.0, "curve": []}
         n, rng = options.dim, np.random.default_rng([options.seed, 2])
+        size = len(vocabulary)
         sides = [np.zeros((size, padded(n) + 4), np.float32) for _ in range(2)]
         for side in sides:
             side[:, :n] = rng.uniform(-0.5 / n, 0.5 / n, (size, n))
@@ -75,12 +75,14 @@ class _Walk:
             self.at, self.arrays = self.checkpoint.numbers, self.checkpoint.arrays
 
     def run(self) -> None:
-        """Walk to the end; Ctrl-C stops between two blocks, after the state is written."""
+        """Count, and walk to the end; Ctrl-C stops between two blocks, after the state is written."""
         with Held() as signals:
             try:
+                self.counts = co_occurrences(self.job, self.vocabulary, self.options, signals.deliver)
                 while self.at["epoch"] < self.options.epochs:
-                    order = np.random.default_rng([self.options.seed, 3, self.at["epoch"]]).permutation(self.counts.nnz)
-                    for first in range(self.at["first"], self.counts.nnz, _BLOCK):
+                    random = np.random.default_rng([self.options.seed, 3, self.at["epoch"]])
+                    order = random.permutation(len(self.counts))
+                    for first in range(self.at["first"], len(self.counts), _BLOCK):
                         signals.deliver()
                         self._block(order, first)
                         if self.checkpoint is not None and self.checkpoint.due:
@@ -94,11 +96,11 @@ class _Walk:
 
     def _block(self, order: NDArray[np.int64], first: int) -> None:
         options, counts, at, started = self.options, self.counts, self.at, time.perf_counter()
-        last = min(first + _BLOCK, counts.nnz)
+        last = min(first + _BLOCK, len(counts))
         self._whole = False
         target, context, squares, context_squares = (self.arrays[name].reshape(-1) for name in _SIDES)
         loss, steps = train_counts(
-            order, first, last, counts.row, counts.col, counts.data, target, context, squares, context_squares,
+            order, first, last, counts.pairs, counts.weights, counts.bits, target, context, squares, context_squares,
             np.uint64(padded(options.dim)), np.float32(options.rate), options.most, options.power,
         )  # fmt: skip
         seconds = at["seconds"] + time.perf_counter() - started
@@ -106,7 +108,7 @@ class _Walk:
         self._whole = True
         if not np.isfinite(self.at["loss"]):
             raise DivergenceError(f"GloVe diverged in epoch {at['epoch'] + 1}: lower the rate (now {options.rate})")
-        done, total = at["epoch"] * counts.nnz + last, options.epochs * counts.nnz
+        done, total = at["epoch"] * len(counts) + last, options.epochs * len(counts)
         self.job.progress(
             Progress(
                 "training", done, total, "co-occurrences", speed=done / max(seconds, 1e-9), seconds=seconds,
@@ -125,30 +127,3 @@ class _Walk:
     def _write(self) -> None:
         if self.checkpoint is not None:
             self.checkpoint.save(self.at, self.arrays)
-
-
-def co_occurrences(corpus: Corpus, vocabulary: Vocabulary, options: TextOptions) -> csr_array:
-    """The upper triangle of the weighted co-occurrence counts, (V, V); the options must be settled."""
-    assert options.subsample is not None
-    sentences, size = np.asarray(corpus.sentences), len(vocabulary)
-    rows, keep = model_rows(corpus, vocabulary), thresholds(vocabulary.keep_probabilities(options.subsample))
-    key = stream_key(options.seed, 1, 0)
-    total = csr_array((size, size), dtype=np.float32)
-    start = 0
-    while start < len(sentences) - 1:
-        stop = int(np.searchsorted(sentences, sentences[start] + _CHUNK, side="right")) - 1
-        stop = min(max(stop, start + 1), len(sentences) - 1)
-        places = int(sentences[stop] - sentences[start])
-        ids = np.empty(places, np.uint32)
-        hashes, lows, highs = (np.empty(places, np.uint64) for _ in range(3))
-        count = gather(
-            np.asarray(corpus.tokens), sentences, start, stop, rows, keep, key, options.window, 0, 0, ids, hashes, lows,
-            highs,
-        )  # fmt: skip
-        most = int((np.arange(count) - lows[:count].astype(np.int64)).sum())
-        firsts, seconds = np.empty(most, np.int32), np.empty(most, np.int32)
-        weights: NDArray[np.float32] = np.empty(most, np.float32)
-        count_pairs(ids, lows, count, firsts, seconds, weights)
-        total = total + coo_array((weights, (firsts, seconds)), shape=(size, size)).tocsr()
-        start = stop
-    return total

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polysema.corpus.corpus import Corpus
+from polysema.engine.engine import ENGINES, Engine, Local
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import Options, option
 from polysema.files.progress import Report, silent
@@ -34,6 +35,10 @@ class RunOptions(Options):
         by_default="what is free",
     )  # fmt: skip
     checkpoint_minutes: float = option(10.0, "how often the state is written", least=0)
+    engine: str = option("local", "who does the work: this process, or a Ray cluster", choices=ENGINES)
+    address: str | None = option(
+        None, "of a Ray cluster: HOST:PORT, or auto", by_default="Ray is started on this machine, for the engine ray"
+    )
     describe: bool = option(False, "describe the senses of the words at the end, as polysema describe does")
 
 
@@ -42,7 +47,7 @@ class Job:
     """One run: its text, where it works, whom it tells.
 
     Attributes:
-        corpus: the text.
+        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
         keep: words that are trained whatever their count.
         start: a lexicon to go on from.
         state: a folder for the state of the run while it lasts; None: nothing is kept.
@@ -52,9 +57,11 @@ class Job:
         progress: told how far it has come.
         on_epoch: called after every epoch with the run.
         checkpoint_seconds: how often the state is written.
+        engine: who does tasks, where there are several.
+        compiled: called before kernels are, to wait for code that is compiled ahead.
     """
 
-    corpus: Corpus
+    text: Callable[[], Corpus]
     keep: tuple[str, ...] = ()
     start: AnyLexicon | None = None
     state: Path | None = None
@@ -64,6 +71,13 @@ class Job:
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0
+    engine: Engine = field(default_factory=Local)
+    compiled: Callable[[], Any] = lambda: None
+
+    @property
+    def corpus(self) -> Corpus:
+        """The text, encoded."""
+        return self.text()
 
     def checkpoint(self, options: Options) -> Checkpoint | None:
         """Where the state is written, if it is, for a run with these options. Its identity is its content."""

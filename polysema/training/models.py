@@ -6,25 +6,30 @@ A new model is a file with its options and its train function, and a line here.
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.engine.engine import Engine, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.files.door import MARKER
 from polysema.files.options import Options
 from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report, silent
+from polysema.files.progress import Progress, Report
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.slots.parse import parse_text
+from polysema.registry import provider
+from polysema.slots.parse import parse_text, text_identity
 from polysema.slots.parsed import Parsed, is_parsed, merged
 from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
 from polysema.training import fasttext, glove, negative_sampling
+from polysema.training.ahead import compiled_ahead
 from polysema.training.contexts import (
     BERT2DMTraining,
     Context2DMTraining,
@@ -35,6 +40,11 @@ from polysema.training.contexts import (
 )
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
+
+Taken = TypeVar("Taken")
+
+_WORTH = 60.0
+"""Seconds of reading after which a run that is refused keeps the text as it was read."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,7 @@ class Model:
         gpu_memory: whether the memory it takes of a GPU can be limited.
         presets: named settings.
         parsed: whether it learns from parsed text; plain text is parsed first.
+        spread: how one training is spread over a cluster: by ``replicas``, or by ``tasks``; "" where it is not.
     """
 
     options: type[Options]
@@ -64,6 +75,7 @@ class Model:
     gpu_memory: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     parsed: bool = False
+    spread: str = ""
 
     @property
     def name(self) -> str:
@@ -83,6 +95,16 @@ class Model:
             before = start.metadata.get("options", {})
             settings |= {name: before[name] for name in self.inherits if name in known and before.get(name) is not None}
         return self.options.given(settings | {name: value for name, value in options.items() if value is not None})
+
+    def spreads(self, options: Options) -> bool:
+        """Whether a training with these options has tasks for a cluster."""
+        return self.spread == "tasks" or (self.spread == "replicas" and getattr(options, "replicas", 1) > 1)
+
+    @property
+    def alone(self) -> str:
+        """What to do where it has none."""
+        more = "choose replicas (--replicas 4), or " if self.spread == "replicas" else ""
+        return f"{more}give several seeds or options for several trainings (docs/cluster.md)"
 
     def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
@@ -109,6 +131,7 @@ _SAMPLED: dict[str, Any] = {
     "epochs": True,
     "gpu_memory": True,
     "presets": {"paper": PAPER},
+    "spread": "replicas",
 }
 
 DESCRIBED = "ms-word2dm"
@@ -129,7 +152,8 @@ MODELS: dict[str, Model] = {
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
         Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
               parsed=True),
-        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES),
+        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES,
+              spread="tasks"),
         Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
               devices=DEVICES),
     )
@@ -155,8 +179,11 @@ def train(
     device: str = "cpu",
     gpu_memory: float | None = None,
     progress: Report | None = None,
+    quiet: bool = False,
     on_epoch: Callable[[Any], None] | None = None,
     checkpoint_minutes: float = 10.0,
+    engine: str | Engine = "local",
+    address: str | None = None,
     describe: bool = False,
     **options: Any,
 ) -> AnyLexicon:
@@ -174,9 +201,13 @@ def train(
         device: ``cpu``, or ``cuda`` for a GPU.
         gpu_memory: gigabytes of the GPU to use at most; by default what is free. A corpus that does not fit beside
             the model streams through.
-        progress: called several times a second with how far the run has come.
+        progress: called several times a second with how far the run has come. By default a notebook shows a bar, an
+            interactive session a live line, and a script logs a line a minute (logger ``polysema.progress``).
+        quiet: show and log nothing.
         on_epoch: called after every epoch with the run.
         checkpoint_minutes: how often the state is written.
+        engine: who does the work: ``local``, ``ray``, or an engine (``docs/cluster.md``).
+        address: of a Ray cluster; without it Ray is started on this machine.
         describe: whether to describe the senses of the words at the end, see :func:`polysema.describe`.
         options: those of the model, ``MODELS[model].options``.
 
@@ -185,33 +216,41 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, describe)
+    named = engine if isinstance(engine, str) else "local"
+    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, named, address, describe)
     if describe and record.name != DESCRIBED:
         raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
     record.refuse(run, start=start, state=state, on_epoch=on_epoch)
     chosen = record.chosen(options, preset, start)
-    report = progress or silent
+    spread = engine != "local"
+    if spread and not record.spreads(chosen):
+        raise InputError(f"one training of {record.name} runs on one machine: {record.alone}")
     folder = Path(state) if state is not None else None
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
-    with (
-        TemporaryDirectory(prefix="polysema-") as temporary,
-        WorkingFolder(folder).held() if folder is not None else nullcontext(),
-    ):
+    with ExitStack() as stack:
+        report = progress or stack.enter_context(provider("progress")(quiet))
+        text = _Text(corpus, report)
+        text.folder = folder or Path(stack.enter_context(TemporaryDirectory(prefix="polysema-")))
+        if folder is not None:
+            stack.enter_context(WorkingFolder(folder).held(text.worth_keeping))
+        workers = stack.enter_context(engine_named(engine, address))
         if record.parsed:
-            where = folder if folder is not None else Path(temporary)
-            return record.train(ParsedJob(_parsed(corpus, where, run.threads, report), tuple(keep)), chosen)
+            return record.train(ParsedJob(text.parsed(run.threads), tuple(keep)), chosen)
+        compiled = stack.enter_context(compiled_ahead(chosen, device))
         job = Job(
-            corpus=_encoded(corpus, folder if folder is not None else Path(temporary), report),
+            text=text.encoded,
             keep=tuple(keep),
             start=start,
             state=folder,
-            threads=run.threads or min(processors(), MOST_THREADS),
+            threads=run.threads or (1 if spread else min(processors(), MOST_THREADS)),
             device=run.device,
             gpu_memory=run.gpu_memory,
             progress=report,
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
+            engine=workers,
+            compiled=compiled,
         )
         lexicon = record.train(job, chosen)
         if describe:
@@ -221,67 +260,110 @@ def train(
         return lexicon
 
 
-def _encoded(corpus: Corpus | str | Path | Iterable[Any], folder: Path, report: Report) -> Corpus:
-    """The corpus; text is encoded first, in the run's folder, so that a resumed run need not do it again.
+class _Text:
+    """The text of a run: encoded or parsed when it is asked for, in the run's folder, so that it is not done again.
 
-    Files that are as they were are not read again. Text that may be another, and standard input or lists, is encoded
-    again and must come to the same; where nothing more comes, as from standard input the second time, the text that was
-    kept is gone on with.
+    Attributes:
+        corpus: the text as it was given.
+        folder: where it is kept.
+        seconds: how long it took to encode or to parse.
     """
-    if isinstance(corpus, Corpus):
-        return corpus
-    if isinstance(corpus, str | Path) and is_corpus(corpus):
-        return Corpus(corpus)
-    working = WorkingFolder(folder)
-    where = folder / "corpus"
-    try:
+
+    def __init__(self, corpus: Corpus | str | Path | Iterable[Any], report: Report) -> None:
+        self.corpus, self.report = corpus, report
+        self.folder = Path()
+        self.seconds = 0.0
+        self._encoded: Corpus | None = None
+
+    def worth_keeping(self) -> bool:
+        """Whether a refused run leaves the text behind: then the next one, with other options, goes on from it."""
+        if self.seconds < _WORTH:
+            return False
+        self.report(Progress("reading", 0, note=f"note: {self.folder} keeps the text as it was read, for the next try"))
+        return True
+
+    def encoded(self) -> Corpus:
+        """As a corpus."""
+        if self._encoded is None:
+            self._encoded = self._taken(self._encode)
+        return self._encoded
+
+    def parsed(self, workers: int | None) -> Parsed:
+        """As parsed text."""
+        return self._taken(lambda: self._parse(workers))
+
+    def _taken(self, make: Callable[[], Taken]) -> Taken:
+        started = time.monotonic()
+        try:
+            made = make()
+        except BaseException:
+            WorkingFolder(self.folder).remove_if_empty()
+            raise
+        self.seconds = time.monotonic() - started
+        return made
+
+    def _encode(self) -> Corpus:
+        """Text of files that are as they were is not read again; other text is encoded again and must come to the same.
+
+        Where nothing more comes, as from standard input the second time, the text that was kept is gone on with. Text
+        that nothing was learnt from yet makes way for another.
+        """
+        corpus = self.corpus
+        if isinstance(corpus, Corpus):
+            return corpus
+        if isinstance(corpus, str | Path) and is_corpus(corpus):
+            return Corpus(corpus)
+        where = self.folder / "corpus"
         if not is_corpus(where):
-            built = build_corpus(corpus, working.file("corpus"), progress=lambda at: report(_reading(at)))
-            if bad := built.config.get("read", {}).get("invalid_bytes"):
-                note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
-                report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
-            return built
-        named = bool(Corpus(where).config.get("sources"))
-        if named:
-            with suppress(InputError):
+            return self._build(corpus)
+        kept = Corpus(where)
+        begun = any(item.name not in (MARKER, where.name) for item in self.folder.iterdir())
+        if kept.config.get("sources"):
+            try:
                 return build_corpus(corpus, where)
+            except InputError:
+                if begun:
+                    raise self._another() from None
+                return self._build(corpus)
         with TemporaryDirectory(prefix="polysema-") as temporary:
             try:
-                same = build_corpus(corpus, Path(temporary) / "corpus").digest == Corpus(where).digest
+                same = build_corpus(corpus, Path(temporary) / "corpus").digest == kept.digest
             except CorpusError:
-                if named:
-                    raise
                 same = True  # nothing came
         if not same:
-            raise InputError(f"{folder} holds another run (another text): finish that one, or delete it")
-        return Corpus(where)
-    except BaseException:
-        working.remove_if_empty()
-        raise
+            raise self._another()
+        return kept
 
+    def _build(self, corpus: Any) -> Corpus:
+        folder = WorkingFolder(self.folder).file("corpus")
+        built = build_corpus(corpus, folder, overwrite=True, progress=self.report)
+        if bad := built.config.get("read", {}).get("invalid_bytes"):
+            note = f"note: {bad:,} bytes are no text in this encoding and were taken for separators"
+            self.report(Progress("reading", 0, note=f"{note} (polysema corpus build has --encoding)"))
+        return built
 
-def _parsed(corpus: Any, folder: Path, workers: int | None, report: Report) -> Parsed:
-    """Parsed text: as given, the sum of folders of it, or text that is parsed in the run's folder."""
-    if isinstance(corpus, Parsed):
-        return corpus
-    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
-        return merged(Parsed.load(source) for source in sources)
-    if not all(isinstance(source, str | Path) for source in sources):
-        raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
-    working = WorkingFolder(folder)
-    if is_parsed(folder / "text.parsed"):
-        return Parsed.load(folder / "text.parsed")
-    working.file("text.parsed.parsing")
-    return parse_text(
-        sources, working.file("text.parsed"), workers=workers or processors(),
-        progress=lambda at: report(Progress("parsing", at.tokens, unit="tokens")),
-    )  # fmt: skip
+    def _another(self) -> InputError:
+        return InputError(f"{self.folder} holds another run (another text): finish that one, or delete it")
 
-
-def _reading(at: Any) -> Progress:
-    """How far the encoding of text is."""
-    return Progress(at.stage, at.done, at.total, "bytes" if at.stage == "reading" else "words")
+    def _parse(self, workers: int | None) -> Parsed:
+        """As given, the sum of folders of it, or text that is parsed."""
+        corpus = self.corpus
+        if isinstance(corpus, Parsed):
+            return corpus
+        sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+        if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
+            return merged(Parsed.load(source) for source in sources)
+        if not all(isinstance(source, str | Path) for source in sources):
+            raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
+        working = WorkingFolder(self.folder)
+        name = f"parsed-{text_identity(sources)[:16]}"  # another text has another name
+        if is_parsed(self.folder / name):
+            return Parsed.load(self.folder / name)
+        working.file(f"{name}.parsing")
+        return parse_text(
+            sources, working.file(name), workers=workers or processors(),
+            progress=self.report,
+        )  # fmt: skip
 
 
 def _listed(names: Iterable[str]) -> str:

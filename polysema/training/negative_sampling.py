@@ -7,16 +7,19 @@ import numpy as np
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
+from polysema.training.held_out import HeldOut
 from polysema.training.job import Job
 from polysema.training.options import NegativeSamplingOptions
+from polysema.training.replicas import ReplicaEngine
 from polysema.training.run import Engine, Run
-from polysema.training.state import State, grown_state, learnt_lexicon, new_state, saved_state
+from polysema.training.state import State, check_start, grown_state, learnt_lexicon, new_state, saved_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
 def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     """Train a model of the negative-sampling family; see :func:`polysema.training.models.train`."""
+    _refuse(job, options)
     corpus, start, options = job.corpus, job.start, options.settled(job.corpus)
     vocabulary = trained_vocabulary(corpus, options, job.keep)
     if start is not None:
@@ -28,23 +31,40 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = grown_state(options, vocabulary, start)
     elif state is None:
         state = new_state(options, len(vocabulary))
+    held_out = HeldOut(text)
+    job.compiled()
     run = Run(
-        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint
-    )
+        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
+        held_out=held_out,
+    )  # fmt: skip
     run.run()
     run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
     return learnt_lexicon(state, options, vocabulary, job.described(options, corpus=kept, curve=state.curve))
 
 
+def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
+    """Refuse what cannot be, before the text is read."""
+    if job.device != "cpu":
+        from polysema.training import cuda
+
+        if options.parallel != "rounds":
+            raise InputError(f"the parallel mode {options.parallel} is the processor's: leave it out on {job.device}")
+        cuda._cupy()
+    if job.start is not None:
+        check_start(options, job.start)
+
+
 def _engine(job: Job, text: TrainingText, state: State) -> Engine:
     """What does the work: the processor, or a GPU."""
+    if text.options.replicas > 1:
+        if job.device != "cpu":
+            raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
+        return ReplicaEngine(text, state, job.engine, job.threads)
     if job.device == "cpu":
         return CpuEngine(text, state, job.threads)
     from polysema.training.cuda import CudaEngine
 
-    if text.options.parallel != "rounds":
-        raise InputError(f"the parallel mode {text.options.parallel} is the processor's: leave it out on {job.device}")
     return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
 
 

@@ -22,6 +22,12 @@ PARALLEL: dict[str, str] = {
     "rounds": "a seed gives the same bits whatever the number of threads",
     "hogwild": "threads do not wait for each other: no two runs are the same",
 }
+COMBINERS: dict[str, str] = {
+    "counts": "the sum for words that are moved seldom between two merges, towards the mean for others",
+    "sum": "the sum",
+    "mean": "the mean of those that moved a word",
+}
+"""What is made of the steps of replicas."""
 SEEDS = 2**63 - 1
 """The largest seed."""
 
@@ -83,6 +89,15 @@ class NegativeSamplingOptions(TextOptions):
         by_default="unit for the window form of ms-word2dm, paper for word2dm, else uniform",
     )  # fmt: skip
     parallel: str = option("rounds", "; ".join(f"{name}: {what}" for name, what in PARALLEL.items()), choices=PARALLEL)
+    replicas: int = option(
+        1, "R, parts of the text that are learnt from one state apart, and whose steps are combined again and again",
+        least=1, most=4096,
+    )  # fmt: skip
+    merges: int = option(100, "how many times an epoch the steps of replicas are combined", least=1)
+    combine: str = option(
+        "counts", "of the steps of replicas: " + "; ".join(f"{name}: {what}" for name, what in COMBINERS.items()),
+        choices=COMBINERS,
+    )  # fmt: skip
     held_out: float | None = option(
         None, "the share of the sentences that is kept from training for the held-out loss", least=0, most=0.5,
         by_default="about 2000 sentences, 2 % at most",
@@ -95,6 +110,8 @@ class NegativeSamplingOptions(TextOptions):
         super().__post_init__()
         if self.optimiser == "adam" and self.parallel == "hogwild":
             raise InputError("adam is not made for hogwild: choose sgd, or the parallel mode rounds")
+        if self.replicas > 1 and self.parallel == "hogwild":
+            raise InputError("replicas give the same bits on any number of machines: leave hogwild out")
 
     @property
     def m(self) -> int:

@@ -17,6 +17,7 @@ from polysema.files.signals import Held
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.training.held_out import HeldOut
+from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -58,6 +59,7 @@ class Run:
         progress: called several times a second.
         on_epoch: called after every epoch with the run; its ``state`` is what was learnt so far.
         checkpoint: where the state is written; None: nowhere.
+        held_out: what the loss is taken of; by default windows of the text.
     """
 
     def __init__(
@@ -69,13 +71,14 @@ class Run:
         progress: Report = silent,
         on_epoch: Callable[[Run], None] | None = None,
         checkpoint: Checkpoint | None = None,
+        held_out: HeldOut | None = None,
     ) -> None:
         self.text, self.options, self.state, self.engine = text, text.options, state, engine
         self.progress, self.on_epoch, self.checkpoint = progress, on_epoch, checkpoint
         self.epochs = self.options.epochs or 0
         self.tokens = int(text.text.sentences[-1])
-        self.held_out = HeldOut(text)
-        self._block = 16  # rounds
+        self.held_out = held_out if held_out is not None else HeldOut(text)
+        self._block = 16 if self.options.replicas == 1 else 1  # rounds
         self._whole = True  # the state is that of a moment between two blocks: it can be gone on from
 
     def run(self) -> State:
@@ -129,14 +132,9 @@ class Run:
         return int(self.text.text.sentences[self.engine.rounds[round]])
 
     def _rates(self, first: int, last: int) -> NDArray[np.float32]:
-        """The learning rates of some rounds of the epoch: falling linearly to (almost) zero, but for Adam."""
-        assert self.options.rate is not None
-        if self.options.optimiser == "adam":
-            return np.full(last - first, self.options.rate, np.float32)
+        """The learning rates of some rounds of the epoch."""
         starts = self.text.text.sentences[self.engine.rounds[first:last]]
-        done = (self.state.epoch + starts / max(self.tokens, 1)) / self.epochs
-        rates: NDArray[np.float64] = self.options.rate * np.maximum(1e-4, 1 - done)
-        return rates.astype(np.float32)
+        return rates(self.options, self.state.epoch, starts / max(self.tokens, 1))
 
     def _end_epoch(self) -> None:
         state = self.state
@@ -179,7 +177,7 @@ class Run:
                 "training", total - left, total, speed=speed, seconds=state.seconds,
                 left=left * state.seconds / max(state.words, 1), epoch=min(state.epoch + 1, self.epochs),
                 epochs=self.epochs, loss=loss, held_out=state.curve[-1]["held_out_loss"] if state.curve else None,
-                rate=rate,
+                rate=rate, loss_name="loss of true words",
             )
         )  # fmt: skip
 
@@ -188,6 +186,15 @@ class Run:
         if self.checkpoint is not None:
             self.engine.pull()
             self.state.save(self.checkpoint)
+
+
+def rates(options: NegativeSamplingOptions, epoch: int, done: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The learning rates where some shares of an epoch are done: falling linearly to (almost) zero, but for Adam."""
+    assert options.rate is not None
+    if options.optimiser == "adam":
+        return np.full(len(done), options.rate, np.float32)
+    falling: NDArray[np.float64] = options.rate * np.maximum(1e-4, 1 - (epoch + done) / (options.epochs or 1))
+    return falling.astype(np.float32)
 
 
 def _run_away(rows: NDArray[np.float32]) -> float:

@@ -86,8 +86,8 @@ def _random(rng: np.random.Generator, options: NegativeSamplingOptions, shape: t
     return rows
 
 
-def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
-    """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
+def check_start(options: NegativeSamplingOptions, start: AnyLexicon) -> None:
+    """Refuse a lexicon that a model with these options cannot go on from."""
     if start.contexts is None:
         raise InputError("the lexicon to go on from has no context vectors: it was not trained by polysema")
     m = start.m if isinstance(start, Lexicon) else 1
@@ -96,6 +96,12 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
             f"the lexicon to go on from has dim {start.n} and {m} senses, not {options.dim} and {options.m}: "
             "leave these options out, they are taken from it"
         )
+
+
+def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
+    """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
+    check_start(options, start)
+    assert start.contexts is not None
     state = new_state(options, len(vocabulary))
     n = options.dim
     known = np.array([word in start for word in vocabulary])

@@ -13,7 +13,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "contextual", "corpus", "encoding", "evaluation", "front", "gpu", "gpu_technologies",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "encoding", "evaluation", "explorer", "front", "gpu", "gpu_technologies",
         "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
@@ -50,6 +50,10 @@ def test_homographs(script):
     printed = script("homographs", "--answers")
     assert "bank     river" in printed
     assert "| 40 | 160 |" in printed
+
+
+def test_explorer(script):
+    assert "| 3,000 words | first, ms |" in script("explorer", "--list", 3000)
 
 
 def test_fuzz_readers(script, tmp_path):

@@ -1,4 +1,7 @@
-"""Run the campaign for as long as you like: ``python -m tests.campaign --seed 7 --minutes 60 --table``."""
+"""Run the campaign for as long as you like: ``python -m tests.campaign --seed 7 --minutes 60 --table``.
+
+Several workers share the tries, each in a sandbox of its own: ``--workers 16 --tries commands=6000 --tries damage=3500``.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,40 @@ import json
 import sys
 import time
 from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.campaign.campaign import KINDS, Find, replay, saved, tries
+from tests.campaign.campaign import KINDS, replay, saved
 from tests.campaign.cases import CASES, Skipped, run_case
-from tests.campaign.world import Sandbox
+from tests.campaign.workers import Tried, begin, some, tasks_of
+from tests.campaign.world import Sandbox, parts_here
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=2.0, help="for all kinds together")
-    parser.add_argument("--tries", type=int, help="of each kind, instead of minutes")
+    parser.add_argument("--minutes", type=float, default=2.0, help="at most, for all kinds together")
+    parser.add_argument(
+        "--tries", action="append", metavar="KIND=N", help="so many tries of a kind, again for more; N alone: of each"
+    )
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this kind, again for more")
     parser.add_argument(
         "--case", action="append", metavar="NAME", help="only this case, again for more; all: every case"
     )
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the tries")
     parser.add_argument("--replay", metavar="JSON", help="make a find again")
     parser.add_argument("--table", action="store_true", help="print tries and faults of each kind")
     parser.add_argument("--no-encoder", action="store_true", help="leave out what needs torch")
+    parser.add_argument("--gpu", action="store_true", help="there is a GPU: trainings on it may be tried")
     parser.add_argument("--finds", type=Path, help="append finds to this file, a line of JSON each")
     options = parser.parse_args()
+    parts = [part for part in parts_here() if part != "encoder" or not options.no_encoder] + ["gpu"] * options.gpu
     with TemporaryDirectory(prefix="campaign-") as top:
-        sandbox = Sandbox(Path(top), encoder=not options.no_encoder)
+        sandbox = Sandbox(Path(top), parts)
         try:
             return _run(sandbox, options)
         finally:
@@ -43,9 +55,9 @@ def _run(sandbox: Sandbox, options: argparse.Namespace) -> int:
         faults = replay(sandbox, json.loads(options.replay))
         print("\n".join(faults) or "no fault")
         return bool(faults)
-    started = time.monotonic()
     failed = 0
-    if options.case or not options.kind:
+    wanted = _wanted(options.tries, options.kind)
+    if options.case or not (options.kind or wanted):
         names = list(CASES) if not options.case or "all" in options.case else options.case
         for name in names:
             try:
@@ -56,31 +68,56 @@ def _run(sandbox: Sandbox, options: argparse.Namespace) -> int:
             return bool(failed)
         for find in saved():
             failed += _say(json.dumps(find), replay(sandbox, find))
-    kinds = options.kind or list(KINDS)
+    kinds = options.kind or list(wanted) or [kind for kind in KINDS if kind != "gpu" or options.gpu]
+    return bool(failed) | _random(sandbox, options, kinds, wanted)
+
+
+def _wanted(given: list[str] | None, kinds: list[str] | None) -> dict[str, int]:
+    """How many tries of which kind are asked for."""
+    found = {}
+    for item in given or ():
+        kind, _, number = item.rpartition("=")
+        found |= {name: int(number) for name in ([kind] if kind else kinds or KINDS)}
+    return found
+
+
+def _random(sandbox: Sandbox, options: argparse.Namespace, kinds: list[str], wanted: dict[str, int]) -> bool:
+    """Tries of every kind, shared among the workers, until all are done or the time is up."""
+    started = time.monotonic()
     done: Counter[str] = Counter()
     bad: Counter[str] = Counter()
-    until = time.monotonic() + 60 * options.minutes
+    seconds: Counter[str] = Counter()
+    tasks = tasks_of(kinds, wanted)
+    pool = ProcessPoolExecutor(
+        options.workers, get_context("spawn"), begin, (sandbox.top, sandbox.world, sandbox.parts)
+    )
+    pending: set[Future[Tried]] = set()
     with suppress(KeyboardInterrupt):  # what was done until then is shown
-        for kind in kinds:
-            share = (until - time.monotonic()) / (len(kinds) - kinds.index(kind))
-            end = time.monotonic() + share
-            for number, found in tries(sandbox, kind, options.seed):
-                done[kind] += 1
-                if isinstance(found, Find):
-                    bad[kind] += 1
+        while True:
+            if time.monotonic() - started < 60 * options.minutes:
+                for kind, numbers in islice(tasks, options.workers + 2 - len(pending)):
+                    pending.add(pool.submit(some, kind, options.seed, numbers, started + 60 * options.minutes))
+            if not pending:
+                break
+            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in ended:
+                tried = future.result()
+                done[tried.kind] += len(tried.numbers)
+                bad[tried.kind] += len(tried.finds)
+                seconds[tried.kind] += round(tried.seconds)
+                for found in tried.finds:
                     print(found, flush=True)
                     if options.finds:
                         with options.finds.open("a") as file:
                             file.write(found.as_json() + "\n")
-                if (options.tries and number + 1 >= options.tries) or (not options.tries and time.monotonic() > end):
-                    break
+    pool.shutdown(cancel_futures=True)
     if options.table:
-        print(
-            f"\nseed {options.seed}, {(time.monotonic() - started) / 60:.1f} minutes\n\n| kind | tries | with a fault |\n|---|---|---|"
-        )
+        minutes = (time.monotonic() - started) / 60
+        print(f"\nseed {options.seed}, {minutes:.1f} minutes, {options.workers} workers\n")
+        print("| kind | tries | with a fault | seconds of all workers |\n|---|---|---|---|")
         for kind in kinds:
-            print(f"| {kind} | {done[kind]} | {bad[kind]} |")
-    return bool(failed or sum(bad.values()))
+            print(f"| {kind} | {done[kind]} | {bad[kind]} | {seconds[kind]} |")
+    return bool(sum(bad.values()))
 
 
 def _say(what: str, faults: list[str]) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.campaign import commands, damage, degenerate, disks, signals
+from tests.campaign import commands, damage, degenerate, disks, gpu, signals, training
 from tests.campaign.world import Sandbox
 
 KINDS = {
@@ -19,6 +18,8 @@ KINDS = {
     "degenerate": degenerate,
     "signals": signals,
     "disks": disks,
+    "training": training,
+    "gpu": gpu,
 }
 """Each has ``draw``, which makes a table of a try from random numbers, and ``attempt``, which runs it."""
 
@@ -40,16 +41,13 @@ class Find:
         return f"{self.kind}:{listed}\n  python -m tests.campaign --replay '{again}'"
 
 
-def tries(sandbox: Sandbox, kind: str, seed: int) -> Iterator[tuple[int, Find | None]]:
-    """Tries of a kind without end, each with its number and what it found; the n-th of a seed is always the same."""
+def attempt(sandbox: Sandbox, kind: str, seed: int, number: int) -> Find | None:
+    """One try of a kind: what it found. The n-th of a seed is always the same."""
     module: Any = KINDS[kind]
-    number = 0
-    while True:
-        rng = np.random.default_rng([seed, list(KINDS).index(kind), number])
-        table = json.loads(json.dumps(module.draw(rng, sandbox)))
-        faults = module.attempt(sandbox, **table)
-        yield number, Find(kind, table, faults) if faults else None
-        number += 1
+    rng = np.random.default_rng([seed, list(KINDS).index(kind), number])
+    table = json.loads(json.dumps(module.draw(rng, sandbox)))
+    faults = module.attempt(sandbox, **table)
+    return Find(kind, table, faults) if faults else None
 
 
 def replay(sandbox: Sandbox, table: dict[str, Any]) -> list[str]:

@@ -37,7 +37,7 @@ def behaviour(outcome: Outcome, codes: Iterable[int] = (0, 2)) -> list[str]:
 
 
 def _last(text: str) -> str:
-    return " | ".join(text.strip().splitlines()[-2:])[-300:]
+    return " | ".join(line for line in text.strip().splitlines()[-12:] if line.strip())[-900:]
 
 
 def traces(

@@ -47,7 +47,7 @@ INPUTS = [
     "text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu", "corpus",
     "lexicon", "lexicon2", "vectors", "lexicon.npz", "lexicon.txt", "lexicon.txt.gz", "lexicon.bin", "vectors.npz",
     "vectors.txt", "vectors.vec", "vectors.bin", "ensemble", "words.txt", "pairs.tsv", "phrases.tsv", "sentences.txt",
-    "config.toml", "notes.txt", "notes.png", "thesis",
+    "config.toml", "notes.txt", "notes.png", "thesis", "one.parsed", "english.txt",
 ]  # fmt: skip
 PLACES = [
     "missing",

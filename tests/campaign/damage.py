@@ -28,6 +28,10 @@ _LEXICON = [
 _CORPUS = [["corpus", "info", "{}"], ["corpus", "head", "{}"], ["train", "{}", *_TRAIN],
            ["train", "{}", *_TRAIN, "--model", "word2vec", "--senses", "1"], ["train", "{}", "-o", "new", "--model", "glove", "--dim", "4", "--min-count", "1", "--epochs", "1"],
            ["train", "{}", "-o", "new", "--model", "context2dm", "--vectors", "vectors", "--senses", "2", "--min-count", "1"]]  # fmt: skip
+_PARSED = [
+    ["train", "{}", "two.parsed", "-o", "new", "--model", "slots", "--dim", "3", "--min-count", "2"],
+    ["corpus", "merge", "{}", "two.parsed", "-o", "new"],
+]
 _TEXT = [["corpus", "build", "{}", "-o", "new"], ["train", "{}", *_TRAIN]]
 _START = [["train", "text.txt", *_TRAIN, "--start", "{}"]]
 RESUME = [
@@ -55,6 +59,7 @@ READERS: dict[str, list[list[str]]] = {
     **{f"corpus/{name}": _CORPUS for name in ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")},
     **{f"corpus.v1/{name}": _CORPUS for name in ("counts.i64", "tokens.i32", "sentences.i64")},
     **dict.fromkeys(("text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.txt.zst", "text.xml", "text.conllu"), _TEXT),
+    **{f"one.parsed/{name}": _PARSED for name in ("config.json", "words.txt", "counts.safetensors")},
     "new.training/*.safetensors": [RESUME],
     "config.toml": [["train", "text.txt", "-o", "new", "--config", "{}"]],
     "words.txt": [["corpus", "build", "text.txt", "-o", "new", "--keep", "{}"], ["train", "text.txt", *_TRAIN, "--keep", "{}"],
@@ -325,7 +330,7 @@ def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
 def attempt(sandbox: Sandbox, file: str, damage: str, seed: int, command: int) -> list[str]:
     """Damage a file, run a command that reads it."""
     state = _stopped(sandbox) if file.startswith("new.training/") else None
-    place = sandbox.fresh((file.split("/")[0], "lexicon", "text.txt", "corpus", "vectors", "pairs.tsv"))
+    place = sandbox.fresh((file.split("/")[0], "lexicon", "text.txt", "corpus", "vectors", "pairs.tsv", "two.parsed"))
     if state is not None:
         sandbox.put(state, "new.training")
     do_damage(next(place.glob(file)), damage, np.random.default_rng(seed))

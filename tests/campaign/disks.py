@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.campaign.checks import behaviour
-from tests.campaign.signals import JOBS, _again, _part, _prepare, _run, undisturbed
+from tests.campaign.signals import JOBS, _again, _part, _prepare, _run, here, undisturbed
 from tests.campaign.world import Sandbox, snapshot
 
 RACES = ("ms-word2dm", "ms-word2dm from text", "word2vec", "context2dm", "corpus build", "convert", "ensemble", "ms-word2dm over an old one",
@@ -21,9 +21,10 @@ RACES = ("ms-word2dm", "ms-word2dm from text", "word2vec", "context2dm", "corpus
 
 
 def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
-    names = [name for name, job in JOBS.items() if not job.encoder]
+    names = [name for name in here(sandbox) if JOBS[name].needs not in ("encoder", "parser")]
     how = str(rng.choice(["full", "full", "full", "small files", "read-only", "race"]))
-    name = RACES[rng.integers(len(RACES))] if how == "race" else names[rng.integers(len(names))]
+    names = [name for name in RACES if name in names] if how == "race" else names
+    name = names[rng.integers(len(names))]
     return {"how": how, "job": name, "share": round(float(rng.random()), 4)}
 
 

@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ import polysema.encoders.bert2dm
 import polysema.encoders.huggingface
 import polysema.notebook
 from polysema import parse_sentence, train
+from polysema.errors import MissingExtraError
 from tests.campaign.moments import Watcher
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -42,10 +44,10 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     _end_with_parent()
-    scratch = Path(sys.argv[1])
+    scratch, parts = Path(sys.argv[1]), sys.argv[2:]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _warm(scratch)
+    _warm(parts)
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
@@ -63,9 +65,13 @@ def main() -> None:
         answers.flush()
 
 
-def _warm(scratch: Path) -> None:
+def _warm(parts: list[str]) -> None:
     """Load what commands load, and run a small training, so that each fork finds its kernels ready."""
-    importlib.import_module("matplotlib.figure")
+    loaded = ["matplotlib.figure"] * ("plots" in parts)
+    if "encoder" in parts:
+        loaded += ["torch", "transformers.models.bert.modeling_bert", "transformers.models.bert.tokenization_bert"]
+    for name in loaded:
+        importlib.import_module(name)
     words = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "lmn"]
     rng = np.random.default_rng(0)
     text = [[words[i] for i in rng.integers(0, len(words), 8)] for _ in range(200)]
@@ -76,8 +82,10 @@ def _warm(scratch: Path) -> None:
     ):  # fmt: skip
         train(text, **{**common, **options})
     train(text, "glove", dim=4, min_count=1, epochs=1, threads=1)
-    train(text, "context2dm", dim=4, senses=2, threads=1, min_count=1)
-    parse_sentence("The bank runs the hotel.")
+    with suppress(MissingExtraError):
+        train(text, "context2dm", dim=4, senses=2, threads=1, min_count=1)
+    with suppress(MissingExtraError):
+        parse_sentence("The bank runs the hotel.")
 
 
 def _exec(request: dict[str, Any]) -> int:

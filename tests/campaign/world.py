@@ -11,8 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,25 @@ import numpy as np
 from polysema import VectorLexicon, Vocabulary, build_corpus, train
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import write
+from tests.slots.planted import planted
 
 MEMORY = 1 << 30
 """Bytes that a command may take beyond what its process had when it started."""
 TIMEOUT = 60.0
+PARTS = {
+    "encoder": ("torch", "transformers", "sklearn", "threadpoolctl"),
+    "parser": ("spacy",),
+    "plots": ("matplotlib",),
+    "cluster": ("sklearn",),
+    "gpu": ("cupy",),
+}
+"""What some tries need and not every machine has, and the packages that it takes."""
+
+
+def parts_here() -> list[str]:
+    """The parts whose packages are installed, but for a GPU."""
+    return [part for part, names in PARTS.items() if part != "gpu" and all(map(find_spec, names))]
+
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnr"]
 
@@ -34,7 +51,7 @@ def sentences(count: int = 120, seed: int = 0) -> list[list[str]]:
     return [[WORDS[i] for i in rng.integers(0, len(WORDS), rng.integers(3, 12))] for _ in range(count)]
 
 
-def make_world(folder: Path, encoder: bool = False) -> None:
+def make_world(folder: Path, parts: Iterable[str] = ()) -> None:
     """Write the inputs: text in every packing, a corpus, lexicons in every format, lists, settings, foreign files."""
     folder.mkdir(parents=True)
     text = "".join(" ".join(words).capitalize() + ".\n" for words in sentences())
@@ -85,7 +102,10 @@ def make_world(folder: Path, encoder: bool = False) -> None:
     (folder / "notes.png").write_bytes(b"\x89PNG my picture")
     (folder / "thesis").mkdir()
     (folder / "thesis" / "thesis.tex").write_text("Chapter one.\n")
-    if encoder:
+    for name, seed in (("one.parsed", 0), ("two.parsed", 1)):
+        planted(seed, 200).save(folder / name)
+    (folder / "english.txt").write_text("The family runs a small hotel.\nThe girl ran a long race and won it.\n" * 6)
+    if "encoder" in parts:
         from tests.encoders.tiny import make_encoder
 
         make_encoder(folder / "encoder")
@@ -169,17 +189,18 @@ class Sandbox:
 
     Args:
         top: where everything lies; made where it is not there.
-        encoder: whether a small encoder is part of the world.
+        parts: those of ``PARTS`` that there are.
         thorough: whether cases that go through every line or every change do so, or take some of them.
+        world: the inputs, where another sandbox has made them.
     """
 
-    def __init__(self, top: Path, encoder: bool = False, thorough: bool = True) -> None:
+    def __init__(self, top: Path, parts: Iterable[str] = (), thorough: bool = True, world: Path | None = None) -> None:
         self.thorough = thorough
         top.mkdir(parents=True, exist_ok=True)
-        self.top, self.world = top, top / "world"
-        self.has_encoder = encoder
+        self.top, self.world = top, world or top / "world"
+        self.parts = frozenset(parts)
         if not self.world.exists():
-            make_world(self.world, encoder)
+            make_world(self.world, self.parts)
         self.inputs = snapshot(self.world)
         self.place = top / "sandbox" / "here"
         self.scratch = top / "scratch"
@@ -217,8 +238,9 @@ class Sandbox:
         environment = {
             "TMPDIR": str(aside / "tmp"), "HOME": str(aside / "home"), "XDG_CACHE_HOME": str(aside / "home"),
             "HF_HUB_OFFLINE": "1", "COLUMNS": "100", "PYTHONWARNINGS": "default",
+            "CUPY_CACHE_DIR": str(self.world.with_name("cupy")),
         }  # fmt: skip
-        allowed = [os.path.realpath(aside), os.path.realpath(self.place), "/dev/shm"]
+        allowed = [os.path.realpath(item) for item in (aside, self.place, "/dev/shm", environment["CUPY_CACHE_DIR"])]
         filled = [
             {
                 "cwd": str(self.place),
@@ -246,7 +268,7 @@ class Sandbox:
     def _running(self) -> subprocess.Popen[str]:
         if self._server is None or self._server.poll() is not None:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "tests.campaign.serve", str(self.scratch)], cwd=Path(__file__).parents[2],
+                [sys.executable, "-m", "tests.campaign.serve", str(self.scratch), *sorted(self.parts)], cwd=Path(__file__).parents[2],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             )  # fmt: skip
         return self._server

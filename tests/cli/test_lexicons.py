@@ -100,11 +100,13 @@ def test_compose_a_file_in_which_a_line_fails(run, model, tmp_path):
 
 def test_entail(run, model):
     code, out, _ = run("entail", "bank", "river", "-l", model, "--json")
+    assert json.loads(out)["relative_entropy"] > 0  # smoothed
+    code, out, _ = run("entail", "bank", "river", "-l", model, "--json", "--smoothing", "0")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"a", "b", "k_hyp", "k_ba", "k_e", "relative_entropy", "reversed"}
+    assert set(result) == {"a", "b", "smoothing", "k_hyp", "k_ba", "k_e", "relative_entropy", "reversed"}
     assert result["relative_entropy"] is None  # infinite: supports are not nested
-    code, out, _ = run("entail", "bank", "river", "-l", model)
+    code, out, _ = run("entail", "bank", "river", "-l", model, "--smoothing", "0")
     assert "bank ⊑ river" in out
     assert "∞" in out
 

@@ -16,10 +16,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polysema.corpus.build import Progress, build_corpus
+from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation
 from polysema.errors import CorpusError, FormatError, InputError, UnknownChoiceError
+from polysema.files.progress import Progress
 from tests.corpus import reference
 
 TEXT = """The cat sat on the mat. The dog did not! "Why?" asked Mr. Smith (of St. Ives). It cost 3.50 in 1990s money.
@@ -321,7 +322,7 @@ def test_long_words_with_equal_keys_stay_apart(tmp_path):
 def test_the_table_retires_when_it_is_full(tmp_path, monkeypatch):
     from polysema.corpus import build
 
-    monkeypatch.setattr(build._Worker, "SLOTS", 256)
+    monkeypatch.setattr(build, "SLOTS", 256)
     rng = np.random.default_rng(2)
     text = "\n".join(
         " ".join(rng.choice([f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)], 7)) for _ in range(500)

@@ -17,7 +17,7 @@ from polysema.corpus.table import WordTable, pack
 BUILD = """
 import json, re, sys
 from polysema.corpus import build
-build._Worker.SLOTS = 1 << 16  # so that what does not grow with the words is small and reached early
+build.SLOTS = 1 << 16  # so that what does not grow with the words is small and reached early
 corpus = build.build_corpus(sys.argv[1], sys.argv[2], workers=2, block=1 << 16)
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss counts the parent's, too
 print(json.dumps({"types": len(corpus.counts), "peak": int(peak) * 1024}))

@@ -39,6 +39,7 @@ def folder(tmp_path, monkeypatch, toy_text) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     Path("my-text.txt").write_text(toy_text, encoding="utf-8")
+    Path("sentences.txt").write_text("The bank raised its interest rate.\nThe boat reached the river bank.\n")
     Path("concordance.txt").write_text("\n".join(10 * CONCORDANCE), encoding="utf-8")
     for name in ("wiki.txt.xz", "my-text.txt.xz"):
         Path(name).write_bytes(lzma.compress(toy_text.encode()))
@@ -55,11 +56,23 @@ def encoder_folders(folder) -> None:
         make_encoder(folder / name)
 
 
+@pytest.fixture
+def spacy_model(monkeypatch) -> None:
+    """``en_core_web_sm`` under whatever name it is installed."""
+    spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
+    load, (found, *_) = spacy.load, sorted(spacy.util.get_installed_models()) or pytest.skip("no pipeline of spaCy")
+    monkeypatch.setattr(
+        spacy, "load", lambda name, **options: load(found if name == "en_core_web_sm" else name, **options)
+    )
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_python_blocks_run(page, folder, request):
     """The blocks of a page run one after the other, each with what the ones before it defined."""
     if page.name == "encoders.md":
         request.getfixturevalue("encoder_folders")
+    if page.name == "spacy.md":
+        request.getfixturevalue("spacy_model")
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         tree = ast.parse(block.text, filename=str(block))

@@ -77,7 +77,7 @@ def test_senses_plane(planted):
     assert len(names) == 8
     assert names <= {*TOPICS["water"], *TOPICS["money"]}
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert [entry[:7] for entry in legend] == ["sense 1", "sense 2"]
+    assert [entry[:7] for entry in legend] == ["sense 0", "sense 1"]
     with pytest.raises(KeyError):
         senses_plane(planted, "nowhere")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
+import threading
 import urllib.request
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the extra explore is not installed")
@@ -17,42 +20,43 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 pytest.importorskip("uvicorn", reason="the extra explore is not installed")
 
 import polysema
-from tests.explorer.test_pages import SENTENCE, made
+from polysema import VectorLexicon, Vocabulary
+from polysema.explorer.server import Explorer
+from polysema.explorer.web import application
+from tests.explorer import hostile
+from tests.explorer.test_pages import REPORT, SENTENCE, WORDS, made
 
 
 @pytest.fixture(scope="module")
 def explorer():
-    running = polysema.explore(made(), second=made(8))
+    rng = np.random.default_rng(3)
+    vectors = VectorLexicon(Vocabulary(WORDS, range(180, 0, -10)), rng.normal(size=(len(WORDS), 6)))
+    app = application({"lexicon": made(), "second": made(8), "vectors": vectors}, framed=True, evaluation=REPORT)
+    running = Explorer(app)
     yield running
     running.stop()
 
 
-def test_in_a_notebook_it_is_a_frame_that_answers(explorer):
+def test_in_a_notebook_it_is_a_frame_that_answers():
+    explorer = polysema.explore(made())
     assert f"<iframe src='{explorer.url}'" in explorer._repr_html_()
     with urllib.request.urlopen(explorer.url + "word/bank.json", timeout=20) as answer:
         assert b'"word":"bank"' in answer.read()
         assert "http://localhost:*" in answer.headers["content-security-policy"]
+    explorer.stop()
 
 
-def test_broken_requests_do_not_end_it(explorer):
+def test_hostile_requests_do_no_harm(explorer):
+    """Some hundred of what ``python -m tests.explorer.hostile`` sends in thousands."""
+    opened = hostile.Opened()
     port = int(explorer.url.rsplit(":", 1)[1].strip("/"))
-    for sent in (
-        b"\0\xff\n\n",
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"GET / HT",
-        b"A" * 100_000,
-    ):
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-            try:
-                connection.sendall(sent)
-                connection.shutdown(socket.SHUT_WR)
-                found = connection.recv(4096)
-            except OSError:
-                continue
-            assert not found or found.split()[1] in (b"400", b"421", b"404"), found
-    with urllib.request.urlopen(explorer.url + "about", timeout=20) as answer:
-        assert answer.status == 200
+    explorer._warming.join()  # it opens the parser's files
+    opened.watching = True
+    tally = hostile.run(port, 300)
+    opened.watching = False
+    assert tally.faults == []
+    assert opened.elsewhere() == []
+    assert {200, 400, 404, 414, 421} <= tally.statuses.keys()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -100,14 +104,21 @@ def page(chromium, explorer, request):
     context = chromium.new_context(
         java_script_enabled=getattr(request, "param", True), viewport={"width": 400, "height": 800}
     )
+    with watched(context, explorer.url) as page:
+        page.goto(explorer.url)
+        yield page
+    context.close()
+
+
+@contextmanager
+def watched(context, url):
+    """A page that must not ask another host for anything, nor say anything in its console."""
     page, wrong = context.new_page(), []
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda sent: None if sent.url.startswith(explorer.url) else wrong.append(sent.url))
-    page.goto(explorer.url)
+    page.on("request", lambda sent: None if sent.url.startswith(url) else wrong.append(sent.url))
     yield page
-    context.close()
     assert wrong == []
 
 
@@ -128,6 +139,7 @@ def test_every_page_as_a_person_uses_it(page):
     page.locator("a[aria-current=true]", has_text="fuzz").wait_for()
     page.get_by_role("link", name="List").click()
     page.get_by_label("Begins with").fill("ba")
+    page.get_by_label("Part of speech").select_option("noun")
     page.get_by_role("button", name="Show").click()
     page.get_by_role("link", name="bank", exact=True).click()
     assert page.locator("h1").inner_text() == "bank"
@@ -138,9 +150,24 @@ def test_every_page_as_a_person_uses_it(page):
     page.get_by_label("Second", exact=True).fill("(old cars)")
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="By every measure").wait_for()
+    page.get_by_label("or the first in").select_option("lexicon")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="The 20 nearest words").wait_for()
+    page.get_by_role("link", name="Evaluation").click()
+    page.get_by_role("cell", name="0.100 to 0.400").wait_for()
     page.get_by_role("link", name="About").click()
     page.get_by_role("heading", name="What the numbers mean").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_every_method_of_the_table_can_be_chosen(page, explorer):
+    page.goto(f"{explorer.url}?s={SENTENCE}")
+    names = page.locator(".methods th[scope=row] a").all_inner_texts()
+    assert set(names) == set(made().methods)
+    for name in names:
+        page.locator(".methods").get_by_role("link", name=name, exact=True).click()
+        page.locator("a[aria-current=true]", has_text=name).wait_for()
+        assert page.locator("svg.tree").count() == 1
 
 
 def test_by_the_keyboard_alone(page):
@@ -168,11 +195,100 @@ def test_everything_has_a_name_and_no_id_is_there_twice(page, explorer):
         page.goto(explorer.url + path)
         assert page.evaluate(
             """() => {
-            const unnamed = [...document.querySelectorAll("input:not([type=hidden]), select, button, a[href], svg[role=img]")].filter(
+            const unnamed = [...document.querySelectorAll("input:not([type=hidden]), select, button, a[href], svg[role=group]")].filter(
                 (e) => !(e.getAttribute("aria-label") || e.textContent.trim() || (e.labels && e.labels.length)));
             const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
-            const bare = [...document.querySelectorAll("svg")].filter((e) => e.getAttribute("role") !== "img" && e.getAttribute("aria-hidden") !== "true");
+            const bare = [...document.querySelectorAll("svg")].filter((e) => e.getAttribute("role") !== "group" && e.getAttribute("aria-hidden") !== "true");
             return [unnamed.length, ids.length - new Set(ids).size, bare.length, document.querySelectorAll("h1").length,
                     document.documentElement.lang, document.title !== ""];
         }"""
         ) == [0, 0, 0, 1, "en", True]
+
+
+PATHS = [
+    "", f"?s={SENTENCE}", f"?s={SENTENCE}&step=0", "word", "word/bank", "word/bnak", "list", "list?prefix=zz", "compare", "compare?a=bank&b=river",
+    "compare?a=bank&other=second", "evaluation", "about", "word/bank?lexicon=vectors", f"?s={SENTENCE}&lexicon=vectors", "list?lexicon=vectors",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+def test_axe_finds_no_serious_violation(chromium, explorer, scheme, width):
+    """On every page: contrast is of the colours of the scheme, and what scrolls depends on the width."""
+    axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed")
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page, found = context.new_page(), {}
+    for path in PATHS:
+        page.goto(explorer.url + path)
+        page.evaluate(axe.AXE_SCRIPT)
+        results = page.evaluate("axe.run({resultTypes: ['violations']})")
+        wrong = [
+            (item["id"], node["target"], node["failureSummary"])
+            for item in results["violations"]
+            if item["impact"] in ("serious", "critical")
+            for node in item["nodes"][:3]
+        ]
+        found |= {path: wrong} if wrong else {}
+    context.close()
+    assert found == {}
+
+
+def test_behind_a_prefix(chromium):
+    """As JupyterHub's proxy serves it: every link and file under the prefix."""
+    explorer = polysema.explore(made(), prefix="/user/ann/proxy/8765")
+    context = chromium.new_context()
+    with watched(context, explorer.url) as page:
+        page.goto(explorer.url)
+        page.get_by_label("See ambiguity resolve").fill(SENTENCE)
+        page.keyboard.press("Enter")
+        _until(page, "step 3 of 3")
+        page.get_by_role("link", name="List").click()
+        page.get_by_role("link", name="bank", exact=True).click()
+        assert page.locator("h1").inner_text() == "bank"
+        assert (
+            page.evaluate("getComputedStyle(document.querySelector('.card')).borderRadius") == "8px"
+        )  # the style sheet
+        assert page.url.startswith(explorer.url)
+    context.close()
+    explorer.stop()
+
+
+def test_in_the_frame_of_a_notebook(chromium, explorer):
+    """What a cell shows: the frame loads although the page around it is of another origin on this machine."""
+    around = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Notebook)
+    _Notebook.html = explorer._repr_html_()
+    threading.Thread(target=around.serve_forever, daemon=True).start()
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{around.server_port}/")
+    frame = page.frame_locator("iframe")
+    frame.get_by_label("See ambiguity resolve").fill(SENTENCE)
+    frame.get_by_role("button", name="Compose").click()
+    frame.get_by_text("step 3 of 3", exact=True).wait_for()
+    context.close()
+    around.shutdown()
+    around.server_close()
+
+
+class _Notebook(http.server.BaseHTTPRequestHandler):
+    html = ""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>notebook</title>" + self.html.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def test_printed_it_has_no_controls_and_open_tables(chromium, explorer):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{explorer.url}?s={SENTENCE}")
+    page.emulate_media(media="print")
+    for hidden in (".top nav", ".ask", ".steps"):
+        assert not page.locator(hidden).first.is_visible()
+    assert page.locator("svg.tree").is_visible()
+    assert page.pdf()[:5] == b"%PDF-"
+    context.close()

@@ -205,3 +205,26 @@ def test_an_ensemble_whose_members_lead_outside(tmp_path, lexicon):
     shutil.rmtree(tmp_path / "both" / "members" / "2")
     (tmp_path / "both" / "members" / "2").symlink_to(tmp_path / "other")
     refused(tmp_path / "both", "is no folder inside the ensemble")
+
+
+@pytest.mark.parametrize(
+    "counts", [np.zeros(2, complex), np.array([1.5, 2]), np.array([np.nan, 1]), np.array([-1, 2]), np.zeros(2, "S1")]
+)
+def test_counts_that_are_none(tmp_path, counts):
+    np.savez(tmp_path / "it.npz", words=np.array(["a", "b"]), vectors=np.ones((2, 3), np.float32), counts=counts)
+    refused(tmp_path / "it.npz", "whole numbers")
+
+
+def test_a_header_that_python_cannot_tokenise(tmp_path):
+    words, vectors = io.BytesIO(), io.BytesIO()
+    np.save(words, np.array(["a"]))
+    np.save(vectors, np.ones((1, 3), np.float32))
+    damaged = vectors.getvalue().replace(b"(1, 3), ", b"(1, 3, } ")
+    refused(npz(tmp_path / "it.npz", words=words.getvalue(), vectors=damaged), "not a readable npz")
+
+
+def test_a_member_whose_name_is_no_name(tmp_path, lexicon):
+    Ensemble([lexicon, lexicon]).save(tmp_path / "it")
+    config = tmp_path / "it" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"members": ["a\0b"]}))
+    refused(tmp_path / "it", "no folder inside")

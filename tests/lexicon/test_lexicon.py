@@ -310,3 +310,15 @@ def test_parts_must_fit():
     ):
         with pytest.raises(InputError, match=message):
             Lexicon(["a", "b", "c"], factors, **part)
+
+
+def test_pure_words_are_composed_smoothly() -> None:
+    """By a pure state Phaser returns the functor, so a lexicon of mostly pure words does not compose by it."""
+    factors = np.random.default_rng(0).normal(size=(5, 4, 2))
+    assert Lexicon(list("abcde"), factors).default_method == "phaser"
+    factors[:3, :, 1] = 0
+    lexicon = Lexicon(list("abcde"), factors)
+    assert lexicon.default_method == "smooth"
+    assert lexicon.compose("(a b)").method == "smooth"
+    assert np.isclose(lexicon.similarity(lexicon.compose("(a d)", "phaser"), "a"), 1)
+    assert lexicon.similarity(lexicon.compose("(a d)"), "a") < 0.999

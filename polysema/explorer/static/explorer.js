@@ -29,6 +29,19 @@ document.addEventListener("click", (event) => {
   show(link.href, link.dataset.step);
 });
 
+document.addEventListener("submit", (event) => {
+  const button = event.target.querySelector("button");
+  if (button === null) return;
+  button.dataset.text ??= button.textContent;
+  button.textContent = "Working …";
+  document.getElementById("main").setAttribute("aria-busy", "true");
+});
+
+addEventListener("pageshow", () => {
+  document.querySelectorAll("button[data-text]").forEach((button) => { button.textContent = button.dataset.text; });
+  document.getElementById("main").removeAttribute("aria-busy");
+});
+
 addEventListener("popstate", () => {
   if (document.getElementById("result") === null) location.reload();
   else show(location.href, "");

@@ -19,10 +19,12 @@ from polysema.files.lock import bring_back
 from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
+from polysema.lexicon.formats.arrays import NAMED, to_arrays
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
+from polysema.registry import provider
 
-__all__ = ["FORMATS", "Format", "load", "write", "writing_lexicon"]
+__all__ = ["FORMATS", "Format", "left_behind", "load", "write", "writing_lexicon"]
 
 DTYPES = ("float32", "float16")
 """Of the numbers on disk."""
@@ -42,6 +44,8 @@ class Format:
         read: path and kind ("auto", "matrices" or "vectors") to lexicon.
         write: lexicon, path, dtype, overwrite.
         owner: refuses to replace a file of another kind.
+        keeps: what it holds beside words and meanings: ``parts`` (context vectors and the like), ``counts``,
+            ``columns`` (the senses of a word), ``descriptions`` (senses in use, and what a user made of them).
     """
 
     name: str
@@ -50,6 +54,7 @@ class Format:
     read: Callable[[Path, str], AnyLexicon]
     write: Callable[[AnyLexicon, Path, str, bool], None]
     owner: Owner
+    keeps: frozenset[str] = frozenset()
 
 
 FORMATS: dict[str, Format] = {
@@ -62,14 +67,16 @@ FORMATS: dict[str, Format] = {
             folder.read,
             folder.write,
             folder.owner,
+            frozenset(("parts", "counts", "columns", "descriptions")),
         ),
         Format(
             "npz",
             (".npz",),
-            "NumPy arrays: words, factors or matrices or vectors, counts",
+            "NumPy arrays: words, factors or matrices or vectors, counts, parts",
             npz.read,
             npz.write,
             npz.owner,
+            frozenset(("parts", "counts", "columns")),
         ),
         Format(
             "text",
@@ -107,8 +114,8 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
     """Read a lexicon, in whatever format it is. The default model is read once: every call gives the same object.
 
     Args:
-        path: a folder, or a file (text formats may be compressed with gzip); by default the model that comes with
-            polysema, whose name is ``default``.
+        path: a folder, or a file (text formats may be compressed with gzip), or ``hf://user/name`` for one of the
+            Hugging Face hub; by default the model that comes with polysema, whose name is ``default``.
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
@@ -117,7 +124,7 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
     if path is None or (str(path) == "default" and not Path(path).exists()):
         folder_of_default = default_path()
         return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
-    path = Path(path)
+    path = provider("from hub")(path) if isinstance(path, str) and path.startswith("hf://") else Path(path)
     bring_back(path)
     try:
         if ensemble.is_ensemble(path):
@@ -142,6 +149,26 @@ def write(lexicon: Model, path: Path, *, dtype: str = "float32", overwrite: bool
         ensemble.write(lexicon, path, dtype, overwrite)
     else:
         FORMATS[name].write(lexicon, path, dtype, overwrite)
+
+
+def left_behind(lexicon: Model, path: Path, format: str = "") -> list[str]:
+    """What a lexicon holds and the format cannot: what would be lost by writing it there."""
+    if isinstance(lexicon, Ensemble):
+        return []
+    keeps = FORMATS[format or _chosen(path)].keeps
+    lost = []
+    if "columns" not in keeps and isinstance(lexicon, Lexicon) and lexicon.columns == "senses" and lexicon.m > 1:
+        lost.append("the senses of its words (columns of their factors)")
+    if "parts" not in keeps:
+        arrays = to_arrays(lexicon)
+        lost += [name for name, own in NAMED.items() if any(item in arrays for item in own)]
+        lost += ["how it was made"] if lexicon.metadata else []
+    if "counts" not in keeps and lexicon.vocabulary.counts.any():
+        lost.append("counts")
+    if "descriptions" not in keeps and isinstance(lexicon, Lexicon):
+        lost += ["senses in use"] if lexicon.faces is not None else []
+        lost += ["names and edits of senses"] if lexicon.edited else []
+    return lost
 
 
 @contextmanager

@@ -36,6 +36,21 @@ _CLUSTERS = ("sense_starts", "sense_counts", "sense_vectors")
 _INVENTORY = ("inventory_senses", "inventory_weights", "inventory_least")
 _SLOTS = ("slot_keys", "slot_starts", "slot_fillers", "slot_weights")
 
+PARTS = ("contexts", "norms", *_ENCODER, *_CLUSTERS, "distance_weights", "information", *_INVENTORY, *_SLOTS)
+"""The names of all arrays but those of the meanings."""
+
+NAMED = {
+    "context vectors": ("contexts",),
+    "norms": ("norms",),
+    "the encoder's part": _ENCODER,
+    "clusters of occurrences": _CLUSTERS,
+    "how contexts tell senses apart": ("distance_weights",),
+    "information": ("information",),
+    "which columns are senses": _INVENTORY,
+    "slots": _SLOTS,
+}
+"""What the arrays are, for people."""
+
 
 def from_arrays(
     vocabulary: Vocabulary, arrays: Mapping[str, NDArray[Any]], columns: Columns, metadata: dict[str, Any]

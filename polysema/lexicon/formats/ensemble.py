@@ -32,6 +32,14 @@ def is_ensemble(path: Path) -> bool:
         return False
 
 
+def _inside(path: Path, name: object) -> bool:
+    """Whether a name leads to somewhere inside a folder; one with a zero in it, or in a circle, leads nowhere."""
+    try:
+        return isinstance(name, str) and (path / name).resolve().is_relative_to(path.resolve())
+    except (ValueError, OSError, RuntimeError):
+        return False
+
+
 def read(path: Path, kind: str = "auto") -> Ensemble:
     """Open a folder."""
     config = read_config(path, FORMAT, VERSION)
@@ -39,7 +47,7 @@ def read(path: Path, kind: str = "auto") -> Ensemble:
     if not isinstance(names, list) or not names:
         raise FormatError(f"{path}: config.json: members must be a list of folders")
     for name in names:
-        if not isinstance(name, str) or not (path / name).resolve().is_relative_to(path.resolve()):
+        if not _inside(path, name):
             raise FormatError(f"{path}: config.json: {name!r} is no folder inside the ensemble")
     try:
         return Ensemble([folder.read(path / name, kind) for name in names], metadata=config.get("metadata", {}))

@@ -81,6 +81,39 @@ def from_gensim(vectors: Any, kind: str = "auto") -> AnyLexicon:
     return from_rows(Vocabulary(vectors.index_to_key, counts), vectors.vectors, kind)
 
 
+def most_frequent(lexicon: AnyLexicon, words: int) -> AnyLexicon:
+    """A lexicon of the most frequent words alone, in their order, without its parts."""
+    rows = np.sort(np.argsort(-lexicon.vocabulary.counts, kind="stable")[:words])
+    kept = Vocabulary([lexicon.vocabulary.words[row] for row in rows], lexicon.vocabulary.counts[rows])
+    kind = Lexicon if isinstance(lexicon, Lexicon) else VectorLexicon
+    return kind(kept, lexicon.array[rows], metadata=lexicon.metadata)
+
+
+def with_senses(lexicon: Lexicon, words: int | None = None) -> Lexicon:
+    """A key for every sense beside its word: ``bank``, ``bank#0``, ``bank#2`` …, by the numbers of the senses.
+
+    A sense is the pure state v vᵀ; its count is its share of the word's. Words of one sense have no further key.
+
+    Args:
+        words: take this many of the most frequent words only.
+    """
+    own = lexicon.vocabulary
+    rows = np.sort(np.argsort(-own.counts, kind="stable")[:words])
+    keys, counts, factors = [], [], []
+    for row in rows.tolist():
+        word, count = own.words[row], int(own.counts[row])
+        keys.append(word)
+        counts.append(count)
+        factors.append(lexicon[word].factor)
+        weights, vectors = lexicon.sense_vectors(word)
+        if len(weights) > 1:
+            for number, weight, vector in zip(lexicon.sense_ids(word).tolist(), weights, vectors, strict=True):
+                keys.append(f"{word}#{number}")
+                counts.append(round(float(weight) * count))
+                factors.append(np.pad(vector[:, None], ((0, 0), (0, lexicon.m - 1))))
+    return Lexicon(Vocabulary(keys, counts).checked(), np.array(factors, np.float32), metadata=lexicon.metadata)
+
+
 def to_gensim(lexicon: AnyLexicon) -> Any:
     """gensim ``KeyedVectors`` with the rows of a lexicon."""
     try:

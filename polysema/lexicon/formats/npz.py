@@ -1,12 +1,14 @@
-"""NumPy's npz: ``words``, one of ``factors`` (V, n, m), ``matrices`` (V, n, n), ``vectors`` (V, n), and ``counts``."""
+"""NumPy's npz: ``words``, one of ``factors`` (V, n, m), ``matrices`` (V, n, n), ``vectors`` (V, n), and ``counts``.
+
+What polysema writes also holds the arrays of the lexicon's parts by the names of :mod:`.arrays`, such as ``contexts``,
+and ``config``, JSON with ``columns`` and ``metadata``; what others write need not.
+"""
 
 from __future__ import annotations
 
-import lzma
+import json
 import math
-import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +18,13 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
 from polysema.files.reading import check_regular, unpacked_limit
+from polysema.lexicon.formats.arrays import PARTS, from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.flat import stored_as
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon
+from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
 
-_UNREADABLE = (
-    ValueError,
-    TypeError,
-    KeyError,
-    RuntimeError,
-    EOFError,
-    SyntaxError,
-    struct.error,
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-)
-"""What :mod:`zipfile` and NumPy raise on damaged files."""
-
-_ARRAYS = ("words", "factors", "matrices", "vectors", "counts")
+_ARRAYS = frozenset(("words", "factors", "matrices", "vectors", "counts", "config", *PARTS))
 _HEADER = 10_000  # bytes of an array's header, at most
 
 
@@ -42,7 +32,9 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
         arrays, others = _read_arrays(path)
-    except _UNREADABLE as error:
+    except (FormatError, OSError):
+        raise
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds on damaged files
         why = "it holds Python objects (a pickle), which polysema never reads" if "pickle" in str(error) else str(error)
         raise FormatError(f"{path}: not a readable npz: {why}") from None
     known = [name for name in ("factors", "matrices", "vectors") if name in arrays]
@@ -67,12 +59,27 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
             return Lexicon.from_matrices(vocabulary, numbers)
         if numbers.ndim != (3 if known[0] == "factors" else 2):
             raise InputError(f"{known[0]!r} of shape {numbers.shape}")
-        lexicon = Lexicon(vocabulary, numbers) if numbers.ndim == 3 else VectorLexicon(vocabulary, numbers)
+        columns, metadata = _config(arrays.get("config"))
+        parts = {name: array for name, array in arrays.items() if name in PARTS}
+        lexicon = from_arrays(vocabulary, {known[0]: numbers, **parts}, columns, metadata)
         for start in range(0, len(lexicon), 8192):
             lexicon.stack(spelled[start : start + 8192])
         return lexicon
     except (InputError, MatrixError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
+
+
+def _config(array: NDArray[Any] | None) -> tuple[Columns, dict[str, Any]]:
+    """What the columns are and how the lexicon was made; of a file that does not say, nothing."""
+    if array is None:
+        return "senses", {}
+    if array.ndim or array.dtype.kind != "U":
+        raise InputError("'config' must be one string of JSON")
+    config = json.loads(str(array))
+    columns = config.get("columns", "senses") if isinstance(config, dict) else None
+    if columns not in ("senses", "eigen") or not isinstance(config.get("metadata", {}), dict):
+        raise InputError("'config' must hold columns, 'senses' or 'eigen', and metadata")
+    return columns, current_layout(config.get("metadata", {}))
 
 
 def _read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -117,12 +124,19 @@ def owner(path: Path) -> None:
 
 
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
-    """Write an npz, factors at unit trace."""
+    """Write an npz, factors at unit trace, with all that arrays can hold: see :func:`.formats.left_behind`."""
     numbers = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     words = lexicon.vocabulary.words
-    arrays = {"words": np.array(words, dtype=np.str_), name: stored_as(numbers, dtype, words)}
+    columns = lexicon.columns if isinstance(lexicon, Lexicon) else "senses"
+    config = {"columns": columns, "metadata": to_metadata(lexicon)}
+    arrays = {
+        "words": np.array(words, dtype=np.str_),
+        name: stored_as(numbers, dtype, words),
+        "config": np.array(json.dumps(config, ensure_ascii=False)),
+        **to_arrays(lexicon),
+    }
     with atomic_file(path, overwrite, owner) as stream:
         np.savez(stream, allow_pickle=False, counts=lexicon.vocabulary.counts, **arrays)

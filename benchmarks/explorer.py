@@ -1,0 +1,238 @@
+"""The explorer under load, from outside, beside datasette: 200 clients on pages that are all different.
+
+    python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1] [--datasette PROGRAM]
+    python benchmarks/explorer.py --list 400000              # pages of a list of so many words, in one process
+
+Needs ``wrk``; datasette (``pip install datasette``, in an environment of its own) is left out where it is not given.
+Each server is asked in turn, by as many clients that each send a request as soon as the last is answered. Half of the
+explorer's pages are words, drawn by the root of their frequency, half sentences of two to four such words put into
+patterns: *new* never repeats one, *mixed* draws them from 300 with Zipf's law, as people do. datasette shows pages of
+50 words of the same vocabulary, all different. 503 (overload) is counted apart from errors. Memory is the server's
+resident set. It ends by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import numpy as np
+from measure import machine, table
+
+import polysema
+from polysema.evaluation.wordnet import table as wordnet
+
+PATTERNS = (
+    "The {n} {v} the {n}.",
+    "A {a} {n} {v} the {n}.",
+    "The {n} of the {n} {v} a {a} {n}.",
+    "The {a} {n} {v} the {a} {n} in the {n}.",
+)
+VERBS = (
+    "took", "saw", "made", "left", "kept", "moved", "found", "held", "drew", "broke", "crossed", "charged", "sold",
+    "watched", "opened", "carried", "struck", "signed",
+)  # fmt: skip
+LUA = """
+local paths, threads, number = {}, {}, 0
+for line in io.lines("%s") do paths[#paths + 1] = line end
+function setup(thread) thread:set("first", number); number = number + 1; threads[#threads + 1] = thread end
+function init(args) at, other, busy = first * math.floor(#paths / 2), 0, 0 end
+function request() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
+function response(status) if status == 503 then busy = busy + 1 elseif status ~= 200 then other = other + 1 end end
+function done(summary, latency)
+  local busy, other = 0, 0
+  for _, thread in ipairs(threads) do busy = busy + thread:get("busy"); other = other + thread:get("other") end
+  local e = summary.errors
+  local shown = '{"requests": %%d, "seconds": %%f, "p50": %%f, "p95": %%f, "p99": %%f, "busy": %%d, "errors": %%d}'
+  io.write("RESULT " .. string.format(shown .. "\\n",
+    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(95) / 1e3,
+    latency:percentile(99) / 1e3, busy, other + e.connect + e.read + e.write + e.timeout))
+end
+"""
+
+
+def pages(lexicon: polysema.Lexicon, count: int, seed: int) -> list[str]:
+    """Addresses of so many different pages, half words, half sentences, in turns."""
+    rng, known = np.random.default_rng(seed), wordnet()
+    words = [w for w in lexicon.vocabulary.words if w.isalpha() and w.isascii()]
+    shares = np.sqrt([max(lexicon.vocabulary.counts[lexicon.vocabulary.index(w)], 1) for w in words])
+    shares = shares / shares.sum()
+    asked = rng.choice(words, min(count // 2, len(words)), replace=False, p=shares)
+    kinds = {"n": [], "a": []}
+    for word in rng.choice(words, 20_000, p=shares):
+        noun, _, adjective, _ = known.get(word, (0, 0, 0, 0))
+        if noun or adjective:
+            kinds["n" if noun >= adjective else "a"].append(str(word))
+    chance = random.Random(seed)
+    sentences = set()
+    while len(sentences) < count // 2:
+        text = chance.choice(PATTERNS)
+        for slot, some in (("{n}", kinds["n"]), ("{a}", kinds["a"]), ("{v}", VERBS)):
+            while slot in text:
+                text = text.replace(slot, chance.choice(some), 1)
+        sentences.add(text)
+    both = zip(sorted(sentences, key=lambda _: chance.random()), asked, strict=False)
+    return [page for text, word in both for page in (f"/?{urlencode({'s': text})}", f"/word/{quote(str(word))}")]
+
+
+@contextmanager
+def serving(command: list[str], ready: str) -> Iterator[tuple[str, int]]:
+    """A server while it runs: its address and its process."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = ""
+            while "http://" not in url:
+                url = process.stdout.readline()
+                if not url:
+                    sys.exit(f"{command[0]} did not start")
+            url = "http://" + url.split("http://")[1].split()[0].rstrip("/")
+            start = time.monotonic()
+            while time.monotonic() - start < 180:
+                try:
+                    with urllib.request.urlopen(url + ready, timeout=60) as answer:
+                        if answer.status == 200:
+                            break
+                except OSError:
+                    pass
+                time.sleep(0.5)
+            yield url, process.pid
+        finally:
+            process.terminate()
+
+
+def resident(pid: int) -> float:
+    """The resident set of a process, in MB."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def load(url: str, pid: int, paths: list[str], clients: int, seconds: int, scratch: Path) -> dict[str, float]:
+    """What ``wrk`` measured, with the server's memory before and after."""
+    (scratch / "paths").write_text("\n".join(paths) + "\n")
+    (scratch / "load.lua").write_text(LUA % (scratch / "paths"))
+    before = resident(pid)
+    done = subprocess.run(
+        ["wrk", "-t2", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s", "-s", str(scratch / "load.lua"), url],
+        capture_output=True, text=True, check=True, timeout=seconds + 120,
+    )  # fmt: skip
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    return {**json.loads(line[7:]), "before": before, "after": resident(pid)}
+
+
+def under_load(options: argparse.Namespace) -> None:
+    """The servers in turns."""
+    if shutil.which("wrk") is None:
+        sys.exit("wrk is not installed (apt install wrk)")
+    lexicon = polysema.load(options.lexicon)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        new = pages(lexicon, 2 * min(20_000, len(lexicon) - len(lexicon) // 10), 1)
+        chance, few = random.Random(2), new[-300:]
+        mixed = chance.choices(few, [1 / rank for rank in range(1, len(few) + 1)], k=50_000)
+        servers = {"explorer, new": ("explorer", new[:-300]), "explorer, mixed": ("explorer", mixed)}
+        commands = {
+            "explorer": [sys.executable, "-m", "polysema", "explore", options.lexicon, "--port", "0", "--no-browser"],
+        }
+        if options.datasette:
+            with sqlite3.connect(scratch / "bench.db") as database:
+                database.execute("create table words (id integer primary key, word text, count integer, entropy real)")
+                known = zip(
+                    lexicon.vocabulary.words,
+                    lexicon.vocabulary.counts.tolist(),
+                    lexicon.entropies.tolist(),
+                    strict=True,
+                )
+                database.executemany("insert into words (word, count, entropy) values (?, ?, ?)", known)
+            commands["datasette"] = [options.datasette, "serve", str(scratch / "bench.db"), "--port", "8799"]
+            offsets = chance.sample(range(len(lexicon)), min(20_000, len(lexicon)))
+            servers["datasette, table"] = ("datasette", [f"/bench/words?_size=50&_next={offset}" for offset in offsets])
+        for _ in range(options.rounds):
+            for name, (server, paths) in servers.items():
+                ready = "/sentence.json?s=The+bank+approved+the+loan." if server == "explorer" else "/bench/words"
+                with serving(commands[server], ready) as (url, pid):
+                    time.sleep(5 if server == "explorer" else 0)  # what it gets ready in the background
+                    load(
+                        url, pid, paths[::-1], min(options.clients, 8), 5, scratch
+                    )  # caches and pools filled, not counted
+                    f = load(url, pid, paths, options.clients, options.seconds, scratch)
+                good = f["requests"] - f["busy"]
+                rows.append([
+                    name, f"{good / f['seconds']:.0f}", f"{f['p50']:.0f}", f"{f['p95']:.0f}", f"{f['p99']:.0f}",
+                    f"{good:.0f}", f"{f['busy']:.0f}", f"{f['errors']:.0f}", f"{f['before']:.0f}", f"{f['after']:.0f}",
+                ])  # fmt: skip
+                print("  ".join(rows[-1]), flush=True)
+    heads = ["server", "pages/s", "p50 ms", "p95 ms", "p99 ms", "answered", "503", "errors", "MB before", "MB after"]
+    print(table(heads, rows))
+
+
+def listed(words: int) -> None:
+    """Every kind of page of a large list, the first and after."""
+    from polysema.explorer.listing import PARTS_OF_SPEECH, Filter, listing
+
+    rng = np.random.default_rng(1)
+    real = list(wordnet())
+    names = [*real, *(f"{real[i % len(real)]}-{i}" for i in range(words))][:words]
+    counts = np.sort((1e9 / np.arange(1, words + 1)).astype(np.int64))[::-1]
+    lexicon = polysema.Lexicon(
+        polysema.Vocabulary(names, counts.tolist()), rng.normal(size=(words, 8, 3)).astype(np.float32)
+    )
+    start = time.perf_counter()
+    listing(lexicon).page(Filter())
+    rows = [["first page", f"{1e3 * (time.perf_counter() - start):.0f}", ""]]
+    asked = {
+        **{f"sorted by {sort}": {"sort": sort} for sort in ("entropy", "percentile", "count", "word")},
+        **{f"{kind}s": {"part_of_speech": kind} for kind in PARTS_OF_SPEECH},
+        "begins with s": {"prefix": "s"},
+        "count 1000 to 100,000": {"min_count": 1000, "max_count": 100_000},
+        "entropy 0.5 to 1": {"min_entropy": 0.5, "max_entropy": 1.0},
+        "five at once": {
+            "prefix": "s", "part_of_speech": "noun", "min_count": 3000, "min_entropy": 0.2, "sort": "word",
+        },
+        "200 a page, function words": {"size": 200, "function_words": True},
+    }  # fmt: skip
+    for name, query in asked.items():
+        start = time.perf_counter()
+        pages = listing(lexicon).page(Filter(**query))["pages"]
+        first, took = time.perf_counter() - start, []
+        for page in np.linspace(1, pages, 12).astype(int):
+            start = time.perf_counter()
+            listing(lexicon).page(Filter(**query, page=int(page)))
+            took.append(time.perf_counter() - start)
+        rows.append([name, f"{1e3 * first:.0f}", f"{1e3 * float(np.median(took)):.0f} ({1e3 * max(took):.0f} at most)"])
+    print(table([f"{words:,} words", "first, ms", "any other page, ms"], rows))
+
+
+def main() -> None:
+    """Read the options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lexicon", nargs="?", default="default")
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--datasette", default=shutil.which("datasette") or "")
+    parser.add_argument("--list", type=int, default=0, metavar="WORDS")
+    options = parser.parse_args()
+    print(machine(), f"load {os.getloadavg()[0]:.1f}")
+    if options.list:
+        listed(options.list)
+    else:
+        under_load(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""How the site is built: ``python -m sphinx -W docs site``. It needs no network."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from polysema.cli import polysema  # noqa: E402
+from polysema.version import __version__  # noqa: E402
+
+project, author, release = "polysema", "The polysema authors", __version__
+copyright = author
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 3
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+napoleon_use_ivar = True
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = "polysema"
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style, pygments_dark_style = "friendly", "monokai"
+
+_PAGE = re.compile(r"`docs/([\w/-]+\.md)`")
+
+
+def link_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """Pages name each other by their file, `docs/senses.md`, as a forge shows them: here these are links."""
+    source[0] = _PAGE.sub(
+        lambda found: f"[](/{found[1]})" if (ROOT / "docs" / found[1]).is_file() else found[0], source[0]
+    )
+
+
+def list_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """In the contents, a pattern stands for the pages that match it and are not named there."""
+    if name != "index":
+        return
+    folder = ROOT / "docs"
+    lines = source[0].splitlines()
+    named = {"index", *lines}
+
+    def pages(pattern: str) -> list[str]:
+        matching = sorted(folder.glob(f"{pattern}.md"))
+        return [page for path in matching if (page := str(path.relative_to(folder).with_suffix(""))) not in named]
+
+    listed = [pages(line) if re.fullmatch(r"[\w/-]*\*", line) else [line] for line in lines]
+    source[0] = "\n".join(line for some in listed for line in some)
+
+
+def escape_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """In formulas of docstrings, |x| is an absolute value, not a name to be replaced."""
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[at] = line.replace("|", "\\|")
+
+
+class Commands(Directive):
+    """The help of every command, as ``--help`` prints it."""
+
+    def run(self) -> list[nodes.Node]:
+        """A section for each command."""
+        return list(self._sections(polysema, click.Context(polysema, info_name="polysema", max_content_width=88)))
+
+    def _sections(self, command: click.Command, context: click.Context) -> Any:
+        name = context.command_path
+        section = nodes.section(ids=[nodes.make_id(name)], names=[name])
+        section += nodes.title(text=name)
+        text = command.get_help(context)
+        section += nodes.literal_block(text, text, language="text")
+        yield section
+        if isinstance(command, click.Group):
+            for part in command.list_commands(context):
+                child = command.commands[part]
+                yield from self._sections(
+                    child, click.Context(child, info_name=part, parent=context, max_content_width=88)
+                )
+
+
+def setup(app: Sphinx) -> None:
+    """Add what is above."""
+    app.connect("source-read", link_pages)
+    app.connect("source-read", list_pages)
+    app.connect("env-get-outdated", lambda *_: ["index"])  # which pages there are may have changed
+    app.connect("autodoc-process-docstring", escape_bars)
+    app.add_lexer("rooms", TextLexer)
+    app.add_directive("commands", Commands)

@@ -1,0 +1,177 @@
+"""Text as tasks: pieces that workers read and tokenise each on its own, with words of their own.
+
+A plain file is cut where a line ends, into pieces of some megabytes, so that each piece has the blocks that a single
+reader of the whole file would make. A packed file is one piece; a large one is unpacked by the reader and its blocks
+are sent. What comes back has the piece's distinct words and its ids in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.corpus.normalisation import Normalisation
+from polysema.corpus.readers import Block, Span, spans
+from polysema.corpus.urls import Source, size_of
+from polysema.files.progress import Report
+
+Array = NDArray[Any]
+
+PIECE = 1 << 23
+"""Bytes of text that a task takes."""
+
+PACKED = 1 << 25
+"""Bytes of an archive that a task takes whole; a larger one is unpacked by the reader."""
+
+
+SLOTS = 1 << 20
+"""Words that a worker's table has room for, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A task.
+
+    Attributes:
+        source: the file; None where the blocks themselves are sent.
+        span: which part of it; None for all of it.
+        before: bytes of the text before it.
+        blocks: what is sent.
+    """
+
+    source: Source | None = None
+    span: Span | None = None
+    before: int = 0
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A block in ids of a table of words.
+
+    Attributes:
+        ids, ends: its words, and where its sentences end.
+        size: bytes of text; the last line break of a file is the reader's.
+        invalid, overlong: bytes that are no text, and runs that are no words.
+        ends_source: whether it is the last of its file.
+        read: bytes read so far, packed as they are.
+    """
+
+    ids: Array
+    ends: Array
+    size: int
+    invalid: int
+    overlong: int
+    ends_source: bool
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenised:
+    """Blocks with the distinct words that they have: their bytes, where each word starts, how often each is there."""
+
+    arena: Array
+    offsets: Array
+    counts: Array
+    blocks: list[Tokens]
+
+
+def pieces(reader: Any) -> Iterator[Piece]:
+    """The tasks of a reader, in the order of the text."""
+    if reader.files is None:
+        yield from _sent(iter(reader))
+        return
+    before = 0
+    for source in reader.files:
+        if str(source) == "-":
+            yield from _sent(reader.read(source, before))
+            continue
+        size = size_of(source)
+        cut = spans(source, size, reader.encoding, reader.block, PIECE)
+        if cut is not None:
+            yield from (Piece(source, span, before + span.begin) for span in cut)
+        elif size <= PACKED:
+            yield Piece(source, None, before)
+        else:
+            yield from _sent(reader.read(source, before))
+        before += size
+
+
+def _sent(blocks: Iterator[Block]) -> Iterator[Piece]:
+    """Blocks as tasks, some in each."""
+    some: list[Block] = []
+    size = 0
+    for block in blocks:
+        some.append(block)
+        size += len(block.data)
+        if size >= PIECE:
+            yield Piece(blocks=tuple(some))
+            some, size = [], 0
+    if some:
+        yield Piece(blocks=tuple(some))
+
+
+def tokenise_piece(reader: Any, piece: Piece, _: Report) -> list[Tokenised]:
+    """Read and tokenise a piece; most often into one table of words."""
+    blocks = piece.blocks or reader.read(piece.source, piece.before, piece.span)
+    found: list[Tokenised] = []
+    table, some = new_table(), list[Tokens]()
+    for block in blocks:
+        if not has_room(table, len(block.data)):
+            found.append(_counted(table, some))
+            table, some = new_table(len(block.data)), []
+        some.append(tokenise(reader.normalisation, block, table))
+    return [*found, _counted(table, some)]
+
+
+def _counted(table: Any, blocks: list[Tokens]) -> Tokenised:
+    used = int(table.used[0])
+    offsets = table.offsets[: used + 1].copy()
+    counts = np.zeros(used, np.int64)
+    for tokens in blocks:
+        counts += np.bincount(tokens.ids, minlength=used)
+    return Tokenised(table.arena[: int(offsets[-1])].copy(), offsets, counts, blocks)
+
+
+def new_table(size: int = 0, slots: int = SLOTS) -> Any:
+    """An empty table of words, with room for a block of so many bytes at least."""
+    from polysema.kernels import tokens as kernel
+
+    slots = max(slots, 1 << size.bit_length())
+    return kernel.new_table(slots, slots, 16 * slots)
+
+
+def has_room(table: Any, size: int) -> bool:
+    """Whether a table can take a block of so many bytes: at worst every other byte starts a new word."""
+    used = int(table.used[0])
+    fits = int(table.offsets[used]) + size <= len(table.arena)
+    return fits and used + size // 2 + 1 <= (len(table.offsets) - 1) * 9 // 10
+
+
+def tokenise(normalisation: Normalisation, block: Block, table: Any) -> Tokens:
+    """A block in ids of a table, to which its new words are added."""
+    from polysema.kernels import tokens as kernel
+
+    size = len(block.data)
+    data = np.zeros(size + 8, np.uint8)
+    data[:size] = np.frombuffer(block.data, np.uint8)
+    ids, ends = np.empty(size // 2 + 1, np.uint32), np.empty(size // 2 + 2, np.int64)
+    scratch, tally = np.empty(1024, np.uint8), np.zeros(2, np.int64)
+    rules, columns = normalisation.rules(), block.columns
+    if columns is None:
+        words, sentences = kernel.tokenise(rules, data, size, block.goes_on, table, ids, ends, scratch, tally)
+    else:
+        layout = kernel.Layout(
+            columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
+        )
+        words, sentences = kernel.tokenise_lines(
+            rules, layout, normalisation.raw, data, size, True, table, ids, ends, scratch, tally
+        )
+    return Tokens(
+        ids[:words].copy(), ends[:sentences].copy(), size - block.ends_source, int(tally[0]) + block.replaced,
+        int(tally[1]), block.ends_source, block.read,
+    )  # fmt: skip

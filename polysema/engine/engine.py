@@ -1,0 +1,140 @@
+"""An engine maps tasks over workers and gives their results in the order of the tasks.
+
+A task is pure: its result depends on what all tasks share and on the task, not on who does it, when, or how often. So
+the number of workers, the order in which they finish and workers that die change nothing in what comes out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from polysema.errors import InputError, UnknownChoiceError
+from polysema.files.progress import Report, silent
+
+Shared = TypeVar("Shared")
+Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+Work = Callable[[Shared, Task, Report], Result]
+"""What a worker does: a function of a module, since workers import it. It may report how far its task has come."""
+
+ENGINES = ("local", "ray")
+
+
+class Placed(Protocol[Value_co]):
+    """A value that was placed; a task may hold it."""
+
+    def __call__(self) -> Value_co:
+        """The value, read-only where it is an array."""
+
+
+class Engine(Protocol):
+    """Does tasks.
+
+    Attributes:
+        workers: how many tasks are done at once.
+    """
+
+    workers: int
+
+    def put(self, value: Value) -> Placed[Value]:
+        """Place a value where workers can get it: once for all of them, whatever the number of tasks."""
+
+    def map(
+        self,
+        work: Work[Shared, Task, Result],
+        shared: Placed[Shared],
+        tasks: Iterable[Task],
+        *,
+        cores: int = 1,
+        gpus: int = 0,
+        progress: Report = silent,
+    ) -> Iterator[Result]:
+        """The results of all tasks, in their order; few are held at once.
+
+        Args:
+            shared: what all tasks need. A worker gets it once and keeps it: what is expensive to make, such as a loaded
+                encoder, it makes at first use (``functools.cached_property``).
+            tasks: what differs between them, small; larger things are placed. Taken as they are needed.
+            cores, gpus: how many processors and cards a task uses.
+            progress: told how far all tasks together have come.
+        """
+
+    def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+        """Raise InputError if a worker cannot see one of these files or folders, or sees others."""
+
+    def status(self) -> str:
+        """Who has done how much, and what is waiting, in a few words."""
+
+    def close(self) -> None:
+        """End what was begun."""
+
+
+class Local:
+    """One task after the other in this process; what a task does may use all cores."""
+
+    workers = 1
+
+    def put(self, value: Value) -> Placed[Value]:
+        """The value is here already."""
+        return lambda: value
+
+    def map(
+        self,
+        work: Work[Shared, Task, Result],
+        shared: Placed[Shared],
+        tasks: Iterable[Task],
+        *,
+        cores: int = 1,
+        gpus: int = 0,
+        progress: Report = silent,
+    ) -> Iterator[Result]:
+        """See :class:`Engine`."""
+        for task in tasks:
+            yield work(shared(), task, progress)
+
+    def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+        """This process sees what it sees."""
+
+    def status(self) -> str:
+        """Nothing to say."""
+        return ""
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+@contextmanager
+def engine_named(
+    engine: str | Engine = "local", address: str | None = None, workers: int | None = None
+) -> Iterator[Engine]:
+    """The engine of that name, closed at the end; an engine that is handed in is left open.
+
+    Args:
+        engine: ``local``, ``ray``, or an engine.
+        address: of a Ray cluster, such as ``10.0.0.1:6379``, or ``auto`` for the one this machine belongs to; without
+            it Ray is started on this machine and ends with the work.
+        workers: how many tasks at once; by default one per processor of the cluster.
+    """
+    if not isinstance(engine, str):
+        yield engine
+        return
+    if engine not in ENGINES:
+        raise UnknownChoiceError("engine", engine, ENGINES)
+    if engine == "local":
+        if address is not None:
+            raise InputError(f"the address {address} is a Ray cluster's: choose the engine ray")
+        yield Local()
+        return
+    from polysema.engine.ray import RayEngine
+
+    opened = RayEngine(address, workers)
+    try:
+        yield opened
+    finally:
+        opened.close()

@@ -1,0 +1,163 @@
+"""Words and phrases as circuits of DisCoPy, in any dimension.
+
+A word with the factor B, (n, m), is the pure state Σ B_ij |i⟩|j⟩ of a wire of dimension n, its meaning, and one of
+dimension m, its senses. Discarding the sense wire leaves ρ = B Bᵀ: the factor is a purification of the word.
+
+A composition is a diagram of the same shape as its tree. What the functor does to the wire of its argument:
+
+==========  ==========================================================================================
+``phaser``  the operator ρ^½
+``fuzz``    Σᵢ √λᵢ Pᵢ ⊗ |i⟩, whose second wire, which eigenspace it was, is discarded
+``mult``    both meanings are states, and their wires meet in a spider: Σᵢ |i⟩⟨ii|
+``add``     the mixture is a state: its sense wire is that of both sides, one after the other
+==========  ==========================================================================================
+
+Circuits are not normalised at every node; :func:`evaluated` normalises the result, which is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.composition.compose import Method, State
+from polysema.composition.methods import METHODS
+from polysema.composition.operators import compress
+from polysema.composition.phrases import Phrase, as_tree, is_parsed, is_text, read_phrases
+from polysema.composition.trees import Leaf, Node, Tree, leaves
+from polysema.density import DensityMatrix
+from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownChoiceError
+from polysema.lexicon.lexicon import Lexicon
+
+Array = NDArray[np.float64]
+DRAWN = ("phaser", "fuzz", "mult", "add")
+_TIE = 1e-9  # as in composition.operators: eigenvalues nearer than this share of the largest are one eigenspace
+
+
+def word_state(rho: DensityMatrix, name: str = "") -> Any:
+    """A density matrix as a circuit: its purification, with the sense wire discarded."""
+    if len(rho.parts) > 1 or rho.shape:
+        raise InputError(f"a circuit state is one density matrix in one space, not {rho!r}")
+    circuit = _circuit()
+    return _state(rho.factor, name or rho.name or "ρ") >> _wire(rho.n) @ circuit.Discard(_wire(rho.factor.shape[1]))
+
+
+def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, nlp: Any = None) -> Any:
+    """A phrase as a circuit with one wire, whose evaluation is the density matrix of ``lexicon.compose``.
+
+    Args:
+        phrase: as :meth:`Lexicon.compose <polysema.Lexicon.compose>` takes it.
+        method: one of :data:`DRAWN`.
+        nlp: the spaCy pipeline to parse with.
+    """
+    if method not in DRAWN:
+        raise UnknownChoiceError("method of circuits", method, DRAWN)
+    return _diagram(_tree(lexicon, phrase, nlp), lexicon, METHODS[method])
+
+
+def evaluated(diagram: Any) -> DensityMatrix:
+    """What a circuit with one wire comes to, at unit trace.
+
+    The same as DisCoPy's own ``diagram.eval(mixed=True)``, which takes the square of all dimensions at once: here the
+    boxes act one after the other on a factor, (wires …, discarded).
+    """
+    factor: Array = np.ones(1)
+    for box, offset in zip(diagram.boxes, diagram.offsets, strict=True):
+        inputs, outputs = ([item.dim for item in side.inside] for side in (box.dom, box.cod))
+        wires = range(offset, offset + len(inputs))
+        if type(box).__name__ == "Discard":
+            moved = np.moveaxis(factor, list(wires), range(factor.ndim - 1 - len(inputs), factor.ndim - 1))
+            kept = moved.shape[: factor.ndim - 1 - len(inputs)]
+            factor = compress(moved.reshape(int(np.prod(kept)), -1)).reshape(*kept, -1)
+            continue
+        if getattr(box, "is_mixed", True) or box.array is None:
+            raise InputError(f"{box}: circuits of pure boxes and discards are evaluated here; ask diagram.eval()")
+        array = np.asarray(box.array).real.reshape(int(np.prod(inputs)), *outputs)
+        moved = np.moveaxis(factor, list(wires), range(len(inputs)))
+        rest = moved.shape[len(inputs) :]
+        made = np.tensordot(moved.reshape(int(np.prod(inputs)), -1), array, (0, 0)).reshape(*rest, *outputs)
+        factor = np.moveaxis(made, range(len(rest), made.ndim), range(offset, offset + len(outputs)))
+    return DensityMatrix(factor.reshape(-1, factor.shape[-1]))
+
+
+def draw(diagram: Any, path: Any = None) -> Any:
+    """Draw a circuit, to a file where one is named."""
+    return diagram.draw(path=None if path is None else str(path), figsize=(10, 6), fontsize=10, margins=(0.1, 0.08))
+
+
+def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
+    if isinstance(tree, Leaf):
+        return word_state(lexicon[tree.word], tree.word)
+    functor, argument = _diagram(tree.functor, lexicon, method), _diagram(tree.argument, lexicon, method)
+    wire, circuit = _wire(lexicon.n), _circuit()
+    if tree.kind == "coordination" or method.name == "add":
+        return _mixed(tree, functor, argument, method)
+    if method.name == "mult":
+        left, right = (functor, argument) if tree.functor_first else (argument, functor)
+        spider = np.einsum("ij,ik->ijk", np.eye(lexicon.n), np.eye(lexicon.n))
+        return left @ right >> circuit.Box("⊙", wire @ wire, wire, data=spider.ravel().tolist(), is_mixed=False)
+    values, vectors = evaluated(functor).eigen()
+    values, name = np.clip(values, 0.0, None), _words(tree.functor)
+    if method.name == "phaser":
+        root = (vectors * np.sqrt(values)) @ vectors.T
+        return argument >> circuit.Box(f"√{name}", wire, wire, data=root.ravel().tolist(), is_mixed=False)
+    kraus = _kraus(values, vectors)  # (n, n, k)
+    space = _wire(kraus.shape[2])
+    box = circuit.Box(f"fuzz {name}", wire, wire @ space, data=kraus.ravel().tolist(), is_mixed=False)
+    return argument >> box >> wire @ circuit.Discard(space)
+
+
+def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
+    """A mixture as the state of its factor, by the weights that the method gives both sides."""
+    ours = State(evaluated(functor).factor, len(list(leaves(tree.functor))))
+    theirs = State(evaluated(argument).factor, len(list(leaves(tree.argument))))
+    core = method.at(tree, ours, theirs).core
+    return word_state(DensityMatrix(core), f"mix {_words(tree)}")
+
+
+def _kraus(values: Array, vectors: Array) -> Array:
+    """Σᵢ √λᵢ Pᵢ ⊗ |i⟩ over the eigenspaces of a matrix, (n, n, k)."""
+    kept = values > _TIE * values[0]
+    values, vectors = values[kept], vectors[:, kept]
+    space = np.cumsum(np.concatenate([[0], values[:-1] - values[1:] > _TIE * values[0]]))
+    found = np.zeros((len(vectors), len(vectors), int(space[-1]) + 1))
+    for value, vector, which in zip(values, vectors.T, space.tolist(), strict=True):
+        found[:, :, which] += np.sqrt(value) * np.outer(vector, vector)
+    return found
+
+
+def _state(factor: Array, name: str) -> Any:
+    n, m = factor.shape
+    return _circuit().Box(name, _nothing(), _wire(n) @ _wire(m), data=factor.ravel().tolist(), is_mixed=False)
+
+
+def _wire(dimension: int) -> Any:
+    circuit = _circuit()
+    return circuit.Ty(circuit.Qudit(dimension))
+
+
+def _nothing() -> Any:
+    return _circuit().Ty()
+
+
+def _tree(lexicon: Lexicon, phrase: Phrase, nlp: Any) -> Tree:
+    if not (is_parsed(phrase) or is_text(phrase)):
+        return as_tree(phrase)
+    (read,) = read_phrases([phrase], None, lexicon, nlp)
+    if isinstance(read, PolysemaError):
+        raise read
+    return read.tree
+
+
+def _words(tree: Tree) -> str:
+    return " ".join(leaf.word for leaf in leaves(tree))
+
+
+def _circuit() -> Any:
+    try:
+        from discopy.quantum import circuit
+    except ImportError:
+        raise MissingExtraError("circuits of DisCoPy", "discopy") from None
+    return circuit

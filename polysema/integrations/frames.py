@@ -1,0 +1,138 @@
+"""Columns of pandas and polars: a question for every row, and answers as a DataFrame.
+
+A column is a Series of pandas or of polars, or any sequence; what comes back is of the same library (of pandas, for
+plain sequences), with the same index and in the same order. What is missing stays missing, and a word that the lexicon
+does not hold is missing in the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from polysema.composition.compose import Composed
+from polysema.errors import Failed, InputError, MissingExtraError, UnknownChoiceError
+from polysema.lexicon.ensemble import Ensemble
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import to_rows
+
+LIBRARIES = ("pandas", "polars")
+
+
+def frame(results: Any, library: str = "pandas") -> Any:
+    """Answers as a DataFrame, a row each: senses, neighbours, ambiguities, disambiguations, or a composition's nodes.
+
+    Args:
+        library: ``pandas`` or ``polars``.
+    """
+    if library not in LIBRARIES:
+        raise UnknownChoiceError("library", library, LIBRARIES)
+    if isinstance(results, Composed):
+        results = results.steps
+    elif hasattr(results, "senses") and not isinstance(results, Sequence):  # a word in context
+        results = results.senses
+    return _framed(to_rows(results), library)
+
+
+def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:
+    """The von Neumann entropy of each word, as a column of numbers."""
+    known = _lexicon(lexicon)
+    rows = [known.vocabulary.find(word) if isinstance(word, str) else -1 for word in _values(words)]
+    return _column([None if row < 0 else float(known.entropies[row]) for row in rows], words, "entropy")
+
+
+def ambiguity(words: Any, lexicon: Lexicon | None = None, *, by: str = "") -> Any:
+    """How ambiguous each word is: a frame of ``entropy``, ``effective_senses``, ``information`` … a row a word.
+
+    Args:
+        by: as :meth:`Lexicon.ambiguity <polysema.Lexicon.ambiguity>` takes it.
+    """
+    known = _lexicon(lexicon)
+    return _answers(words, [_values(words)], lambda rows: known.ambiguity([word for (word,) in rows], by=by))
+
+
+def disambiguate(words: Any, contexts: Any, lexicon: Lexicon | None = None, **options: Any) -> Any:
+    """The sense of each word in its context: a frame of ``sense``, ``probability``, ``label`` … a row a pair.
+
+    What failed, such as a word that does not stand in its sentence, has its reason in the column ``error``.
+
+    Args:
+        words: a column, or one word for all contexts.
+        options: as :func:`polysema.disambiguate` takes them.
+    """
+    known, sentences = _lexicon(lexicon), _values(contexts)
+    asked = [words] * len(sentences) if isinstance(words, str) else _values(words)
+    if len(asked) != len(sentences):
+        raise InputError(f"{len(asked)} words and {len(sentences)} contexts: give one context a word")
+    return _answers(contexts, [asked, sentences], lambda pairs: known.disambiguate_all(pairs, **options))
+
+
+def _answers(column: Any, columns: list[list[Any]], ask: Any) -> Any:
+    """A frame with a row for every row of the columns; rows in which something is missing are not asked about."""
+    given = list(zip(*columns, strict=True))
+    whole = [i for i, row in enumerate(given) if not any(_is_missing(value) for value in row)]
+    found: list[Any] = [None] * len(given)
+    for i, answer in zip(whole, ask([given[i] for i in whole]), strict=True):
+        found[i] = answer
+    known = [item for item in found if item is not None and not isinstance(item, Failed)]
+    names = list(to_rows(known)[0]) if known else []
+    rows = []
+    for item in found:
+        row = dict.fromkeys(names) if item is None or isinstance(item, Failed) else to_rows([item])[0]
+        rows.append({**row, "error": str(item.error) if isinstance(item, Failed) else None})
+    return _framed(rows, _library(column), _index(column))
+
+
+def _lexicon(lexicon: Lexicon | Ensemble | None) -> Lexicon:
+    return load() if lexicon is None else with_matrices(lexicon, "a column")
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _library(column: Any) -> str:
+    return "polars" if type(column).__module__.startswith("polars") else "pandas"
+
+
+def _values(column: Any) -> list[Any]:
+    if isinstance(column, str):
+        raise InputError(f"a column of words is expected, not the word {column!r} alone")
+    return list(column.to_list() if hasattr(column, "to_list") else column)
+
+
+def _column(values: Iterable[float | None], like: Any, name: str) -> Any:
+    if _library(like) == "polars":
+        import polars
+
+        return polars.Series(name, list(values), dtype=polars.Float64)
+    return _pandas().Series(list(values), index=_index(like), name=name, dtype="float64")
+
+
+def _framed(rows: list[dict[str, Any]], library: str, index: Any = None) -> Any:
+    if library == "polars":
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("a DataFrame of polars", "frames") from None
+        return polars.DataFrame(rows, infer_schema_length=None)
+    return _pandas().DataFrame(rows, index=index)
+
+
+def _index(column: Any) -> Any:
+    index = getattr(column, "index", None)  # a method, of lists
+    return None if callable(index) else index
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("a DataFrame", "frames") from None
+    return pandas

@@ -1,0 +1,94 @@
+"""Lexicons on the Hugging Face hub: pushed as a repository, loaded as ``hf://user/name``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from polysema.errors import FormatError, InputError, MissingExtraError, OutputError
+from polysema.lexicon.formats.card import card
+from polysema.lexicon.lexicon import AnyLexicon
+from polysema.version import __version__
+
+SCHEME = "hf://"
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl", "edits.json")
+"""What a folder of a lexicon holds: all that is fetched."""
+
+
+def push_to_hub(
+    lexicon: AnyLexicon,
+    name: str,
+    *,
+    private: bool = False,
+    token: str | None = None,
+    message: str = "A lexicon of polysema",
+    dtype: str = "float32",
+) -> str:
+    """Write a lexicon to a repository of the hub, which is made if it is not there; returns where to load it from.
+
+    Args:
+        name: ``user/name``, with or without ``hf://``.
+        token: of the hub; by default the one that ``hf auth login`` keeps.
+        dtype: ``float32`` or ``float16``.
+    """
+    repository, revision = _named(name)
+    hub = _hub()
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        folder = Path(temporary) / "lexicon"
+        lexicon.save(folder, dtype=dtype)
+        (folder / "README.md").write_text(model_card(lexicon, repository), encoding="utf-8")
+        try:
+            api = hub.HfApi(token=token, library_name="polysema", library_version=__version__)
+            api.create_repo(repository, private=private, exist_ok=True)
+            api.upload_folder(
+                repo_id=repository, folder_path=folder, commit_message=message, revision=revision, allow_patterns=FILES
+            )
+        except (OSError, ValueError) as error:  # the hub's errors are one or the other
+            raise OutputError(f"{SCHEME}{repository}: not pushed: {_line(error)}") from error
+    return f"{SCHEME}{name.removeprefix(SCHEME)}"
+
+
+def from_hub(name: str) -> Path:
+    """The folder of a lexicon of the hub, fetched, or kept from before: ``hf://user/name``, ``hf://user/name@branch``."""
+    repository, revision = _named(name)
+    hub = _hub()
+    try:
+        folder = hub.snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=list(FILES),
+            library_name="polysema",
+            library_version=__version__,
+        )
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{name}: cannot be fetched: {_line(error)}") from error
+    if not (Path(folder) / "config.json").exists():
+        raise FormatError(f"{name}: a repository without config.json, so no lexicon of polysema")
+    return Path(folder)
+
+
+def model_card(lexicon: AnyLexicon, repository: str) -> str:
+    """The card that the hub shows: the lexicon's own, below what the hub reads of it."""
+    tags = ["density-matrices", "word-senses", "lexical-ambiguity", "word-embeddings"]
+    head = ["---", "library_name: polysema", "tags:", *(f"- {tag}" for tag in tags), "---", ""]
+    return "\n".join(head) + "\n" + card(lexicon, f"{SCHEME}{repository}")
+
+
+def _named(name: str) -> tuple[str, str | None]:
+    repository, _, revision = name.removeprefix(SCHEME).partition("@")
+    if repository.count("/") != 1 or not all(repository.split("/")):
+        raise InputError(f"{name!r} is no repository of the hub: write hf://user/name, or hf://user/name@revision")
+    return repository, revision or None
+
+
+def _line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtraError("the Hugging Face hub", "hub") from None
+    return huggingface_hub

@@ -1,0 +1,175 @@
+"""Sentences as features for scikit-learn: what they mean, by matrices, by senses in context, by entropies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from polysema.composition.compose import Composition
+from polysema.composition.occurrences import tokenised
+from polysema.density import DensityMatrix
+from polysema.errors import Failed, InputError, UnknownChoiceError
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.measures import entropy
+
+Array = NDArray[np.float64]
+
+
+class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns sentences into numbers.
+
+    ============  =======  =========================================================================================
+    ``senses``    n        the mean over the content words of Σ_k p(k | sentence) v_k, their senses as meant there
+    ``vectors``   n        the mean over all words of their weightiest sense: a bag of vectors, to compare with
+    ``matrix``    n(n+1)/2 the upper triangle of the composed density matrix, off the diagonal times √2, so that the
+                           scalar product of two sentences is tr(ρσ)
+    ``entropy``   3        the entropy of the composed sentence, and the means of its words' without and in context
+    ============  =======  =========================================================================================
+
+    It learns nothing, so ``fit`` only checks its settings. A sentence of which the lexicon holds no word is all zeros.
+
+    Args:
+        features: one of the names above, or several.
+        lexicon: ``default``, the name of another as :func:`polysema.load` takes it, or a lexicon.
+        method: how sentences are composed for ``matrix`` and ``entropy``; by default as the lexicon does.
+        nlp: the spaCy pipeline to parse with, or its name. By default ``matrix`` and ``entropy`` parse with the one
+            that is found, and senses are told by the words around alone.
+    """
+
+    def __init__(
+        self,
+        features: str | Sequence[str] = "senses",
+        *,
+        lexicon: str | Lexicon = "default",
+        method: str = "",
+        nlp: Any = None,
+    ) -> None:
+        self.features = features
+        self.lexicon = lexicon
+        self.method = method
+        self.nlp = nlp
+
+    def fit(self, X: Iterable[str], y: Any = None) -> SentenceFeatures:
+        """Check the settings and the sentences."""
+        self._opened().composer(self.method)
+        self._chosen()
+        _checked(X)
+        return self
+
+    def transform(self, X: Iterable[str]) -> Array:
+        """The features of each sentence, (sentences, features)."""
+        lexicon, sentences = self._opened(), _checked(X)
+        parts = [KINDS[kind](self, lexicon, sentences) for kind in self._chosen()]
+        return np.concatenate(parts, axis=1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """``senses0`` …, ``vectors0`` …, ``matrix0_0``, ``matrix0_1`` …, ``entropy_of_sentence`` …"""
+        n = self._opened().n
+        names: list[str] = []
+        for kind in self._chosen():
+            if kind == "matrix":
+                names += [f"matrix{i}_{j}" for i, j in zip(*np.triu_indices(n), strict=True)]
+            elif kind == "entropy":
+                names += ["entropy_of_sentence", "entropy_of_words", "entropy_in_context"]
+            else:
+                names += [f"{kind}{i}" for i in range(n)]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit = False
+        return tags
+
+    def _opened(self) -> Lexicon:
+        given = load(self.lexicon) if isinstance(self.lexicon, str) else self.lexicon
+        return with_matrices(given, "sentence features")
+
+    def _chosen(self) -> list[str]:
+        chosen = [self.features] if isinstance(self.features, str) else list(self.features)
+        for kind in chosen:
+            if kind not in KINDS:
+                raise UnknownChoiceError("kind of features", kind, KINDS)
+        if not chosen:
+            raise InputError(f"no kind of features: name one of {', '.join(KINDS)}")
+        return chosen
+
+
+def _checked(sentences: Iterable[str]) -> list[str]:
+    if isinstance(sentences, str):
+        raise InputError("one sentence where a list of sentences is expected")
+    found = list(sentences)
+    for place, sentence in enumerate(found):
+        if not isinstance(sentence, str):
+            raise InputError(f"sentence {place} is {sentence!r}: give text, and fill in what is missing")
+    return found
+
+
+def _composed(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> list[Composition | Failed]:
+    return lexicon.compose_all(sentences, own.method, nlp=own.nlp)
+
+
+def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
+    rows, columns = np.triu_indices(lexicon.n)
+    scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
+    found = np.zeros((len(sentences), len(rows)))
+    for i, item in enumerate(_composed(own, lexicon, sentences)):
+        if isinstance(item, Composition):
+            if item.meaning.n != lexicon.n:
+                raise InputError(f"{item.method} makes matrices of many sizes: they are no features")
+            found[i] = item.meaning.dense()[rows, columns] * scale
+    return found
+
+
+def _vectors(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
+    first: dict[str, Array] = {}
+
+    def vector(word: str) -> Array:
+        if word not in first:
+            first[word] = lexicon.sense_vectors(word)[1][0]
+        return first[word]
+
+    words = [
+        [t.text.lower() for t in tokenised(sentence).tokens if t.text.lower() in lexicon] for sentence in sentences
+    ]
+    return _means([[vector(word) for word in known] for known in words], lexicon.n)
+
+
+def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
+    found: list[list[Array]] = []
+    for sentence in sentences:
+        found.append([])
+        for item in lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp):
+            told = {sense.id: sense.probability for sense in item.senses}
+            shares = np.array([told[number] for number in lexicon.sense_ids(item.word).tolist()])
+            found[-1].append(shares @ lexicon.sense_vectors(item.word)[1])
+    return _means(found, lexicon.n)
+
+
+def _entropy(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
+    found = np.zeros((len(sentences), 3))
+    for i, (sentence, item) in enumerate(zip(sentences, _composed(own, lexicon, sentences), strict=True)):
+        if isinstance(item, Composition) and isinstance(item.meaning, DensityMatrix):
+            found[i, 0] = entropy(item.meaning)
+        told = lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
+        if told:
+            found[i, 1:] = np.mean([(word.entropy_before, word.entropy_after) for word in told], axis=0)
+    return found
+
+
+def _means(vectors: Sequence[Sequence[Array]], n: int) -> Array:
+    return np.array([np.mean(own, axis=0) if own else np.zeros(n) for own in vectors]).reshape(len(vectors), n)
+
+
+KINDS: dict[str, Callable[[SentenceFeatures, Lexicon, list[str]], Array]] = {
+    "senses": _senses,
+    "vectors": _vectors,
+    "matrix": _matrix,
+    "entropy": _entropy,
+}
+"""The kinds of features, by name."""

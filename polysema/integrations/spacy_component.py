@@ -1,0 +1,189 @@
+"""The component ``polysema`` of a spaCy pipeline: ``nlp.add_pipe("polysema")`` finds it by spaCy's entry points.
+
+=====================  ==============================================================================================
+``token._.senses``     the senses of the word, without a context
+``token._.sense``      the one that is meant here; None for function words and words that the lexicon does not hold
+``token._.ambiguity``  how ambiguous the word is; None for words that the lexicon does not hold
+``span._.meaning``     the density matrix (or vector) of the phrase; None where no word of it is left to compose
+``doc._.composition``  the text composed, with the entropy at every node; None where no word is left
+=====================  ==============================================================================================
+
+All are found out when they are asked for and kept as long as the Doc is. A Doc itself only notes which component it
+went through, so that it can be written to disk and sent between processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
+
+from polysema.composition.compose import Composition
+from polysema.corpus.stop_words import STOP_WORDS
+from polysema.errors import Failed, InputError
+from polysema.lexicon.disambiguation import Disambiguation, SenseInContext
+from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import AnyLexicon, single, with_matrices
+from polysema.lexicon.results import Ambiguity, Sense
+
+_KEY = "polysema"
+_COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()
+
+
+class PolysemaComponent:
+    """Gives the words of a Doc their senses and its phrases their meanings.
+
+    Args:
+        lexicon: ``default``, or the name, folder or file of another, as :func:`polysema.load` takes it.
+        method: how phrases are composed; by default as the lexicon does.
+        top: how many neighbours to name each sense by.
+    """
+
+    def __init__(self, lexicon: str = "default", method: str = "", top: int = 8) -> None:
+        self.source, self.method, self.top = lexicon, method, top
+        self.key = uuid4().hex
+        self._lexicon: AnyLexicon | None = None
+        self._found: WeakKeyDictionary[Doc, dict[Any, Any]] = WeakKeyDictionary()
+        _COMPONENTS[self.key] = self
+
+    @property
+    def lexicon(self) -> AnyLexicon:
+        """The lexicon that is asked; it may be replaced by another."""
+        if self._lexicon is None:
+            self._lexicon = single(load(self.source), "a spaCy pipeline")
+            self._lexicon.composer(self.method)
+        return self._lexicon
+
+    @lexicon.setter
+    def lexicon(self, lexicon: AnyLexicon) -> None:
+        self._lexicon = single(lexicon, "a spaCy pipeline")
+        self._found.clear()
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Note in the Doc that this component answers for it."""
+        _ = self.lexicon  # a wrong name is an error now
+        doc.user_data[_KEY] = self.key
+        return doc
+
+    def __reduce__(self) -> tuple[Any, ...]:  # another process opens the lexicon by its name
+        return _opened, (self.source, self.method, self.top, self.key)
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the lexicon beside the pipeline, but for the one that comes with polysema."""
+        if self._lexicon is not load():
+            Path(path).mkdir(parents=True, exist_ok=True)
+            self.lexicon.save(Path(path) / "lexicon", overwrite=True)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> PolysemaComponent:
+        """Take the lexicon that was written there."""
+        if (Path(path) / "lexicon").is_dir():
+            self.source = str(Path(path) / "lexicon")
+            self._lexicon = None
+            self._found.clear()
+        return self
+
+    # what the attributes give
+
+    def kept(self, doc: Doc, key: Any, make: Callable[[], Any]) -> Any:
+        """What was found out of a Doc, or is found out now."""
+        known = self._found.setdefault(doc, {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
+    def sense_of(self, token: Token) -> SenseInContext | None:
+        """The sense that is meant; all words of the Doc are asked about at once."""
+        told = self.kept(token.doc, "senses", lambda: self._told(token.doc)).get(token.i)
+        return told.sense if isinstance(told, Disambiguation) else None
+
+    def _told(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
+        lexicon = with_matrices(self.lexicon, "a choice of senses")
+        content = [t for t in doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
+        method = self.method or lexicon.default_method
+        told = lexicon.disambiguate_all(content, method=method, top=self.top)
+        return {token.i: item for token, item in zip(content, told, strict=True)}
+
+    def spelled(self, token: Token) -> str | None:
+        """The word as the lexicon has it: as it stands, in lower case, or by its lemma."""
+        tried = (token.text, token.lower_, token.lemma_, token.lemma_.lower())
+        return next((form for form in tried if form and form in self.lexicon), None)
+
+    def composed(self, phrase: Doc | Span) -> Composition | None:
+        """A phrase composed along its dependencies."""
+        (result,) = self.lexicon.compose_all([phrase], self.method)
+        if isinstance(result, Failed):
+            if phrase.doc.has_annotation("DEP"):
+                return None
+            raise result.error
+        return result
+
+
+def _opened(lexicon: str, method: str, top: int, key: str) -> PolysemaComponent:
+    component = PolysemaComponent(lexicon, method, top)
+    component.key = key
+    _COMPONENTS[key] = component
+    return component
+
+
+def component_of(doc: Doc) -> PolysemaComponent:
+    """The component that a Doc went through."""
+    found = _COMPONENTS.get(doc.user_data.get(_KEY, ""))
+    if found is None:
+        raise InputError('this Doc did not go through polysema: nlp.add_pipe("polysema") before nlp(text)')
+    return found
+
+
+def _senses(token: Token) -> list[Sense]:
+    own = component_of(token.doc)
+    word = own.spelled(token)
+    return [] if word is None else with_matrices(own.lexicon, "a list of senses").senses(word, own.top)
+
+
+def _sense(token: Token) -> SenseInContext | None:
+    return component_of(token.doc).sense_of(token)
+
+
+def _ambiguity(token: Token) -> Ambiguity | None:
+    own = component_of(token.doc)
+    word = own.spelled(token)
+    if word is None:
+        return None
+    (found,) = with_matrices(own.lexicon, "ambiguity").ambiguity([word])
+    return found if isinstance(found, Ambiguity) else None
+
+
+def _meaning(span: Span) -> Any:
+    own = component_of(span.doc)
+    found = own.kept(span.doc, (span.start, span.end), lambda: own.composed(span))
+    return None if found is None else found.meaning
+
+
+def _composition(doc: Doc) -> Composition | None:
+    own = component_of(doc)
+    found: Composition | None = own.kept(doc, "composition", lambda: own.composed(doc))
+    return found
+
+
+for _kind, _name, _getter in (
+    (Token, "senses", _senses),
+    (Token, "sense", _sense),
+    (Token, "ambiguity", _ambiguity),
+    (Span, "meaning", _meaning),
+    (Doc, "composition", _composition),
+):
+    _kind.set_extension(_name, getter=_getter, force=True)
+
+
+@Language.factory(
+    "polysema",
+    default_config={"lexicon": "default", "method": "", "top": 8},
+    assigns=["token._.senses", "token._.sense", "token._.ambiguity", "span._.meaning", "doc._.composition"],
+)
+def make(nlp: Language, name: str, lexicon: str, method: str, top: int) -> PolysemaComponent:
+    """The component, as spaCy makes it from a pipeline's configuration."""
+    return PolysemaComponent(lexicon, method, top)

@@ -1,0 +1,167 @@
+"""Progress of long work, where it can be seen.
+
+A command shows a live line on a terminal, and a plain line a minute elsewhere, on standard error. A call of the library
+shows a bar in a notebook and a live line in an interactive session; in a script it logs a line a minute.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from polysema.files.progress import Progress, Report, silent
+from polysema.notebook import progress_html
+
+Update = Callable[..., None]
+Line = Callable[[str], None]
+_EVERY = 60.0  # seconds between two lines where there is no terminal
+_BAR_EVERY = 0.3  # and between two pictures of a bar in a notebook
+_LOG = logging.getLogger("polysema.progress")
+_WIDE = 110  # columns of a terminal that has room for a bar
+
+
+@contextmanager
+def progress_line(*, quiet: bool = False) -> Iterator[Update]:
+    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit.
+
+    Yields:
+        a function of ``stage``, ``done``, ``total`` (None if not known) and the further figures as text, by name.
+    """
+    if quiet:
+        yield _nothing
+        return
+    if not sys.stderr.isatty():
+        yield _lines(_to_standard_error)
+        return
+    from rich import progress
+    from rich.console import Console
+    from rich.table import Column
+
+    console = Console(stderr=True)
+    columns: list[Any] = [progress.TextColumn("{task.description}"), progress.TaskProgressColumn()]
+    columns += [progress.BarColumn(bar_width=24)] if console.width >= _WIDE else []
+    columns += [progress.TextColumn("left"), progress.TimeRemainingColumn()]
+    columns += [progress.TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True, overflow="ellipsis"))]
+    with progress.Progress(*columns, console=console, transient=True, refresh_per_second=5) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
+            if stage not in tasks:
+                for earlier in tasks.values():
+                    bar.update(earlier, visible=False)
+                tasks[stage] = bar.add_task(stage, total=total, figures="")
+            bar.update(tasks[stage], completed=done, total=total, figures=_joined(figures))
+
+        yield update
+
+
+@contextmanager
+def progress_report(quiet: bool = False) -> Iterator[Report]:
+    """As :func:`progress_line`, for the events of the library."""
+    with progress_line(quiet=quiet) as update:
+        yield silent if quiet else _shown(update, _to_standard_error)
+
+
+@contextmanager
+def library_report(quiet: bool = False) -> Iterator[Report]:
+    """What a call of the library reports to where its caller hands in nothing: see above."""
+    if quiet:
+        yield silent
+    elif _in_notebook():
+        with _bar() as show:
+            yield show
+    elif hasattr(sys, "ps1") or sys.flags.interactive:
+        with progress_report() as show:
+            yield show
+    else:
+        yield _shown(_lines(_LOG.info), _LOG.info)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Show nothing."""
+
+
+def _shown(update: Update, tell: Line) -> Report:
+    def show(at: Progress) -> None:
+        if at.note:
+            tell(at.note)
+        update(at.stage, at.done, at.total, **figures_of(at))
+
+    return show
+
+
+def figures_of(at: Progress) -> dict[str, str]:
+    """The figures beside the bar. The loss of training and the held-out one are of different things, and say so."""
+    held_out = "" if at.held_out is None else f"held-out loss (with noise words) {at.held_out:.4f}"
+    return {
+        "epoch": f"epoch {at.epoch} of {at.epochs}" if at.epochs else "",
+        "loss": "" if at.loss is None else f"{at.loss_name} {at.loss:.3f}",
+        "held_out": held_out,
+        "words": f"{at.words:,} words" if at.words else "",
+        "speed": _speed(at.speed, at.unit),
+        "rate": "" if at.rate is None else f"rate {at.rate:.4f}",
+        "detail": at.detail,
+    }
+
+
+def _in_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, or its like, that displays HTML."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    """A bar in a notebook, which needs no widgets; it goes when the work is done."""
+    from IPython.display import HTML, display
+
+    handle = display(HTML(""), display_id=True)
+    last = 0.0
+
+    def show(at: Progress) -> None:
+        nonlocal last
+        if at.note:
+            _to_standard_error(at.note)
+        if time.monotonic() - last >= _BAR_EVERY:
+            last = time.monotonic()
+            handle.update(HTML(progress_html(at, _joined(figures_of(at)))))
+
+    try:
+        yield show
+    finally:
+        handle.update(HTML(""))
+
+
+def _to_standard_error(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _speed(speed: float, unit: str) -> str:
+    if not speed:
+        return ""
+    return f"{speed / 1e6:.2f} M {unit}/s" if speed >= 1e5 else f"{speed:,.0f} {unit}/s"
+
+
+def _joined(figures: dict[str, Any]) -> str:
+    return "  ".join(str(value) for value in figures.values() if value)
+
+
+def _lines(tell: Line) -> Update:
+    """Progress for a log: a line now and then."""
+    last = time.monotonic()
+
+    def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last < _EVERY:
+            return
+        last = time.monotonic()
+        share = f" {done / total:.0%}" if total else ""
+        tell(f"{stage}{share}  {_joined(figures)}")
+
+    return update

@@ -1,0 +1,75 @@
+"""The processes that share the tries of a campaign, each in a sandbox of its own; and how the tries are shared."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import traceback
+from collections.abc import Iterator
+from itertools import count, islice
+from multiprocessing import current_process
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.campaign.campaign import Find, attempt
+from tests.campaign.world import Sandbox
+
+
+class Tried(NamedTuple):
+    """Some tries of a kind: their numbers, the finds among them, and how long they took."""
+
+    kind: str
+    numbers: list[int]
+    finds: list[Find]
+    seconds: float
+
+
+_TOGETHER = 8
+"""Tries that a worker is given at once."""
+
+
+def tasks_of(kinds: list[str], wanted: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
+    """The numbers of all tries, the kinds in turns; those with more tries have longer turns, so that all end together."""
+    queues = {kind: iter(range(wanted[kind])) if wanted else count() for kind in kinds}
+    least = min(wanted.values(), default=1)
+    while queues:
+        for kind in list(queues):
+            for _ in range(max(1, round(wanted.get(kind, 1) / max(least, _TOGETHER)))):
+                numbers = list(islice(queues[kind], _TOGETHER))
+                if not numbers:
+                    del queues[kind]
+                    break
+                yield kind, numbers
+
+
+_sandbox: Sandbox
+
+
+def begin(top: Path, world: Path, parts: frozenset[str]) -> None:
+    """What a worker does first: furnish a place of its own, and keep to two processors of many.
+
+    A command takes as many threads as it may use processors; those of all workers together must not be too many.
+    """
+    global _sandbox
+    cores = sorted(os.sched_getaffinity(0))
+    first = int(current_process().name.rpartition("-")[2])
+    os.sched_setaffinity(0, {cores[first % len(cores)], cores[(first + 1) % len(cores)]})
+    _sandbox = Sandbox(top / f"worker-{os.getpid()}", parts, world=world)
+    atexit.register(_sandbox.close)
+
+
+def some(kind: str, seed: int, numbers: list[int], until: float) -> Tried:
+    """Some tries, as many as there is time for; what breaks the campaign itself is a find too."""
+    started = time.monotonic()
+    done, finds = [], []
+    for number in numbers:
+        if time.monotonic() > until:
+            break
+        done.append(number)
+        try:
+            found = attempt(_sandbox, kind, seed, number)
+        except Exception:
+            found = Find(kind, {"seed": seed, "number": number}, [f"the campaign itself: {traceback.format_exc()}"])
+        finds += [found] if found else []
+    return Tried(kind, done, finds, time.monotonic() - started)

@@ -1,0 +1,132 @@
+"""What people expect of a command: lines of JSON in and out, --quiet, completion, hints that fit."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from polysema.cli import main
+from polysema.cli.training import _next
+from tests.planted import planted_lexicon
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("planted") / "model"
+    planted_lexicon().save(path)
+    return str(path)
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Give a command its standard input."""
+
+    def give(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
+
+    return give
+
+
+def lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_lines_of_json_in_and_out(run, model, typed):
+    typed('{"text": "(muddy bank)", "id": 7}\n\n(central bank)\n')
+    code, out, _ = run("compose", "--file", "-", "--jsonl", "-l", model)
+    first, second = lines(out)
+    assert code == 0
+    assert (first["id"], first["phrase"], second["phrase"]) == (7, "muddy bank", "central bank")
+    typed('{"word": "bank", "text": "(muddy bank)", "id": "a"}\n{"word": "nothing", "text": "(muddy bank)"}\n')
+    code, out, _ = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", model)
+    first, second = lines(out)
+    assert code == 2
+    assert (first["id"], first["word"]) == ("a", "bank")
+    assert first["senses"][0]["probability"] > 0.9
+    assert "does not stand in" in second["error"]
+    typed('{"text": "muddy bank", "id": 1}\ncentral bank\n')
+    code, out, _ = run("read", "--file", "-", "--jsonl", "--no-parser", "-l", model)
+    assert code == 0
+    assert [(item.get("id"), len(item["words"])) for item in lines(out)] == [(1, 1), (None, 1)]
+
+
+def test_batches_are_many(run, model, typed):
+    typed("(muddy bank)\n" * 300)
+    code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", model)
+    assert (code, len(lines(out))) == (0, 300)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": ', "line 1: not JSON"),
+        ('{"body": "x"}', 'line 1: no text in {"body": "x"}: give one of text, sentence'),
+        ('{"text": "the bank"}', "no word to ask about in"),
+    ],
+)
+def test_bad_lines_are_named(run, model, typed, line, message):
+    typed(line + "\n")
+    code, out, err = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", model)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_quiet_leaves_results_and_errors(run, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("the cat sat on the mat\n" * 60, encoding="utf-8")
+    assert run("convert", model, "loud.npz")[2].startswith("loud.npz:")
+    assert run("convert", model, "out.npz", "--quiet") == (0, "", "")
+    assert run("-q", "convert", model, "other.npz") == (0, "", "")
+    code, _, err = run("corpus", "build", "text.txt", "-o", "text.corpus", "-q")
+    assert (code, err) == (0, "")
+    code, _, err = run("convert", "nothing", "x.npz", "--quiet")
+    assert code == 2
+    assert "no such file" in err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run, shell):
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert "_POLYSEMA_COMPLETE" in out
+
+
+def test_completion_completes(monkeypatch, capsys):
+    monkeypatch.setenv("_POLYSEMA_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "polysema disamb")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        main([])
+    assert "disambiguate" in capsys.readouterr().out
+
+
+def test_evaluate_says_at_once_what_is_missing(run, tmp_path, monkeypatch):
+    for name in ("POLYSEMA_DATA", "POLYSEMA_SHARED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("polysema.evaluation.datasets.cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    code, _, err = run("evaluate", "--set", "MEN", "--data", str(tmp_path))
+    assert code == 2
+    assert "1 of 1 evaluation sets are not here" in err
+    assert "pip install 'polysema[data]', then the same command" in err
+
+
+def test_the_demo_names_the_part_that_is_missing(run, monkeypatch):
+    spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
+    from polysema.parsing.sentences import parser
+
+    parser.cache_clear()
+    monkeypatch.setattr(spacy.util, "get_installed_models", lambda: [])
+    _, out, _ = run("demo")
+    parser.cache_clear()
+    assert "plain sentences        python -m spacy download en_core_web_sm" in out
+
+
+def test_hints_fit_the_model(lexicon, vectors):
+    assert _next(lexicon, "my model")[0] == "polysema senses river -l 'my model'"
+    assert "senses" not in "".join(_next(vectors, "model"))

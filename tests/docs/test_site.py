@@ -1,0 +1,89 @@
+"""The site: it is built without a warning and without a network, and holds every public name and every command."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import polysema as ps
+from polysema.cli import polysema
+from polysema.version import __version__
+from tests.docs.pages import ROOT
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    pytest.importorskip("sphinx", reason="the extra docs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-d",
+        str(folder / "trees"),
+        str(ROOT / "docs"),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*command, str(folder / "html")], capture_output=True, text=True, check=False, env=environment, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def page(site: Path, name: str) -> str:
+    return (site / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_reference(site):
+    text = page(site, "reference/python")
+    missing = [name for name in ps.__all__ if not name.startswith("_") and f'id="polysema.{name}"' not in text]
+    assert missing == []
+
+
+def test_every_command_is_in_the_reference(site):
+    text = html.unescape(re.sub(r"<[^>]+>", "", page(site, "reference/commands")))
+
+    def paths(command, name):
+        yield name
+        for part, child in getattr(command, "commands", {}).items():
+            yield from paths(child, f"{name} {part}")
+
+    assert isinstance(polysema, click.Group)
+    for name in paths(polysema, "polysema"):
+        assert f"Usage: {name} " in text, name
+
+
+def test_pages_of_the_manual_are_all_there_and_linked(site):
+    for source in (ROOT / "docs").rglob("*.md"):
+        name = source.relative_to(ROOT / "docs").with_suffix("")
+        assert (site / name).with_suffix(".html").is_file(), name
+    assert 'href="senses.html"' in page(site, "mathematics")
+
+
+def test_search_and_looks_need_no_other_host(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    assert "phaser" in index
+    assert "lexicograph" in index
+    for file in site.rglob("*.html"):
+        loaded = re.findall(
+            r"<(?:link|script|img)\b[^>]*?(?:href|src)=\"(https?:[^\"]+)", file.read_text(encoding="utf-8")
+        )
+        assert loaded == [], file.name
+
+
+def test_the_citation_names_this_version_and_the_paper():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in text
+    assert "Modelling Lexical Ambiguity with Density Matrices" in text
+    assert f"version = {{{__version__}}}" in (ROOT / "docs/cite.md").read_text(encoding="utf-8")

@@ -1,0 +1,129 @@
+"""Corpora that a cluster builds are those of one machine, byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import random
+import threading
+
+import pytest
+
+from polysema.corpus import pieces
+from polysema.corpus.build import build_corpus
+from polysema.corpus.normalisation import Normalisation
+from polysema.corpus.readers import read_blocks, spans
+from polysema.engine.engine import Local
+from polysema.engine.ray import RayEngine
+from polysema.errors import CorpusError
+
+BLOCK = 1 << 10
+
+
+def text(seed: int, lines: int = 400) -> bytes:
+    """Lines of all lengths: empty ones, some without an end of a sentence, one of many kilobytes."""
+    rng = random.Random(seed)
+    words = ["bank", "River", "größe", "run", "co-op", "U.S.", "end.", "Why?", "x\xa0y", "a", "日本"]
+    made = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 30]))) for _ in range(lines)]
+    made.insert(lines // 2, " ".join(rng.choices(words, k=3000)))
+    made.insert(lines // 3, "x" * 5000)
+    return "\n".join(made).encode()
+
+
+def files_of(corpus) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(corpus.path.iterdir())}
+
+
+class _Other:
+    """An engine that is not Local, without Ray."""
+
+    workers = 1
+    map, put, see, status, close = Local.map, Local.put, Local.see, Local.status, Local.close
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("piece", [1 << 10, 1 << 12, 5000])
+@pytest.mark.parametrize("content", [text(1), text(2) + b"\n", b"a\n" * 3000, b"no line end " * 900, b"a b", b""])
+def test_spans_have_the_blocks_of_the_file(tmp_path, content, start, piece):
+    path = tmp_path / "text"
+    path.write_bytes(start + content)
+    options = {"block": BLOCK, "long_line": BLOCK}
+    whole = [(block.data, block.goes_on, block.ends_source) for block in read_blocks(path, **options)]
+    cut = spans(path, path.stat().st_size, "auto", BLOCK, piece)
+    parts = [(b.data, b.goes_on, b.ends_source) for span in cut for b in read_blocks(path, **options, span=span)]
+    assert parts == whole
+    if len(content) > 4 * piece and b"\n" in content[:BLOCK]:
+        assert len(cut) > 1
+
+
+def test_what_must_be_read_from_its_start(tmp_path):
+    for name, content in {"gz": gzip.compress(b"a b"), "utf16": "a b".encode("utf-16")}.items():
+        (tmp_path / name).write_bytes(content)
+        assert spans(tmp_path / name, len(content), "auto", BLOCK, BLOCK) is None
+    (tmp_path / "text").write_bytes(b"a b")
+    assert spans(tmp_path / "text", 3, "latin-1", BLOCK, BLOCK) is None
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE", 1 << 12)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(text(1))
+    (folder / "b.txt.xz").write_bytes(lzma.compress(text(2)))
+    (folder / "c.vert").write_text("<s>\nThe\tDT\tthe\ncats\tNNS\tcat\n</s>\n" * 500)
+    (folder / "d.txt").write_bytes("größer als groß.\n".encode("utf-16") * 40)
+    (folder / "e.txt.gz").write_bytes(gzip.compress(text(3)))
+    return folder
+
+
+@pytest.mark.parametrize("packed", [0, 1 << 25])
+@pytest.mark.parametrize("normalisation", [Normalisation(), Normalisation(raw=True, sentences="lines")])
+def test_pieces_make_the_same_corpus(sources, tmp_path, monkeypatch, packed, normalisation):
+    monkeypatch.setattr(pieces, "PACKED", packed)
+    monkeypatch.setattr(pieces, "SLOTS", 1 << 10)
+    options = {"block": BLOCK, "long_line": BLOCK, "normalisation": normalisation}
+    here = build_corpus(sources, tmp_path / "here", workers=1, **options)
+    there = build_corpus(sources, tmp_path / "there", engine=_Other(), **options)
+    assert files_of(here) == files_of(there)
+
+
+def test_lists_too(tmp_path):
+    sentences = [["The", "cat", "sat"], ["a", "dog"]] * 50
+    here, there = (build_corpus(sentences, tmp_path / name, engine=engine, block=64)
+                   for name, engine in (("here", "local"), ("there", _Other())))  # fmt: skip
+    assert files_of(here) == files_of(there)
+
+
+def test_urls(sources, tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="the extra ray is not installed")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(sources), "/texts", recursive=True)
+    here = build_corpus(sources, tmp_path / "here")
+    there = build_corpus("memory://texts", tmp_path / "there")
+    assert there.config["sources"][0]["path"] == "memory:///texts/a.txt"
+    assert there.digest == here.digest
+    assert build_corpus("memory://texts", tmp_path / "there").digest == here.digest  # as it was: not read again
+    some = build_corpus("memory://texts/*.txt*", tmp_path / "some", engine=_Other())
+    assert len(some.config["sources"]) == 4
+    with pytest.raises(CorpusError, match="memory://nothing: no such file"):
+        build_corpus("memory://nothing", tmp_path / "no")
+    with pytest.raises(CorpusError, match="nosuch://x: cannot be read: .*nosuch"):
+        build_corpus("nosuch://x", tmp_path / "no")
+
+
+def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes):
+    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way."""
+    here = build_corpus(sources, tmp_path / "here")
+    for workers in (1, 2, 4):
+        there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))
+        assert files_of(there) == files_of(here)
+    killer = threading.Timer(0.3, nodes.kill)
+    killer.start()
+    many = [sources / "a.txt"] * 40
+    alone = build_corpus(many, tmp_path / "alone", block=BLOCK)
+    killed = build_corpus(many, tmp_path / "killed", engine=RayEngine(nodes.address), block=BLOCK)
+    killer.join()
+    assert files_of(killed) == files_of(alone)
+    there = build_corpus(f"file://{sources}", tmp_path / "urls", engine=RayEngine(nodes.address))
+    assert there.digest == here.digest

@@ -1,0 +1,208 @@
+"""Hostile requests at a running explorer, over real connections: paths, encodings, broken and huge parameters, wrong
+hosts, broken HTTP, slow clients.
+
+    python -m tests.explorer.hostile --requests 10000        # on the default model
+
+Every request must be answered or refused within ``SECONDS``, never with a 500; what the process opens while it answers
+is watched, and no file may be opened but those of the package, of installed libraries and of the lexicon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import select
+import socket
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polysema
+
+SECONDS = 60.0
+EXPECTED = {200, 202, 400, 404, 405, 414, 421, 431, 501, 503}
+SLOW = 40
+"""How many slow clients are held open at once."""
+
+BITS = [
+    "/", "..", "../../../../etc/passwd", "%2e%2e/", "%2e%2e%2f", "..%5c", "%00", "%ff", "%c0%af", "%ed%a0%80", "%F0%9F%92%A9", "%0d%0aSet-Cookie:x",
+    "%252e%252e", "word", "list", "compare", "static", "sentence", "about", "evaluation", ".json", "openapi.json", "style.css", "bank", "river",
+    "?", "&", "=", "s=", "a=", "b=", "w=", "page=", "size=", "method=", "step=", "prefix=", "sort=", "lexicon=", "other=", "part_of_speech=", "min_count=",
+    "max_entropy=", "reversed=", "default", "first", "-1", "1e999", "nan", "inf", "0x10", "９", "((((", "))", "(bank", "river)", "*", "~", "&amp;", "{{7*7}}",
+    "<svg/onload=1>", "<script>", "'\"", "\\", "file:///etc/passwd", "etc/passwd", "+", ";", "fuzz", "phaser", "tensor", "noun", "x" * 90, "x" * 600, "９" * 40,
+    "%E2%80%AE", "the bank approved the loan", "(bank (approved loan))", "(" * 60 + "a" + ")" * 60,
+]  # fmt: skip
+STARTS = [
+    "/", "/?s=", "/word/", "/word?w=", "/list?", "/compare?a=bank&b=", "/static/", "/sentence.json?s=", "/list.json?page=", "/?",
+    "/compare?a=bank&other=", "/list?part_of_speech=", "//", "/word/..", "/static/..%2f", "/about.json?lexicon=", "http://evil.example/",
+]  # fmt: skip
+HOSTS = [
+    "evil.example", "127.0.0.1.evil.example", "", "localhost@evil", "::1", "evil:127.0.0.1", "localhost\tx", "169.254.169.254", "LOCALHOST.", "a" * 300,
+]  # fmt: skip
+BROKEN = [
+    b"\0\xff\n\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HT", b"A" * 100_000, b"GET\r\n\r\n",
+    b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 80_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 5000 + b"\r\n",
+    b"POST /word/bank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(200)),
+]  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """What came of a campaign.
+
+    Attributes:
+        kinds: how many requests of each kind were sent.
+        statuses: how often each status was answered; 0 where the connection was closed without one.
+        slowest: seconds that the slowest answer took.
+        faults: what should not have happened.
+    """
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    slowest: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+
+def request(rng: random.Random) -> tuple[str, bytes]:
+    """A hostile request: its kind and its bytes."""
+    kind = rng.choices(["path", "host", "broken", "huge", "method"], [75, 8, 8, 4, 5])[0]
+    path = rng.choice(STARTS) + "".join(rng.choices(BITS, k=rng.randrange(0, 7)))
+    host, method, more = "localhost", "GET", ""
+    if kind == "broken":
+        return kind, rng.choice(BROKEN)
+    if kind == "host":
+        host = rng.choice(HOSTS)
+    elif kind == "huge":
+        path += rng.choice(["a" * 70_000, "&x=1" * 1400, "%41" * 3000, "/.." * 2000, "?s=" + "(" * 5000])
+    elif kind == "method":
+        method, more = (
+            rng.choice(["POST", "PUT", "DELETE", "TRACE", "PATCH", "G\xc9T", "HEAD"]),
+            "Content-Length: 3\r\n",
+        )
+    path = re.sub(r"[\s]", "+", path)
+    head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n{'abc' if more else ''}"
+    return kind, head.encode("utf-8")
+
+
+def send(port: int, sent: bytes, ends: bool = False) -> bytes:
+    """What is answered, up to the end of the connection; empty where it was closed.
+
+    Args:
+        ends: whether the client says that it sends nothing more: what it sent may be half a request.
+    """
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+        try:
+            connection.sendall(sent)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
+            found = b""
+            while piece := connection.recv(65_536):
+                found += piece
+            return found
+        except (ConnectionError, BrokenPipeError):
+            return b""
+
+
+def run(port: int, requests: int, seed: int = 1) -> Tally:
+    """Send so many hostile requests, one after another, with slow clients open beside them."""
+    rng, tally, slow = random.Random(seed), Tally(), []
+    for _ in range(requests):
+        if rng.random() < 0.02:  # a slow client: a few bytes, then nothing
+            connection = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+            connection.sendall(
+                rng.choice(
+                    [
+                        b"",
+                        b"G",
+                        b"GET / HTTP/1.1\r\nHost: loc",
+                        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
+                    ]
+                )
+            )
+            slow.append(connection)
+            tally.kinds["slow"] += 1
+            if len(slow) > SLOW:
+                slow.pop(0).close()
+            continue
+        kind, sent = request(rng)
+        tally.kinds[kind] += 1
+        start = time.monotonic()
+        try:
+            found = send(port, sent, kind == "broken")
+        except TimeoutError:
+            tally.faults.append(f"no answer in {SECONDS:.0f} s: {sent[:200]!r}")
+            continue
+        tally.slowest = max(tally.slowest, time.monotonic() - start)
+        head, _, body = found.partition(b"\r\n\r\n")
+        status = int(head.split()[1]) if head.startswith(b"HTTP/1.1 ") else 0
+        tally.statuses[status] += 1
+        if status not in EXPECTED and not (status == 0 and kind in ("broken", "huge", "method", "host")):
+            tally.faults.append(f"{status} for {sent[:200]!r}")
+        if kind == "host" and status == 200:
+            tally.faults.append(f"a foreign host was answered: {sent[:200]!r}")
+        if b"root:x:" in body or b"set-cookie" in head.lower() or (b"<svg/onload" in body and b"text/html" in head):
+            tally.faults.append(f"a leak for {sent[:200]!r}")
+        if status in (200, 404, 421) and b"content-security-policy" not in head:
+            tally.faults.append(f"no policy for {sent[:200]!r}")
+    waiting = select.select([], slow, [], 0)[1]  # slow clients are still connected, or were sent away
+    tally.kinds["slow, still open"] = len(waiting)
+    for connection in slow:
+        connection.close()
+    if b"200 OK" not in send(port, b"GET /about HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"):
+        tally.faults.append("it does not answer any more")
+    return tally
+
+
+class Opened:
+    """Which files the process opens."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        self.watching = False
+        sys.addaudithook(self._hook)  # it cannot be taken away again
+
+    def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self.watching and event == "open" and isinstance(arguments[0], str | bytes):
+            path = arguments[0]
+            self.paths.add(path if isinstance(path, str) else path.decode("utf-8", "replace"))
+
+    def elsewhere(self, *allowed: Path) -> list[str]:
+        """Those outside of the folders given, of the package and of installed libraries."""
+        homes = [Path(polysema.__file__).parent, Path(sys.prefix), Path(sys.base_prefix), *allowed]
+        return sorted(
+            path
+            for path in self.paths
+            if not any(Path(path).resolve().is_relative_to(home.resolve()) for home in homes)
+        )
+
+
+def main() -> None:
+    """The campaign on the default model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    opened = Opened()
+    explorer = polysema.explore()
+    port = int(explorer.url.rsplit(":", 1)[1].strip("/"))
+    explorer._warming.join()  # it opens the parser's files
+    opened.watching, start = True, time.monotonic()
+    tally = run(port, options.requests, options.seed)
+    took, opened.watching = time.monotonic() - start, False
+    explorer.stop()
+    print(f"{options.requests} requests in {took:.0f} s, the slowest {tally.slowest:.1f} s")
+    print("kinds   ", dict(tally.kinds.most_common()))
+    print("statuses", dict(sorted(tally.statuses.items())))
+    print("files opened elsewhere", opened.elsewhere())
+    print(f"{len(tally.faults)} faults", *tally.faults[:20], sep="\n")
+    sys.exit(bool(tally.faults) or bool(opened.elsewhere()))
+
+
+if __name__ == "__main__":
+    main()

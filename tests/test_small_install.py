@@ -1,0 +1,88 @@
+"""What the small install does: loading, asking and composing, without the compiler that training needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysema.kernels.selection import keep_largest
+from polysema.lexicon.neighbours import _keep_largest
+
+ROOT = Path(__file__).parents[1]
+
+_BLOCKED = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"numba", "llvmlite", "scipy", "zstandard"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+from polysema.cli import main
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in which the training parts cannot be imported."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "POLYSEMA_TRACEBACK": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", _BLOCKED + code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
+    )
+
+
+def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):
+    lexicon.save(tmp_path / "model")
+    model = str(tmp_path / "model")
+    commands = [
+        ["demo"],
+        ["info", "default"],
+        ["info", model],
+        ["senses", "bank", "charge"],
+        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model],
+        ["similarity", "bank", "river"],
+        ["ambiguity", "--top", "5"],
+        ["disambiguate", "bank", "The bank raised its interest rate."],
+        ["read", "The bank raised its interest rate."],
+        ["compose", "((the bank) ((raised its) rate))"],
+        ["entail", "dog", "animal"],
+        ["convert", model, str(tmp_path / "copy.npz")],
+    ]
+    done = run(f"for line in {commands!r}:\n    code = main(line)\n    print(line, code)\n    assert code == 0, line\n")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "line", [["train", "text.txt"], ["train", "--help"], ["corpus", "build", "text.txt", "-o", "text.corpus"]]
+)
+def test_training_says_what_to_install(tmp_path, line):
+    (tmp_path / "text.txt").write_text("the bank lends money\n" * 20)
+    done = run(f"import os; os.chdir({str(tmp_path)!r}); sys.exit(main({line!r}))")
+    assert done.returncode == 2
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .endswith("reading text and training needs an optional part: pip install 'polysema[train]'")
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_selection_without_a_compiler_gives_the_same_bits(k):
+    random = np.random.default_rng(k)
+    scores = random.integers(0, 9, (5, 64)).astype(np.float32)  # with ties
+    scores[:, 40:] = random.normal(size=(5, 24))
+    results = []
+    for select in (keep_largest, _keep_largest):
+        best, where = np.full((5, k), -np.inf, np.float32), np.zeros((5, k), np.int64)
+        for start in (0, 16, 50):
+            select(scores[:, start : {0: 16, 16: 50, 50: 64}[start]], start, best, where)
+        results.append((best, where))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_array_equal(results[0][1], results[1][1])
