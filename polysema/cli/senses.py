@@ -189,7 +189,7 @@ def adapt_command(
       polysema adapt my-text.txt -o mine
       polysema senses bank -l mine
     """
-    from polysema.cli.progress import progress_report
+    from polysema.progress import progress_report
     from polysema.senses.placing import adapt
 
     model = with_matrices(load(path), "placing of words")
