@@ -64,7 +64,7 @@ def mixture_entropies(weights: NDArray[np.float64], overlaps: NDArray[np.float64
     root = np.sqrt(weights)
     eigenvalues = np.linalg.eigvalsh(root[..., :, None] * overlaps * root[..., None, :])
     clipped = np.maximum(eigenvalues, 1e-300)
-    return np.maximum(-np.where(eigenvalues > 0, clipped * np.log(clipped), 0.0).sum(axis=-1), 0.0)
+    return np.asarray(np.maximum(-np.where(eigenvalues > 0, clipped * np.log(clipped), 0.0).sum(axis=-1), 0.0))
 
 
 def effective_senses(rho: DensityMatrix) -> Number:

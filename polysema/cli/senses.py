@@ -183,7 +183,7 @@ def adapt_command(
 
     Words that it does not know are placed by the words around them and by their letters; the senses of known words get
     the weights they have in your text. TEXT is files or folders, or one folder of `polysema corpus build`. A megabyte
-    is enough.
+    will do; more places words better.
 
     \b
       polysema adapt my-text.txt -o mine

