@@ -51,6 +51,7 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     counts = (lexicon.factors != 0).any(axis=1).sum(axis=1)
     content = np.array(is_content(lexicon.vocabulary.words), bool) & (lexicon.vocabulary.counts >= 200)
+    content &= np.array([word in corpus.vocabulary for word in lexicon.vocabulary.words])
     one, several = (np.flatnonzero(content & wanted) for wanted in (counts == 1, counts > 1))
     first = np.sort(rng.choice(one[:-20], options.words, replace=False))
     place = np.searchsorted(one, first)

@@ -178,6 +178,8 @@ def _cosine(a: Array, b: Array) -> float:
 def auc(values: Array, positive: NDArray[np.bool_]) -> float:
     """How often a positive has the larger value."""
     yes, no = positive.sum(), (~positive).sum()
+    if not yes * no:
+        return float("nan")
     return float((ranks(values)[positive].sum() - yes * (yes + 1) / 2) / (yes * no))
 
 

@@ -15,8 +15,8 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu",
-        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "planted_senses", "quality", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences",
+        "ambiguity", "bert2dm", "calibration", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "first_hour", "front", "gpu",
+        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "placing", "planted_senses", "quality", "questions", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
 }  # fmt: skip
@@ -269,3 +269,51 @@ def test_slots(script, wordnet, shared, tmp_path):
     printed = script("slots", "validate", tmp_path / "toy", wordnet, "--data", shared / "data")
     assert re.match(r"[2-9] pairs of [1-4] sentences; rare", printed)
     assert "+ w · substitute" in printed
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """A text of 700 words that the model that ships knows, four topics of them."""
+    rng, words = np.random.default_rng(0), [word for word in load().vocabulary.words[200:2000] if len(word) > 4][:700]
+    topics = [words[start::4] for start in range(4)]
+    path = tmp_path_factory.mktemp("known") / "known.txt"
+    path.write_text("\n".join(" ".join(rng.choice(topics[i % 4], 12)) for i in range(3000)))
+    return path
+
+
+def test_calibration(script, known, tmp_path):
+    plot = tmp_path / "calibration.png"
+    corpus = build_corpus(known, tmp_path / "known.corpus").path
+    printed = script("calibration", corpus, "--words", 40, "--occurrences", 20, "--plot", plot)
+    assert "calibration error" in printed
+    assert plot.stat().st_size > 1000
+
+
+def test_questions(script):
+    assert "| sentences" in script("questions", "--words", 5, "--sentences", 200)
+
+
+def test_placing(script, known, shared):
+    assert "half placed" in script("placing", known, shared / "data", "--megabytes", 0.2)
+
+
+def test_first_hour(script, text, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import first_hour
+
+    monkeypatch.setattr(first_hour, "COMMANDS", {"version": ["--version"]})
+    assert "| version | later | after |" in script("first_hour", text, ROOT)
+
+
+def test_words_in_context(script, tmp_path):
+    """Six words, two synsets with two examples each; every synset has a second lemma."""
+    lines = []
+    for place, word in enumerate(["bank", "charge", "light", "plant", "case", "sign"]):
+        for sense in range(2):
+            lemmas = f"{word} 0 {['money', 'river'][sense]} 0"
+            examples = '"; "'.join(f"the {word} of the {near}" for near in (["rate", "court"], ["boat", "water"])[sense])
+            lines.append(f'{100 * place + sense:08} 03 n 02 {lemmas} 000 | a meaning; "{examples}"')
+    (tmp_path / "data.noun").write_text("\n".join(lines) + "\n")
+    for part in ("verb", "adj"):
+        (tmp_path / f"data.{part}").write_text("")
+    assert "no context" in script("words_in_context", tmp_path)
