@@ -13,13 +13,16 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from measure import table
 
 import polysema as ps
+from polysema.engine.engine import engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
+from polysema.training.replicas import ReplicaEngine
 
 BASE: dict[str, Any] = {"dim": 17, "senses": 5, "epochs": 3, "threads": 1}
 SETS = ("WS", "SL", "MEN")
@@ -56,6 +59,81 @@ def quality(arguments: argparse.Namespace) -> None:
     print(table(["R", "merges an epoch", "combined by", "held-out loss", "word similarity", "s"], rows))
 
 
+def cost(arguments: argparse.Namespace) -> None:
+    """Speed of both engines, in turns in one process, after a first run of each; and what a merge takes."""
+    text, corpus, workers = arguments.text, ps.Corpus(arguments.corpus), arguments.workers
+    merges: list[ReplicaEngine] = []
+
+    def build(engine: Any, folder: str) -> float:
+        started = time.perf_counter()
+        words = ps.build_corpus(text, Path(folder) / "corpus", engine=engine, workers=workers).config["tokens"]
+        return float(words / (time.perf_counter() - started))
+
+    def learn(engine: Any, threads: int) -> float:
+        options = {**BASE, "threads": threads, "epochs": 1, "replicas": workers}
+        noted = lambda run: merges.append(run.engine)  # noqa: E731
+        lexicon = ps.train(corpus, engine=engine, quiet=True, on_epoch=noted, **options)
+        row = lexicon.metadata["curve"][-1]
+        return float(row["words"] / row["seconds"])
+
+    speeds: dict[str, list[float]] = {name: [] for name in ("build local", "build ray", "train local", "train ray")}
+    with engine_named(arguments.engine, arguments.address, workers) as ray:
+        for turn in range(arguments.repeats + 1):
+            with TemporaryDirectory() as a, TemporaryDirectory() as b:
+                found = [build("local", a), build(ray, b), learn("local", workers), learn(ray, 1)]
+            if turn:
+                for name, speed in zip(speeds, found, strict=True):
+                    speeds[name].append(speed)
+    rows = []
+    for work in ("build", "train"):
+        here, there = (statistics.median(speeds[f"{work} {engine}"]) for engine in ("local", "ray"))
+        ratios = [b / a for a, b in zip(speeds[f"{work} local"], speeds[f"{work} ray"], strict=True)]
+        spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+        rows.append([work, f"{here / 1e6:.2f}", f"{there / 1e6:.2f}", f"{statistics.median(ratios):.2f} ({spread})"])
+    print(table(["", "local, M words/s", "ray, M words/s", "ray / local"], rows))
+    last = merges[-1]
+    model = last.state.target.nbytes + last.state.context.nbytes
+    print(
+        f"\na merge of {workers} replicas: {last.sent / last.legs / 1e6:.1f} MB sent and "
+        f"{last.merging / last.legs * 1e3:.1f} ms to place and combine, with a model of {model / 1e6:.1f} MB: "
+        f"{(last.sent / last.legs - workers * model) / workers / model:.2f} of it moves in a leg"
+    )
+
+
+def hours(words: float, nodes: np.ndarray, gigabits: float, options: argparse.Namespace) -> np.ndarray:
+    """Hours of training: learning is shared out; at a merge the driver sends the model to all and gets their steps."""
+    learning = words * options.epochs / (nodes * options.node_speed)
+    a_merge = nodes * options.model * (1 + options.moved) * (8 / (gigabits * 1e9) + options.combining)
+    return (learning + np.where(nodes > 1, options.epochs * options.merges * a_merge, 0.0)) / 3600
+
+
+def model(arguments: argparse.Namespace) -> None:
+    """Draw time against nodes for two texts and two networks, beside one card."""
+    from matplotlib.figure import Figure
+
+    nodes = np.arange(1, 65)
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    rows = []
+    for axes, (name, words) in zip(figure.subplots(1, 2), (("2.8 G words", 2.8e9), ("1 T words", 1e12)), strict=True):
+        for gigabits, style in ((10, "-"), (100, "--")):
+            taken = hours(words, nodes, gigabits, arguments)
+            axes.plot(nodes, taken, style, color="#1f5a99", label=f"cluster, {gigabits} Gb/s")
+            best = int(np.argmin(taken))
+            shown = [f"{taken[n - 1]:.3g}" for n in (1, 4, 16, 64)]
+            rows.append([name, f"{gigabits} Gb/s", *shown, f"{taken[best]:.3g} at {nodes[best]}"])
+        card = words * arguments.epochs / arguments.card_speed / 3600
+        axes.axhline(card, color="#b3541e", label="one H200")
+        rows.append([name, "one H200", f"{card:.3g}", "", "", "", ""])
+        axes.set(title=f"{name}, {arguments.epochs} epochs", xlabel="nodes", xscale="log", yscale="log")
+        axes.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"], minor=False)
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("hours")
+    figure.axes[1].legend(frameon=False)
+    figure.savefig(arguments.output, dpi=150)
+    print(table(["text", "network", "1 node, h", "4", "16", "64", "best"], rows))
+
+
 def main() -> None:
     """Choose what to measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -69,6 +147,24 @@ def main() -> None:
     part.add_argument("--at", type=int, default=8, help="replicas of the rows that vary the rest")
     part.add_argument("--merges", type=int, nargs="+", default=[100, 400, 25, 6])
     part.add_argument("--combine", nargs="+", default=["counts", "sum", "mean"])
+    part = parts.add_parser("cost")
+    part.set_defaults(do=cost)
+    part.add_argument("corpus")
+    part.add_argument("text")
+    part.add_argument("--workers", type=int, default=2)
+    part.add_argument("--repeats", type=int, default=3)
+    part.add_argument("--engine", default="ray")
+    part.add_argument("--address")
+    part = parts.add_parser("model")
+    part.set_defaults(do=model)
+    part.add_argument("--node-speed", type=float, default=16e6, help="words/s of a node")
+    part.add_argument("--card-speed", type=float, default=1.78e9, help="words/s of one card")
+    part.add_argument("--model", type=float, default=96e6, help="bytes of the model: 4 n (m + 1) V")
+    part.add_argument("--moved", type=float, default=1.0, help="the share of it that a replica moves between merges")
+    part.add_argument("--combining", type=float, default=1e-9, help="seconds a byte to place and combine")
+    part.add_argument("--merges", type=int, default=100, help="an epoch")
+    part.add_argument("--epochs", type=int, default=4)
+    part.add_argument("--output", type=Path, default=Path("docs/measurements/cluster.png"))
     arguments = parser.parse_args()
     arguments.do(arguments)
 

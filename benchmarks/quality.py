@@ -49,6 +49,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rounds of 4096": {"round": 4096},
     "rounds of 256": {"round": 256},
     "adam": {"optimiser": "adam"},
+    "the paper's": {"preset": "paper", "init": "paper"},
     "skip-gram, 17": {"model": "word2vec"},
     "skip-gram, 85": {"model": "word2vec", "dim": 85},
     "CBOW, 85": {"model": "word2vec", "form": "cbow", "dim": 85},

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from polysema.files.progress import Progress, Report, silent
@@ -118,9 +119,8 @@ def _in_notebook() -> bool:
 @contextmanager
 def _bar() -> Iterator[Report]:
     """A bar in a notebook, which needs no widgets; it goes when the work is done."""
-    from IPython.display import HTML, display
-
-    handle = display(HTML(""), display_id=True)
+    shown: Any = import_module("IPython.display")  # which has no types
+    handle = shown.display(shown.HTML(""), display_id=True)
     last = 0.0
 
     def show(at: Progress) -> None:
@@ -129,12 +129,12 @@ def _bar() -> Iterator[Report]:
             _to_standard_error(at.note)
         if time.monotonic() - last >= _BAR_EVERY:
             last = time.monotonic()
-            handle.update(HTML(progress_html(at, _joined(figures_of(at)))))
+            handle.update(shown.HTML(progress_html(at, _joined(figures_of(at)))))
 
     try:
         yield show
     finally:
-        handle.update(HTML(""))
+        handle.update(shown.HTML(""))
 
 
 def _to_standard_error(line: str) -> None:

@@ -30,8 +30,8 @@ class Vocabulary:
         given = np.asarray(counts)
         with np.errstate(invalid="ignore"):
             self.counts: NDArray[np.int64] = given.astype(np.int64, copy=False) if given.dtype.kind in "iuf" else given
-        if self.counts.dtype.kind not in "iu" or not np.array_equal(self.counts, given) or (self.counts < 0).any():
-            raise InputError(f"counts are whole numbers from 0, not {given.dtype}: {given.ravel()[:3].tolist()} …")
+        if self.counts.dtype.kind not in "iu" or not np.array_equal(self.counts, given):
+            raise InputError(f"counts are whole numbers, not {given.dtype}: {given.ravel()[:3].tolist()} …")
         if self.counts.shape != (len(self.words),):
             raise InputError(f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count a word")
 

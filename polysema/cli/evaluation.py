@@ -8,15 +8,26 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, heading, is_quiet, json_option, number, print_json, print_table, say
+from polysema.cli.output import (
+    NATURAL,
+    engine_options,
+    heading,
+    is_quiet,
+    json_option,
+    number,
+    print_json,
+    print_table,
+    say,
+)
+from polysema.engine.engine import engine_named
 from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, UnknownChoiceError
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
 from polysema.progress import progress_line, progress_report
-from polysema.reproduction.variants import PRESETS, VARIANTS, preset_named
+from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 
-_ROWS = [variant.row for variant in VARIANTS]
+_ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
 
 data_option = click.option(
     "--data",
@@ -159,6 +170,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
+@engine_options
 @json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
@@ -192,7 +204,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
-    with progress_line(quiet=is_quiet()) as update:
+    with progress_line(quiet=is_quiet()) as update, engine_named(options["engine"], options["address"]) as engine:
         found = evaluate_models(
             models,
             {**sets, **example},
@@ -203,6 +215,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
             senses=None if partly else options["senses"],
             missing=missing,
             progress=lambda name, done, total: update("evaluate", done, total),
+            engine=engine,
         )
     if options["compare"] and len(found.models) > 1:
         found = replace(found, comparisons=tuple(differences(found, seed=options["seed"])))
@@ -226,6 +239,13 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     show_default=True,
     metavar="NAME",
     help="; ".join(f"{preset.name}: {preset.summary}" for preset in PRESETS.values()) + ".",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="MODEL.OPTION=VALUE",
+    help="Another value than the preset's, such as glove.epochs=5, again for more; the report lists them.",
 )
 @click.option("--only", multiple=True, metavar="ROW", help=f"Only this row, again for more: {', '.join(_ROWS)}.")
 @click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
@@ -252,6 +272,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
 @click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@engine_options
 @data_option
 def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
     """Train what the paper trained, evaluate everything, write the report.
@@ -269,7 +290,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
 
-    chosen = preset_named(preset)
+    chosen = changed(preset_named(preset), options["changes"])
     for row in options["only"]:
         if row not in _ROWS:
             raise UnknownChoiceError("row", row, _ROWS)
@@ -302,6 +323,8 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
             all_occurrences=options["all_occurrences"],
             device=options["device"],
             threads=options["threads"],
+            engine=options["engine"],
+            address=options["address"],
         )
         page = run(plan, say, show)
     click.echo(page)

@@ -458,7 +458,7 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
     """
     model = with_matrices(load(path), "entailment")
     a, b = model.meaning(narrow), model.meaning(broad)
-    named = {
+    named: dict[str, Callable[..., Any]] = {
         "k_ba": measures.k_ba,
         "k_e": measures.k_e,
         "k_hyp": partial(measures.k_hyp, smoothing=smoothing),

@@ -554,7 +554,16 @@ class _Build:
     def _at(self, stage: str, done: int, total: int | None, begun: float) -> Progress:
         """How far the build is: bytes of the files are read, words are written."""
         unit, speed = ("bytes" if stage == "reading" else "words"), done / (time.perf_counter() - begun)
-        return Progress(stage, done, total, unit, speed, words=self.met.words, sentences=self.met.sentences)
+        return Progress(
+            stage,
+            done,
+            total,
+            unit,
+            speed,
+            words=self.met.words,
+            sentences=self.met.sentences,
+            detail=self.engine.status(),
+        )
 
     def _renumber(self, mapping: Array, digest: Any) -> tuple[int, int]:
         """Give the ids their final numbers, in place: writing never overtakes reading."""

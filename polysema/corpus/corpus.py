@@ -123,6 +123,8 @@ class Corpus:
         try:
             with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
                 for number, line in enumerate(file, 1):
+                    if line == "\n" or line[-1] != "\n" or "\r" in line:
+                        raise FormatError(f"{self.path}: damaged: vocabulary.txt: no word a line in line {number}")
                     if number <= len(self.counts):
                         yield line[:-1]
         except UnicodeDecodeError:

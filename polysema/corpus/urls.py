@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from polysema.errors import CorpusError, MissingExtraError
@@ -30,10 +30,15 @@ class Url:
         """It was found."""
         return True
 
-    def open(self) -> IO[bytes]:
+    def open(self, mode: str = "rb") -> IO[bytes]:
         """To be read, from any place."""
         system, path = _system(self.url)
-        return cast(IO[bytes], system.open(path, "rb"))
+        return cast(IO[bytes], system.open(path, mode))
+
+    @property
+    def suffix(self) -> str:
+        """The end of its name."""
+        return PurePosixPath(self.url).suffix
 
     @property
     def info(self) -> dict[str, Any]:

@@ -78,14 +78,21 @@ class RayEngine:
             try:
                 quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
                 if address is None:
-                    ray.init(num_cpus=workers, object_store_memory=_store(), include_dashboard=False, **quiet)
+                    ray.init(
+                        address="local",
+                        num_cpus=workers,
+                        object_store_memory=_store(),
+                        include_dashboard=False,
+                        **quiet,
+                    )
                 else:
                     _check_address(address)
                     ray.init(address=address, **quiet)
             except PolysemaError:
                 raise
             except (ConnectionError, RuntimeError, ValueError) as error:
-                raise InputError(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
+                what = f"no Ray cluster at {address}" if address else "Ray cannot be started on this machine"
+                raise InputError(f"{what}: {str(error).splitlines()[0]}") from None
             finally:  # Ray puts its own in their place
                 for number, handler in handlers.items():
                     signal.signal(number, handler)

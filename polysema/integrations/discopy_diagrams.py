@@ -40,8 +40,8 @@ def word_state(rho: DensityMatrix, name: str = "") -> Any:
     """A density matrix as a circuit: its purification, with the sense wire discarded."""
     if len(rho.parts) > 1 or rho.shape:
         raise InputError(f"a circuit state is one density matrix in one space, not {rho!r}")
-    circuit = _circuit()
-    return _state(rho.factor, name or rho.name or "ρ") >> _wire(rho.n) @ circuit.Discard(_wire(rho.factor.shape[1]))
+    senses = _wire(rho.factor.shape[1])
+    return _state(rho.factor, name or rho.name or "ρ") >> _wire(rho.n) @ _discarded(senses)
 
 
 def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, nlp: Any = None) -> Any:
@@ -106,7 +106,7 @@ def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
     kraus = _kraus(values, vectors)  # (n, n, k)
     space = _wire(kraus.shape[2])
     box = circuit.Box(f"fuzz {name}", wire, wire @ space, data=kraus.ravel().tolist(), is_mixed=False)
-    return argument >> box >> wire @ circuit.Discard(space)
+    return argument >> box >> wire @ _discarded(space)
 
 
 def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
@@ -134,8 +134,14 @@ def _state(factor: Array, name: str) -> Any:
 
 
 def _wire(dimension: int) -> Any:
+    """A wire; of one dimension it is none."""
     circuit = _circuit()
-    return circuit.Ty(circuit.Qudit(dimension))
+    return circuit.Ty(circuit.Qudit(dimension)) if dimension > 1 else circuit.Ty()
+
+
+def _discarded(wire: Any) -> Any:
+    circuit = _circuit()
+    return circuit.Discard(wire) if len(wire) else circuit.Id()
 
 
 def _nothing() -> Any:

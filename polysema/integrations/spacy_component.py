@@ -169,14 +169,11 @@ def _composition(doc: Doc) -> Composition | None:
     return found
 
 
-for _kind, _name, _getter in (
-    (Token, "senses", _senses),
-    (Token, "sense", _sense),
-    (Token, "ambiguity", _ambiguity),
-    (Span, "meaning", _meaning),
-    (Doc, "composition", _composition),
-):
-    _kind.set_extension(_name, getter=_getter, force=True)
+Token.set_extension("senses", getter=_senses, force=True)
+Token.set_extension("sense", getter=_sense, force=True)
+Token.set_extension("ambiguity", getter=_ambiguity, force=True)
+Span.set_extension("meaning", getter=_meaning, force=True)
+Doc.set_extension("composition", getter=_composition, force=True)
 
 
 @Language.factory(

@@ -497,23 +497,21 @@ class _Evidence:
     def place(
         self, word: str, read: _Context | PolysemaError, which: int | None = None, span: Span | None = None
     ) -> _Place:
-        """A word at one of its occurrences in a context: at a place, or the one of a number."""
+        """A word at one of its occurrences in a context: at a span, or the one of a number."""
         if isinstance(read, PolysemaError):
             raise read
         if span is not None:
             spans = sorted({*find_occurrences(read.words.source, word, read.words.tokens), span})
-            return self._known(word, read, span, spans.index(span), len(spans))
-        source, places = read.words.source, read.words.places(word)
+            which, places = spans.index(span), spans
+        else:
+            places = read.words.places(word)
+        source = read.words.source
         chosen = first_choice(source, word, places) if which is None else which
         if not 0 <= chosen < len(places):
             raise InputError(f"{word!r} stands {len(places)} times in the context: there is no occurrence {which}")
-        return self._known(word, read, places[chosen], chosen, len(places))
-
-    def _known(self, word: str, read: _Context, span: Span, which: int, number: int) -> _Place:
-        """The place of a word as the lexicon spells it; an unknown word is an error."""
         spelled = self.spelled(word)
-        self.lexicon.vocabulary.index(spelled)
-        return _Place(spelled, read, span, which, number)
+        self.lexicon.vocabulary.index(spelled)  # an unknown word is an error
+        return _Place(spelled, read, places[chosen], chosen, len(places))
 
     def answers(self, places: Sequence[_Place]) -> Iterator[Disambiguation | PolysemaError]:
         """Bayes' rule at many places: one answer each, in order."""

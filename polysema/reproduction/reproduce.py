@@ -2,7 +2,7 @@
 
 Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes further seeds
 or an encoder later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each there whole
-or not at all), ``report`` is the report.
+or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -23,6 +24,7 @@ from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.readers import find_sources, read_blocks
+from polysema.engine.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
@@ -30,14 +32,15 @@ from polysema.evaluation.results import Evaluation
 from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.files.lock import locked
-from polysema.files.progress import Report
+from polysema.files.platform import forget_peak, peak_memory
+from polysema.files.progress import Report, silent
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.write import write_report
-from polysema.reproduction.variants import VARIANTS, Preset, Variant, departures, options_of
+from polysema.reproduction.variants import Preset, Variant, departures, options_of
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
@@ -67,6 +70,7 @@ class Plan:
             a sample of them.
         device: cpu or cuda.
         threads: how many; None for one per core.
+        engine, address: who trains and evaluates; see :func:`polysema.train`.
     """
 
     corpus: str | Path | Sequence[str | Path]
@@ -82,6 +86,8 @@ class Plan:
     all_occurrences: bool = False
     device: str = "cpu"
     threads: int | None = None
+    engine: str = "local"
+    address: str | None = None
 
     @property
     def keep(self) -> list[str]:
@@ -102,19 +108,22 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
+    claimed = {"corpus": _digest(plan.corpus), "preset": " ".join([plan.preset.name, *plan.preset.changes])}
     plan.folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         _claim(plan, claimed)
-        return _reproduced(plan, say, progress)
+        with engine_named(plan.engine, plan.address) as engine:
+            return _reproduced(plan, engine, say, progress)
 
 
-def _reproduced(plan: Plan, say: Say, progress: Callable[[Any], None] | None) -> Path:
+def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], None] | None) -> Path:
     text = _text(plan, say)
+    if plan.engine != "local":
+        _train_all(plan, text, engine, say, progress)
     models: list[tuple[str, Evaluated]] = []
     skipped: list[Skipped] = []
     given = {plain(name) for name, _ in plan.given}
-    for variant in VARIANTS:
+    for variant in plan.preset.variants:
         if plain(variant.row) in given:
             continue
         if plan.only and variant.row not in plan.only:
@@ -139,6 +148,7 @@ def _reproduced(plan: Plan, say: Say, progress: Callable[[Any], None] | None) ->
         methods=(*METHODS, *ENCODER_METHODS),  # not the contextual matrices, which the paper does not have
         bootstraps=plan.preset.bootstraps,
         missing=plan.missing,
+        engine=engine,
     )
     say("writing the report")
     return _report(plan, text, evaluation, [*skipped, *plan.left_out])
@@ -162,6 +172,10 @@ def _claim(plan: Plan, wanted: Mapping[str, str]) -> None:
             stream.write(json.dumps(wanted, indent=2).encode())
 
 
+def _claimed(path: Path) -> None:
+    """Files below a folder that was claimed are the run's own."""
+
+
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
     """What tells the text apart from any other, wherever it lies: of files of text, the SHA-256 of their bytes."""
     if isinstance(corpus, str | Path) and is_corpus(corpus):
@@ -170,7 +184,7 @@ def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
     for path in find_sources(corpus):
         if str(path) == "-":
             raise InputError("the text of a reproduction is read again when it goes on: name a file, not -")
-        with open(path, "rb") as stream:
+        with path.open("rb") as stream:
             while block := stream.read(1 << 20):
                 whole.update(block)
     return whole.hexdigest()
@@ -224,19 +238,68 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
     """The lexicons of a variant, one a seed: loaded where they are there, else trained and saved."""
     if variant.needs == "encoder" and not plan.encoder:
         raise InputError("no encoder was named: give one with --encoder")
-    seeds = 1
-    if variant.model in _LEARNT:
-        seeds = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    seeds = _seeds(variant, plan)
     for seed in range(1, seeds + 1):
-        where = plan.folder / "models" / _slug(variant, plan) / str(seed)
+        where = _place(variant, plan, seed)
         if not where.is_dir():
-            where.parent.mkdir(parents=True, exist_ok=True)
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
-            started = time.monotonic()
-            _train(variant, seed, plan, text, where, progress).save(where)
-            say(f"{variant.row}: {time.monotonic() - started:.0f} s")
-            WorkingFolder(where.with_name(f"{seed}.training")).remove()
+            cost = train_row(variant, seed, plan, text, progress)
+            say(f"{variant.row}: {cost['seconds']:.0f} s")
         yield single(load(where))
+
+
+def _seeds(variant: Variant, plan: Plan) -> int:
+    if variant.model not in _LEARNT:
+        return 1
+    return plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+
+
+def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None) -> None:
+    """Train what is not there yet by an engine's workers; what fails is tried again, and told, where it is needed.
+
+    Rows that share a state, as those of BERT2DM do, are one task.
+    """
+    engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
+    tasks: dict[str, list[tuple[Variant, int]]] = {}
+    for variant in plan.preset.variants:
+        if (not plan.only or variant.row in plan.only) and not (variant.needs == "encoder" and not plan.encoder):
+            for seed in range(1, _seeds(variant, plan) + 1):
+                if not _place(variant, plan, seed).is_dir():
+                    alone = variant.row + str(seed) if variant.model != "bert2dm" else variant.model
+                    tasks.setdefault(alone, []).append((variant, seed))
+    if tasks:
+        say(f"training {sum(map(len, tasks.values()))} models on {engine.workers} workers")
+        own = replace(plan, given=(), folder=plan.folder.resolve(), threads=plan.threads or 1)
+        shared = engine.put((own, text.path.resolve()))
+        for _ in engine.map(_train_some, shared, tasks.values(), cores=plan.threads or 1, progress=progress or silent):
+            pass
+
+
+def _train_some(shared: tuple[Plan, Path], models: list[tuple[Variant, int]], report: Report) -> None:
+    """Train some models, in a worker."""
+    plan, text = shared
+    for variant, seed in models:
+        with suppress(PolysemaError):
+            train_row(variant, seed, plan, Corpus(text), report)
+
+
+def _place(variant: Variant, plan: Plan, seed: int) -> Path:
+    return plan.folder / "models" / _slug(variant, plan) / str(seed)
+
+
+def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None = None) -> dict[str, Any]:
+    """Train one lexicon of a row and put it in its place; what that took is noted beside it, and returned."""
+    where = _place(variant, plan, seed)
+    where.parent.mkdir(parents=True, exist_ok=True)
+    forget_peak()
+    started = time.monotonic()
+    lexicon = _train(variant, seed, plan, text, where, progress)
+    cost = {"seconds": round(time.monotonic() - started, 1), "peak_bytes": peak_memory(), "device": plan.device}
+    with atomic_file(where.with_name(f"{seed}.cost.json"), True, _claimed) as file:
+        file.write(json.dumps(cost).encode())
+    lexicon.save(where)
+    WorkingFolder(where.with_name(f"{seed}.training")).remove()
+    return cost
 
 
 def _slug(variant: Variant, plan: Plan) -> str:
@@ -287,7 +350,7 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         "polysema": __version__,
         "preset": plan.preset.name,
         "corpus": {"words": len(text.tokens), "sentences": len(text), "distinct words": len(text.counts)},
-        "options": {v.row: options_of(v, plan.preset, plan.all_occurrences) for v in VARIANTS},
+        "options": {v.row: options_of(v, plan.preset, plan.all_occurrences) for v in plan.preset.variants},
         "words of the evaluation sets are trained whatever their count": plan.preset.keep,
         "encoder": plan.encoder,
         "device": plan.device,
@@ -302,4 +365,24 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         departures=departures(plan.preset, len(text.tokens), encoder, given, plan.all_occurrences),
         complete=True,
     )
-    return write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]
+    page = write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]
+    _note_costs(plan)
+    return page
+
+
+def _note_costs(plan: Plan) -> None:
+    """What each row took, as a table beside the report, which says nothing of time and so is the same every time."""
+    lines = ["| row | lexicons | seconds each | peak memory, MB | device |", "|---|---|---|---|---|"]
+    for variant in plan.preset.variants:
+        notes = sorted((plan.folder / "models" / _slug(variant, plan)).glob("*.cost.json"))
+        costs = [json.loads(note.read_text(encoding="utf-8")) for note in notes]
+        if costs:
+            seconds = [cost["seconds"] for cost in costs]
+            least, most = f"{min(seconds):,.0f}", f"{max(seconds):,.0f}"
+            peaks = [cost["peak_bytes"] for cost in costs if cost["peak_bytes"]]
+            peak = f"{max(peaks) / 1e6:,.0f}" if peaks else ""
+            devices = " ".join(sorted({cost["device"] for cost in costs}))
+            span = least if least == most else f"{least}–{most}"
+            lines.append(f"| {variant.row} | {len(costs)} | {span} | {peak} | {devices} |")
+    with atomic_file(plan.folder / "costs.md", True, _claimed) as file:
+        file.write(("\n".join(lines) + "\n").encode())

@@ -6,11 +6,13 @@ baseline's vectors get) come from a preset.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysema.errors import UnknownChoiceError
+from polysema.errors import InputError, UnknownChoiceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,13 @@ VARIANTS: tuple[Variant, ...] = (
 )
 """In the order of the paper's tables."""
 
+RECOMMENDED: tuple[Variant, ...] = tuple(
+    Variant(f"{variant.row}, SGD", variant.model, {**variant.options, "preset": None, "init": None, "min_count": 50})
+    for variant in VARIANTS
+    if variant.model == "ms-word2dm"
+)
+"""The same models with the settings we recommend for them: a block of its own beside the paper's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
@@ -59,6 +68,8 @@ class Preset:
         seeds: how many seeds of each model of density matrices that has one.
         keep: whether words of the evaluation sets are trained whatever their count.
         options: of each model, what the preset says of it.
+        changes: options that were changed for one run, as they were written.
+        recommended: whether the rows of :data:`RECOMMENDED` are trained, too.
         bootstraps: resamples for the intervals.
         noise_draws: random lexicons for the noise floor.
     """
@@ -69,8 +80,15 @@ class Preset:
     seeds: int
     keep: bool
     options: Mapping[str, Mapping[str, Any]]
+    changes: tuple[str, ...] = ()
+    recommended: bool = False
     bootstraps: int = 1000
     noise_draws: int = 20
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The rows that are trained."""
+        return VARIANTS + (RECOMMENDED if self.recommended else ())
 
 
 PRESETS: dict[str, Preset] = {
@@ -111,7 +129,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "paper",
-            "the whole corpus with the paper's settings; 300-dimensional vectors",
+            "the whole corpus with the paper's settings, and with ours; 300-dimensional vectors",
             None,
             1,
             False,
@@ -125,6 +143,7 @@ PRESETS: dict[str, Preset] = {
                 "bert2dm": {"words": 10_000_000},
                 "bert2dm + cluster": {"words": 20_000_000},
             },
+            recommended=True,
         ),
     )
 }
@@ -136,6 +155,29 @@ def preset_named(name: str) -> Preset:
     if name not in PRESETS:
         raise UnknownChoiceError("preset", name, PRESETS)
     return PRESETS[name]
+
+
+def changed(preset: Preset, changes: Sequence[str]) -> Preset:
+    """The preset with other options for this run, each as MODEL.OPTION=VALUE: the report lists them.
+
+    >>> changed(PRESETS["paper"], ["glove.epochs=5"]).options["glove"]
+    {'dim': 300, 'min_count': 50, 'epochs': 5}
+    """
+    from polysema.training.models import MODELS  # compiles kernels: not where a command line is only read
+
+    options = {model: dict(chosen) for model, chosen in preset.options.items()}
+    for change in changes:
+        (model, dot, rest), value = change.partition("=")[0].partition("."), change.partition("=")[2]
+        if model not in MODELS or not dot or not value:
+            raise InputError(f"{change!r}: say MODEL.OPTION=VALUE, such as glove.epochs=5")
+        try:
+            number = json.loads(value)
+        except ValueError:
+            number = value
+        MODELS[model].options.given({rest: number})
+        for name in {model, *(name for name in options if name.startswith(f"{model} +"))}:
+            options.setdefault(name, {})[rest] = number
+    return dataclasses.replace(preset, options=options, changes=(*preset.changes, *changes))
 
 
 ALL = 1 << 40
@@ -203,6 +245,8 @@ def departures(
         found.append(("start of MS-Word2DM", "uniform in ±0.5/(n·m)", "columns of squared length 1/m on average"))
     if preset.keep:
         found.append(("rare words", "below the minimum count left out", "words of the evaluation sets always trained"))
+    if preset.changes:
+        found.append(("changed for this run", "", ", ".join(preset.changes)))
     if preset.seeds > 1:
         found.append(("seeds", "one", f"{preset.seeds} of each model of density matrices that is learnt"))
     return found

@@ -57,14 +57,15 @@ def parse_text(
     """
     files = _files(sources)
     output = Path(output)
-    working = WorkingFolder(output.with_name(output.name + ".parsing"))
-    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)), working.held():
-        done = _pieces_done(working, text_identity(files, encoding))
-        blocks = (block.data.decode("utf-8", "replace") for file in files for block in _text(file, encoding))
-        for _ in islice(blocks, len(done) * PIECE):
-            pass
-        _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
-        found = merged(Parsed.load(path) for path in done)
+    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)):
+        working = WorkingFolder(output.with_name(output.name + ".parsing"))
+        with working.held():
+            done = _pieces_done(working, text_identity(files, encoding))
+            blocks = (block.data.decode("utf-8", "replace") for file in files for block in _text(file, encoding))
+            for _ in islice(blocks, len(done) * PIECE):
+                pass
+            _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
+            found = merged(Parsed.load(path) for path in done)
     found.save(output, overwrite)
     working.remove()
     return found

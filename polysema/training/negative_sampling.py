@@ -35,7 +35,7 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     job.compiled()
     run = Run(
         text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
-        held_out=held_out,
+        held_out=held_out, status=job.engine.status,
     )  # fmt: skip
     run.run()
     run.write()

@@ -14,6 +14,7 @@ must not be added: ρ = B Bᵀ is the same for B Q, and columns permute.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -133,7 +134,8 @@ class ReplicaEngine:
 
     Attributes:
         rounds: where each leg begins, were the text read in order; and the end.
-        sent: bytes of states and steps so far.
+        legs, sent, merging: how many legs were done, the bytes of states and steps that were sent for them, and the
+            seconds that it took to place and to combine these, beside the learning.
     """
 
     def __init__(self, text: TrainingText, state: State, engine: Engine, threads: int) -> None:
@@ -153,7 +155,7 @@ class ReplicaEngine:
         self._moves = moves(text, self._leg * words)
         self._width = learner.width
         self._learner = engine.put(learner)
-        self.sent = 0
+        self.legs, self.sent, self.merging = 0, 0, 0.0
 
     def train(self, first: int, last: int, _: NDArray[np.float32], key: np.uint64) -> float:
         """Do some legs; returns the mean loss of the replicas in the last."""
@@ -164,13 +166,18 @@ class ReplicaEngine:
 
     def _train(self, first: int, last: int, key: int) -> float:
         state, options = self.state, self.text.options
+        started = time.perf_counter()
         placed = self.engine.put((state.target, state.context))
+        self.merging += time.perf_counter() - started
         legs = [Leg(r, first, last, state.epoch, key, placed) for r in range(options.replicas)]
         targets, contexts, losses = zip(*self.engine.map(learn, self._learner, legs, cores=self.threads), strict=True)
+        started = time.perf_counter()
         rate = float(rates(options, state.epoch, np.array([(first + last) / 2 / self._each]))[0])
         for side, steps, moved in zip((state.target, state.context), (targets, contexts), self._moves, strict=True):
             rows = side.reshape(-1, self._width)
             _add(rows, steps, np.repeat(weights(moved, rate, options), len(rows) // len(moved)))
+        self.merging += time.perf_counter() - started
+        self.legs += 1
         self.sent += len(legs) * (state.target.nbytes + state.context.nbytes)
         self.sent += sum(step[0].nbytes + step[1].nbytes for step in (*targets, *contexts))
         known = [loss for loss in losses if not np.isnan(loss)]

@@ -59,6 +59,7 @@ class Run:
         progress: called several times a second.
         on_epoch: called after every epoch with the run; its ``state`` is what was learnt so far.
         checkpoint: where the state is written; None: nowhere.
+        status: who does what, where several workers learn.
         held_out: what the loss is taken of; by default windows of the text.
     """
 
@@ -72,9 +73,11 @@ class Run:
         on_epoch: Callable[[Run], None] | None = None,
         checkpoint: Checkpoint | None = None,
         held_out: HeldOut | None = None,
+        status: Callable[[], str] = lambda: "",
     ) -> None:
         self.text, self.options, self.state, self.engine = text, text.options, state, engine
         self.progress, self.on_epoch, self.checkpoint = progress, on_epoch, checkpoint
+        self.status = status
         self.epochs = self.options.epochs or 0
         self.tokens = int(text.text.sentences[-1])
         self.held_out = held_out if held_out is not None else HeldOut(text)
@@ -177,7 +180,7 @@ class Run:
                 "training", total - left, total, speed=speed, seconds=state.seconds,
                 left=left * state.seconds / max(state.words, 1), epoch=min(state.epoch + 1, self.epochs),
                 epochs=self.epochs, loss=loss, held_out=state.curve[-1]["held_out_loss"] if state.curve else None,
-                rate=rate, loss_name="loss of true words",
+                rate=rate, loss_name="loss of true words", detail=self.status(),
             )
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "encoding", "evaluation", "explorer", "front", "gpu", "gpu_technologies",
+        "ambiguity", "bert2dm", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "front", "gpu", "gpu_technologies",
         "homographs", "levels", "measure", "neighbours", "planted_senses", "quality", "senses_in_context", "training", "word2dm", "wordnet_sentences",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
@@ -52,6 +52,16 @@ def test_homographs(script):
     assert "| 40 | 160 |" in printed
 
 
+def test_entailment(script):
+    assert "| k_hyp | 32 | 0 | 32 |" in script("entailment")
+
+
+def test_features(script):
+    pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
+    pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    assert "| senses |" in script("features", "--repeats", 1, "--only", "senses")
+
+
 def test_explorer(script):
     assert "| 3,000 words | first, ms |" in script("explorer", "--list", 3000)
 
@@ -84,6 +94,15 @@ def test_word2dm(script, corpus, tmp_path):
     assert (tmp_path / "start.png").stat().st_size > 1000
 
 
+def test_cluster(script, text, small_corpus, shared, tmp_path):
+    options = ["--seeds", 1, "--replicas", 2, "--at", 2, "--merges", 2, "--combine", "counts"]
+    assert "| 2 | 2 | counts |" in script("cluster", "quality", small_corpus, "--data", shared / "data", *options)
+    printed = script("cluster", "cost", small_corpus, text, "--repeats", 1, "--engine", "local")
+    assert "a merge of 2 replicas: " in printed
+    assert "one H200" in script("cluster", "model", "--output", tmp_path / "model.png")
+    assert (tmp_path / "model.png").stat().st_size > 1000
+
+
 def test_quality(script, small_corpus, shared, tmp_path):
     only = ["17×5, 4 epochs", "skip-gram, 17", "Word2DM 17×17"]
     printed = script(
@@ -100,6 +119,25 @@ def test_quality(script, small_corpus, shared, tmp_path):
     )
     assert all(name in printed for name in only)
     assert set(json.loads((tmp_path / "all.json").read_text())) == set(only)
+
+
+def test_curve(script, corpus, shared, tmp_path):
+    data, curve, plot = ["--data", shared / "data"], tmp_path / "curve.json", tmp_path / "curve.png"
+    sizes = ["--words", 20_000, 1e9, "--seeds", 1]
+    assert "the paper, 2.8 G words" in script("curve", corpus, *sizes, *data, "--json", curve, "--plot", plot)
+    points = json.loads(curve.read_text())
+    assert 19_000 < points[0]["words"] < 21_000
+    assert points[1]["words"] == len(Corpus(corpus).tokens)
+    assert plot.stat().st_size > 1000
+    seeds = {
+        "one": [
+            {"figures": {name: {"phaser": x} for name in ("ML2008", "GS2011", "GS2012", "KS2013")}} for x in (0.1, 0.6)
+        ]
+    }
+    (tmp_path / "seeds.json").write_text(json.dumps(seeds))
+    told = script("curve", "--seeds-of", tmp_path / "seeds.json", "--plot", tmp_path / "seeds.png")
+    assert "| GS2012 | 0.350 | 0.354 | 0.100 | 0.600 | 0.500 | 1 of 2 |" in told
+    assert (tmp_path / "seeds.png").stat().st_size > 1000
 
 
 def test_evaluation(script, shared):

@@ -89,7 +89,7 @@ def _random(sandbox: Sandbox, options: argparse.Namespace, kinds: list[str], wan
     seconds: Counter[str] = Counter()
     tasks = tasks_of(kinds, wanted)
     pool = ProcessPoolExecutor(
-        options.workers, get_context("spawn"), begin, (sandbox.top, sandbox.world, sandbox.parts)
+        options.workers, get_context("spawn"), begin, (sandbox.top, sandbox.world, sandbox.parts, True)
     )
     pending: set[Future[Tried]] = set()
     with suppress(KeyboardInterrupt):  # what was done until then is shown

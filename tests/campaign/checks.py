@@ -57,7 +57,7 @@ def traces(
         forced: whether it may replace what polysema wrote.
         kept: names that may be left by a command that did not finish, for the next one to go on from.
     """
-    after = snapshot(sandbox.place)
+    after = snapshot(sandbox.place)  # torch leaves a folder of its own among temporary files
     may_be_new = tuple(outputs) if finished else tuple(kept)
     faults = []
     for name in sorted(before.keys() | after.keys()):
@@ -69,8 +69,10 @@ def traces(
             faults.append(f"left over: {name}")
         elif not (forced and finished and top in OWN and _below(name, tuple(outputs))):
             faults.append(f"{'deleted' if now is None else 'changed'}: {name}")
-    faults += [f"left over among temporary files: {path.name}" for path in (sandbox.top / "sandbox" / "tmp").iterdir()]
-    return faults
+    left = [path.name for path in (sandbox.top / "sandbox" / "tmp").iterdir()]
+    return faults + [
+        f"left over among temporary files: {name}" for name in left if not name.startswith("torchinductor")
+    ]
 
 
 def _below(name: str, tops: tuple[str, ...]) -> bool:

@@ -12,7 +12,8 @@ from multiprocessing import current_process
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.campaign.campaign import Find, attempt
+from tests.campaign.campaign import Find, attempt, replay, saved
+from tests.campaign.cases import Skipped, run_case
 from tests.campaign.world import Sandbox
 
 
@@ -46,7 +47,7 @@ def tasks_of(kinds: list[str], wanted: dict[str, int]) -> Iterator[tuple[str, li
 _sandbox: Sandbox
 
 
-def begin(top: Path, world: Path, parts: frozenset[str]) -> None:
+def begin(top: Path, world: Path, parts: frozenset[str], thorough: bool) -> None:
     """What a worker does first: furnish a place of its own, and keep to two processors of many.
 
     A command takes as many threads as it may use processors; those of all workers together must not be too many.
@@ -55,7 +56,7 @@ def begin(top: Path, world: Path, parts: frozenset[str]) -> None:
     cores = sorted(os.sched_getaffinity(0))
     first = int(current_process().name.rpartition("-")[2])
     os.sched_setaffinity(0, {cores[first % len(cores)], cores[(first + 1) % len(cores)]})
-    _sandbox = Sandbox(top / f"worker-{os.getpid()}", parts, world=world)
+    _sandbox = Sandbox(top / f"worker-{os.getpid()}", parts, thorough, world)
     atexit.register(_sandbox.close)
 
 
@@ -73,3 +74,21 @@ def some(kind: str, seed: int, numbers: list[int], until: float) -> Tried:
             found = Find(kind, {"seed": seed, "number": number}, [f"the campaign itself: {traceback.format_exc()}"])
         finds += [found] if found else []
     return Tried(kind, done, finds, time.monotonic() - started)
+
+
+def one(task: tuple[str, str, int, int]) -> list[str] | str:
+    """A task of the suite: ``("case", name, …)``, ``("find", …, number)`` or ``(kind, …, seed, number)``.
+
+    Returns:
+        its faults; a string where it cannot be run here, and why.
+    """
+    what, name, seed, number = task
+    if what == "case":
+        try:
+            return run_case(_sandbox, name)
+        except Skipped as reason:
+            return str(reason)
+    if what == "find":
+        return replay(_sandbox, saved()[number])
+    found = attempt(_sandbox, what, seed, number)
+    return [str(found)] if found else []

@@ -333,6 +333,27 @@ def test_the_table_retires_when_it_is_full(tmp_path, monkeypatch):
         same(build_corpus(path, tmp_path / f"c{workers}", workers=workers, block=64), expected_of(text.encode()))
 
 
+@pytest.mark.parametrize("how", ["rights", "date", "link", "moved"])
+def test_text_is_known_by_its_content(tmp_path, how):
+    path, output = tmp_path / "t", tmp_path / "c"
+    path.write_text(TEXT)
+    digest = build_corpus(path, output).digest
+    before = (output / "tokens.npy").stat().st_mtime_ns
+    if how == "rights":
+        path.chmod(0o600)
+    elif how == "date":
+        os.utime(path, (1, 1))
+    elif how == "link":
+        os.link(path, tmp_path / "linked")
+    else:
+        path = path.rename(tmp_path / "moved")
+    assert build_corpus(path, output).digest == digest
+    assert (output / "tokens.npy").stat().st_mtime_ns == before
+    path.write_text(TEXT.swapcase()[::-1])
+    with pytest.raises(InputError, match="other text or options"):
+        build_corpus(path, output)
+
+
 def test_a_second_run_reuses_the_first(tmp_path):
     path, output = tmp_path / "t", tmp_path / "c"
     path.write_text(TEXT)

@@ -66,6 +66,26 @@ def spacy_model(monkeypatch) -> None:
     )
 
 
+@pytest.fixture
+def local_hub(folder, monkeypatch) -> None:
+    """A folder as the Hugging Face hub."""
+    hub = pytest.importorskip("huggingface_hub", reason="the extra hub is not installed")
+
+    class Api:
+        def __init__(self, **_):
+            pass
+
+        def create_repo(self, name, **_):
+            (folder / name).mkdir(parents=True)
+
+        def upload_folder(self, repo_id, folder_path, **_):
+            for path in Path(folder_path).iterdir():
+                (folder / repo_id / path.name).write_bytes(path.read_bytes())
+
+    monkeypatch.setattr(hub, "HfApi", Api)
+    monkeypatch.setattr(hub, "snapshot_download", lambda name, **_: str(folder / name))
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_python_blocks_run(page, folder, request):
     """The blocks of a page run one after the other, each with what the ones before it defined."""
@@ -73,6 +93,13 @@ def test_python_blocks_run(page, folder, request):
         request.getfixturevalue("encoder_folders")
     if page.name == "spacy.md":
         request.getfixturevalue("spacy_model")
+    if page.name == "hub.md":
+        request.getfixturevalue("local_hub")
+    if page.parent.name == "tools":
+        pytest.importorskip(
+            {"frames": "polars", "hub": "huggingface_hub", "notebook": "matplotlib"}.get(page.stem, page.stem),
+            reason=f"docs/tools/{page.name} needs what it is about",
+        )
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         tree = ast.parse(block.text, filename=str(block))
@@ -121,7 +148,7 @@ def test_commands_exist(page):
 
 
 FOREIGN = re.compile(
-    r"[A-Z]{3,}|…|\[|\||--device cuda|--infersent|glove|reproduce|evaluate|data |\.parsed|-l slots|polysema explore"
+    r"[A-Z]{3,}|…|\[|\||--device cuda|--infersent|glove|reproduce|evaluate|data |\.parsed|-l slots|polysema explore|hf:|--file -|jsonl"
 )
 """What says that a command line needs more than the toy folder holds, or more than a few seconds."""
 

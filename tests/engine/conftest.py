@@ -1,11 +1,18 @@
-"""A Ray cluster of two nodes on this machine, one processor each; nodes can be killed and come back."""
+"""A Ray cluster of two nodes on this machine, one processor each, which can be killed and come back; texts."""
 
 from __future__ import annotations
 
+import gzip
 import logging
+import lzma
 import warnings
 
 import pytest
+
+import polysema as ps
+from polysema.corpus import pieces
+from tests.engine.work import REPLICAS, text
+from tests.training.planted import Planted
 
 
 class Nodes:
@@ -72,3 +79,27 @@ def engine(nodes):
     from polysema.engine.ray import RayEngine
 
     return RayEngine(nodes.address)
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE", 1 << 12)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(text(1))
+    (folder / "b.txt.xz").write_bytes(lzma.compress(text(2)))
+    (folder / "c.vert").write_text("<s>\nThe\tDT\tthe\ncats\tNNS\tcat\n</s>\n" * 500)
+    (folder / "d.txt").write_bytes("größer als groß.\n".encode("utf-16") * 40)
+    (folder / "e.txt.gz").write_bytes(gzip.compress(text(3)))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    return ps.build_corpus(Planted(sentences=1500).sentences, tmp_path_factory.mktemp("text") / "planted.corpus")
+
+
+@pytest.fixture(scope="session")
+def alone(corpus):
+    """What one process learns with four replicas."""
+    return ps.train(corpus, **REPLICAS)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import lzma
-import random
-import threading
 
 import pytest
 
@@ -14,24 +11,8 @@ from polysema.corpus.build import build_corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import read_blocks, spans
 from polysema.engine.engine import Local
-from polysema.engine.ray import RayEngine
 from polysema.errors import CorpusError
-
-BLOCK = 1 << 10
-
-
-def text(seed: int, lines: int = 400) -> bytes:
-    """Lines of all lengths: empty ones, some without an end of a sentence, one of many kilobytes."""
-    rng = random.Random(seed)
-    words = ["bank", "River", "größe", "run", "co-op", "U.S.", "end.", "Why?", "x\xa0y", "a", "日本"]
-    made = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 30]))) for _ in range(lines)]
-    made.insert(lines // 2, " ".join(rng.choices(words, k=3000)))
-    made.insert(lines // 3, "x" * 5000)
-    return "\n".join(made).encode()
-
-
-def files_of(corpus) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(corpus.path.iterdir())}
+from tests.engine.work import BLOCK, files_of, text
 
 
 class _Other:
@@ -62,19 +43,6 @@ def test_what_must_be_read_from_its_start(tmp_path):
         assert spans(tmp_path / name, len(content), "auto", BLOCK, BLOCK) is None
     (tmp_path / "text").write_bytes(b"a b")
     assert spans(tmp_path / "text", 3, "latin-1", BLOCK, BLOCK) is None
-
-
-@pytest.fixture
-def sources(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE", 1 << 12)
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    (folder / "a.txt").write_bytes(text(1))
-    (folder / "b.txt.xz").write_bytes(lzma.compress(text(2)))
-    (folder / "c.vert").write_text("<s>\nThe\tDT\tthe\ncats\tNNS\tcat\n</s>\n" * 500)
-    (folder / "d.txt").write_bytes("größer als groß.\n".encode("utf-16") * 40)
-    (folder / "e.txt.gz").write_bytes(gzip.compress(text(3)))
-    return folder
 
 
 @pytest.mark.parametrize("packed", [0, 1 << 25])
@@ -110,20 +78,3 @@ def test_urls(sources, tmp_path):
         build_corpus("memory://nothing", tmp_path / "no")
     with pytest.raises(CorpusError, match="nosuch://x: cannot be read: .*nosuch"):
         build_corpus("nosuch://x", tmp_path / "no")
-
-
-def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes):
-    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way."""
-    here = build_corpus(sources, tmp_path / "here")
-    for workers in (1, 2, 4):
-        there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))
-        assert files_of(there) == files_of(here)
-    killer = threading.Timer(0.3, nodes.kill)
-    killer.start()
-    many = [sources / "a.txt"] * 40
-    alone = build_corpus(many, tmp_path / "alone", block=BLOCK)
-    killed = build_corpus(many, tmp_path / "killed", engine=RayEngine(nodes.address), block=BLOCK)
-    killer.join()
-    assert files_of(killed) == files_of(alone)
-    there = build_corpus(f"file://{sources}", tmp_path / "urls", engine=RayEngine(nodes.address))
-    assert there.digest == here.digest

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
-
 import numpy as np
 import pytest
 
 import polysema as ps
 from polysema.engine.engine import Local
-from polysema.engine.ray import RayEngine
 from polysema.errors import InputError
 from polysema.training.options import MSWord2DMOptions
 from polysema.training.replicas import weights
 from polysema.training.sweep import grid, sweep
-from tests.encoders.tiny import make_corpus, make_encoder
-from tests.training.planted import Planted
-
-OPTIONS = {"dim": 5, "senses": 2, "epochs": 2, "min_count": 1, "subsample": 0.0, "threads": 1}
-REPLICAS = {**OPTIONS, "epochs": 4, "replicas": 4, "merges": 10}
+from tests.engine.work import OPTIONS, REPLICAS, same
 
 
 class Elsewhere(Local):
@@ -41,21 +29,6 @@ class Elsewhere(Local):
             return kept[0]
 
         return get
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return ps.build_corpus(Planted(sentences=1500).sentences, tmp_path_factory.mktemp("text") / "planted.corpus")
-
-
-@pytest.fixture(scope="module")
-def alone(corpus):
-    """What one process learns with four replicas."""
-    return ps.train(corpus, **REPLICAS)
-
-
-def same(a, b) -> bool:
-    return np.array_equal(a.array, b.array) and np.array_equal(a.contexts, b.contexts)
 
 
 # ------------------------------------------------------------------------------------------------------------ replicas
@@ -108,44 +81,6 @@ def test_what_replicas_refuse(corpus, options, message):
         ps.train(corpus, **{**REPLICAS, **options})
 
 
-def test_a_cluster_learns_the_same(corpus, alone, nodes):
-    """With 1, 2 and 4 workers, and when a node dies."""
-    for workers in (1, 2, 4):
-        assert same(ps.train(corpus, engine=RayEngine(nodes.address, workers), **REPLICAS), alone)
-    killer = threading.Timer(0.3, nodes.kill)
-    killer.start()
-    assert same(ps.train(corpus, engine=RayEngine(nodes.address), **REPLICAS), alone)
-    killer.join()
-
-
-DRIVER = """
-import sys, polysema as ps
-from tests.engine.test_training import REPLICAS
-options = {**REPLICAS, "epochs": 40, "checkpoint_minutes": 0.0}
-print("begun", flush=True)
-ps.train(sys.argv[1], engine="ray", address=sys.argv[2], state=sys.argv[3], **options).save(sys.argv[4])
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_is_killed(corpus, nodes, tmp_path, number):
-    """The same command goes on from the checkpoint, to the same bits; Ctrl-C leaves one, too."""
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    arguments = [str(corpus.path), nodes.address, str(tmp_path / "state"), str(tmp_path / "out")]
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], env=environment, stderr=subprocess.DEVNULL)
-    while not (tmp_path / "state" / "state.safetensors").is_file():
-        assert driver.poll() is None
-        time.sleep(0.05)
-    driver.send_signal(number)
-    driver.wait()
-    assert not (tmp_path / "out").exists()
-    options = {**REPLICAS, "epochs": 40}
-    begun = []
-    resumed = ps.train(corpus, state=tmp_path / "state", progress=begun.append, **options)
-    assert begun[0].done > 0
-    assert same(resumed, ps.train(corpus, **options))
-
-
 # ---------------------------------------------------------------------------------------------------- several trainings
 
 
@@ -171,45 +106,3 @@ def test_a_sweep_is_what_each_training_is(corpus, tmp_path):
     assert times == {path: path.stat().st_mtime_ns for path in found.values()}
     with pytest.raises(ps.UnknownChoiceError, match="unknown option of ms-word2dm 'speed'"):
         sweep(str(corpus.path), tmp_path / "none", seed=[1, 2], speed=3)
-
-
-def test_a_cluster_sweeps_the_same(corpus, nodes, tmp_path):
-    """Also when a node dies."""
-    options = {**OPTIONS, "epochs": 30}
-    here = sweep(str(corpus.path), tmp_path / "here", seed=[1, 2, 3, 4], **options)
-    killer = threading.Timer(1.0, nodes.kill)
-    killer.start()
-    said = []
-    engine = RayEngine(nodes.address)
-    there = sweep(
-        str(corpus.path), tmp_path / "there", seed=[1, 2, 3, 4], engine=engine, progress=said.append, **options
-    )
-    killer.join()
-    for name, path in here.items():
-        assert same(ps.load(path), ps.load(there[name]))
-    assert {at.stage for at in said} <= {"4 runs"}
-
-
-# -------------------------------------------------------------------------------------------------------------- encoders
-
-
-def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
-    """Moments, factors and senses of BERT2DM, for any number of workers and when a node dies; clustered, too."""
-    pytest.importorskip("transformers", reason="the extra encoders is not installed")
-    import torch
-
-    text, encoder = make_corpus(tmp_path / "corpus"), str(make_encoder(tmp_path / "bert"))
-    options = {"encoder": encoder, "dim": 4, "min_count": 1, "batch_size": 2}
-    torch.set_num_threads(1)
-    again = {**options, "store": "again", "reduction": "pca"}
-    here = ps.train(text, "bert2dm", **again)
-    for workers in (1, 2):
-        there = ps.train(text, "bert2dm", engine=RayEngine(nodes.address, workers), **again)
-        assert np.array_equal(here.array, there.array)
-        assert np.array_equal(here.clusters.vectors, there.clusters.vectors)
-    here = ps.train(text, "bert2dm", **options, cluster=True)
-    killer = threading.Timer(0.2, nodes.kill)
-    killer.start()
-    killed = ps.train(text, "bert2dm", engine=RayEngine(nodes.address), **options, cluster=True)
-    killer.join()
-    assert np.array_equal(here.array, killed.array)

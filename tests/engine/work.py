@@ -1,15 +1,40 @@
-"""What workers do in the tests; they import it from here."""
+"""What workers do in the tests, and texts and options for them."""
 
 from __future__ import annotations
 
 import errno
 import os
+import random
 import time
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from polysema.errors import InputError, OutputError
 from polysema.files.progress import Progress
+
+BLOCK = 1 << 10
+OPTIONS = {"dim": 5, "senses": 2, "epochs": 2, "min_count": 1, "subsample": 0.0, "threads": 1}
+REPLICAS = {**OPTIONS, "epochs": 4, "replicas": 4, "merges": 10}
+
+
+def text(seed: int, lines: int = 400) -> bytes:
+    """Lines of all lengths: empty ones, some without an end of a sentence, one of many kilobytes."""
+    rng = random.Random(seed)
+    words = ["bank", "River", "größe", "run", "co-op", "U.S.", "end.", "Why?", "x\xa0y", "a", "日本"]
+    made = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 30]))) for _ in range(lines)]
+    made.insert(lines // 2, " ".join(rng.choices(words, k=3000)))
+    made.insert(lines // 3, "x" * 5000)
+    return "\n".join(made).encode()
+
+
+def files_of(corpus) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(corpus.path.iterdir())}
+
+
+def same(a, b) -> bool:
+    return np.array_equal(a.array, b.array) and np.array_equal(a.contexts, b.contexts)
 
 
 def square(shared: int, task: int, report) -> tuple[int, int]:

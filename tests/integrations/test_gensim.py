@@ -23,7 +23,7 @@ def default() -> ps.Lexicon:
 
 def test_a_key_for_every_sense(default):
     pytest.importorskip("gensim", reason="the extra gensim is not installed")
-    keyed = default.to_gensim(senses=True, words=600)
+    keyed = default.to_gensim(senses=True, words=150)
     word = next(w for w in default.vocabulary.words if len(default.senses(w, 1)) > 1 and w in keyed)
     senses = default.senses(word, 1)
     keys = [f"{word}#{sense.id}" for sense in senses]

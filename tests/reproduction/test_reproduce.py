@@ -15,7 +15,17 @@ from polysema.reproduction.published import ROWS as PAPER_ROWS
 from polysema.reproduction.published import WORD_SIMILARITY
 from polysema.reproduction.report.lines import Skipped
 from polysema.reproduction.reproduce import Plan, reproduce
-from polysema.reproduction.variants import ALL, PRESETS, VARIANTS, Preset, departures, options_of, preset_named
+from polysema.reproduction.variants import (
+    ALL,
+    PRESETS,
+    RECOMMENDED,
+    VARIANTS,
+    Preset,
+    changed,
+    departures,
+    options_of,
+    preset_named,
+)
 from tests.encoders.tiny import make_encoder
 
 WORDS = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank", "money", "tree"]
@@ -62,6 +72,30 @@ def test_the_table_is_the_papers():
         preset_named("huge")
 
 
+def test_the_paper_preset_has_a_block_of_recommended_settings():
+    assert PRESETS["paper"].variants == VARIANTS + RECOMMENDED
+    assert PRESETS["smoke"].variants == VARIANTS
+    ours = options_of(RECOMMENDED[0], PRESETS["paper"])
+    assert RECOMMENDED[0].row == "MS-Word2DM cos 5, SGD"
+    assert ours == {"preset": None, "init": None, "min_count": 50, "select": "cosine", "senses": 5}
+
+
+def test_options_changed_for_one_run_are_told():
+    mine = changed(PRESETS["paper"], ["glove.epochs=5", "bert2dm.words=1000"])
+    assert mine.options["glove"] == {"dim": 300, "min_count": 50, "epochs": 5}
+    assert mine.options["bert2dm + cluster"] == {"words": 1000}
+    assert PRESETS["paper"].options["glove"] == {"dim": 300, "min_count": 50}
+    told = [here for what, _, here in departures(mine, 10**6, "", [], False) if what == "changed for this run"]
+    assert told == ["glove.epochs=5, bert2dm.words=1000"]
+    for wrong, message in [
+        ("glove", "MODEL.OPTION=VALUE"),
+        ("soup.salt=1", "MODEL.OPTION"),
+        ("glove.epochs=-1", "epochs"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            changed(PRESETS["paper"], [wrong])
+
+
 def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, monkeypatch):
     said: list[str] = []
     plan = Plan(text, tmp_path / "out", tiny, sets, only=ROWS, left_out=[Skipped("BERT", "no encoder")])
@@ -79,6 +113,9 @@ def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, mon
     assert "no encoder was named" in reasons["BERT2DM PCA"]
     assert {item["what"] for item in data["departures"]} > {"text", "start of MS-Word2DM", "encoder"}
     assert "MS-Word2DM cos 5: training, seed 2 of 2" in said
+    costs = (tmp_path / "out" / "costs.md").read_text().splitlines()
+    assert [line.split(" | ")[:2] for line in costs[2:]] == [["| Word2Vec", "1"], ["| MS-Word2DM cos 5", "2"]]
+    assert float(costs[2].split(" | ")[3].replace(",", "")) > 50  # megabytes
 
     def fail(*arguments, **options):
         raise AssertionError("trained again")

@@ -15,6 +15,8 @@ except PolysemaError as missing:
 
 from polysema.slots import parse as module
 from polysema.slots.parse import count_relations, parse_text
+from polysema.training import models
+from polysema.training.models import train
 
 SENTENCES = """\
 The local family runs a small hotel.
@@ -108,6 +110,17 @@ def test_another_text_is_not_mixed_in(tmp_path: Path, monkeypatch: pytest.Monkey
         parse_text(text, tmp_path / "a.parsed")
     with pytest.raises(InputError, match="standard input"):
         parse_text("-", tmp_path / "b.parsed")
+
+
+def test_a_training_that_goes_on_with_other_text_parses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "_WORTH", 0)
+    text = tmp_path / "a.txt"
+    for sentence, count in (("The dog chased the cat. ", 10), ("The girl ran the race. ", 10)):  # of the same size
+        text.write_text(sentence.ljust(24) * count)
+        with pytest.raises(InputError, match="minimum count"):
+            train(text, "slots", state=tmp_path / "run", min_count=1000, threads=1)
+        parsed = [Parsed.load(path) for path in (tmp_path / "run").glob("parsed-*") if path.name[-8:] != ".parsing"]
+    assert sorted(word for one in parsed for word in one.words) == ["cat", "chase", "dog", "girl", "race", "run"]
 
 
 def _stop(at: Progress) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 import polysema as ps
 from polysema.cli import main
-from polysema.errors import CorpusError, FormatError, InputError
+from polysema.errors import CorpusError, FormatError, InputError, PolysemaError
 from polysema.files.options import kind_of
+from polysema.training import models
 from polysema.training.job import RunOptions
 from polysema.training.models import DEVICES, MODELS, train
 
@@ -193,6 +194,43 @@ def test_text_without_a_name_is_kept_and_compared(planted, tmp_path):
     whole = train(planted.sentences, **{**options, "state": None})
     assert np.array_equal(train(planted.sentences, **options).factors, whole.factors)
     assert np.array_equal(train([], **options).factors, whole.factors)  # as standard input, when it is read again
+
+
+def test_what_can_be_refused_is_refused_before_the_text_is_read(planted, small_corpus, tmp_path, monkeypatch):
+    start = train(small_corpus, dim=4, senses=2, min_count=1, epochs=1)
+    monkeypatch.setattr(models, "build_corpus", lambda *_, **__: pytest.fail("the text was read"))
+    for model, options, message in (
+        ("ms-word2dm", {"start": start, "dim": 5}, "has dim 4"),
+        ("ms-word2dm", {"device": "cuda", "parallel": "hogwild"}, "is the processor's"),
+        ("bert2dm", {}, "name one"),
+        ("taught", {"encoder": tmp_path / "missing"}, "missing"),
+        ("context2dm", {"vectors": tmp_path / "missing"}, "missing"),
+    ):
+        with pytest.raises(PolysemaError, match=message):
+            train(planted.sentences, model, state=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_run_keeps_text_that_took_long_to_read(planted, tmp_path, monkeypatch):
+    text, other = tmp_path / "text.txt", tmp_path / "other.txt"
+    text.write_text("".join(" ".join(words) + ".\n" for words in planted.sentences))
+    other.write_text("".join(" ".join(words) + ".\n" for words in planted.sentences[:50]))
+    options = {"epochs": 1, "dim": 4, "state": tmp_path / "run"}
+    with pytest.raises(PolysemaError):
+        train(text, min_count=10**6, **options)
+    assert not (tmp_path / "run").exists()
+    monkeypatch.setattr(models, "_WORTH", 0)
+    notes = []
+    with pytest.raises(PolysemaError):
+        train(text, min_count=10**6, progress=lambda at: notes.append(at.note), **options)
+    assert any("for the next try" in (note or "") for note in notes)
+    kept = (tmp_path / "run" / "corpus" / "tokens.npy").stat().st_mtime_ns
+    found = train(text, min_count=1, **options)
+    assert (tmp_path / "run" / "corpus" / "tokens.npy").stat().st_mtime_ns == kept
+    with pytest.raises(InputError, match="another text"):
+        train(other, min_count=1, **options)
+    (tmp_path / "run" / "state.safetensors").unlink()  # nothing was learnt from it: another text takes its place
+    assert len(train(other, min_count=1, **options)) <= len(found)
 
 
 def test_a_damaged_state_is_one_line(planted_corpus, tmp_path):

@@ -55,6 +55,8 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     spelled = [word.decode() if isinstance(word, bytes) else str(word) for word in words.tolist()]
     try:
         vocabulary = Vocabulary(spelled, arrays.get("counts")).checked()
+        if (vocabulary.counts < 0).any():
+            raise InputError("counts are whole numbers from 0")
         if known[0] == "matrices":
             return Lexicon.from_matrices(vocabulary, numbers)
         if numbers.ndim != (3 if known[0] == "factors" else 2):

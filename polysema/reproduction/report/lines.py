@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 from polysema.evaluation.comparison import is_ranked
 from polysema.evaluation.results import Evaluation, Row, System
@@ -39,17 +40,22 @@ class Beside:
         object.__setattr__(self, "paper", rows)
 
     def lines(self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences")) -> list[Line]:
-        """One for each system of a table: for several seeds their mean and their ensemble."""
+        """One for each system of a table: for several seeds their mean and their ensemble.
+
+        Where several belong beside one row of the paper, the one of that name stands in its place, the others below.
+        """
         listed = [system for system in self.evaluation.models if system.kind in kinds]
         if not self.complete:
             return [line for system in listed for line in self._of(system)]
-        found = []
+        found, placed = [], set[str]()
         for row in rows:
             own = [system for system in listed if self.paper[system.name] == row]
+            own = [system for system in own if system.name == row] or own
+            placed |= {system.name for system in own}
             found += [line for system in own for line in self._of(system)]
             if not own:
                 found.append(Line(row, paper=row, note=self._reason(row)))
-        rest = [system for system in listed if self.paper[system.name] not in rows]
+        rest = [system for system in listed if system.name not in placed]
         return found + [line for system in rest for line in self._of(system)]
 
     def _of(self, system: System) -> list[Line]:
@@ -102,8 +108,9 @@ class Line:
         items, enough = (result.scored, len(row.items)), is_ranked(result)
         if self.ensemble:
             return Cell(result.spearman, bold=bold, mark=mark, interval=result.interval, items=items, ranked=enough)
-        each = tuple(seed.spearman for seed in row.seeds) if row.ensemble else ()
-        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, row.sd, each, items, enough)
+        each = tuple(seed.spearman for seed in row.seeds) if row.ensemble and isfinite(row.spearman) else ()
+        spread = row.sd if row.sd is not None and isfinite(row.sd) else None
+        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, spread, each, items, enough)
 
     def entropy(self, row: Row | None, paper: float | None, falls: bool) -> Cell:
         """The mean entropy of a row."""

@@ -46,8 +46,8 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """How far the value lies above the paper's."""
-        if self.paper is None or not isinstance(self.value, float) or self.value != self.value:
+        """How far the value lies above the paper's; None where it is over too few items to say."""
+        if self.paper is None or not isinstance(self.value, float) or self.value != self.value or not self.ranked:
             return None
         return self.value - self.paper
 

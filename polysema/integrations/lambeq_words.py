@@ -1,0 +1,128 @@
+"""lambeq: sentences that it parsed, composed with a lexicon, and words as states of its circuits.
+
+A pregroup diagram says which word takes which: at a cup, the wire with more adjoints belongs to the functor. So a verb
+``n.r @ s @ n.l`` takes the nouns at its sides, an adjective ``n @ n.l`` its noun, an adverb the verb and its subject.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysema.composition.compose import Composer, Composition
+from polysema.composition.trees import Leaf, Node, Tree
+from polysema.density import DensityMatrix
+from polysema.errors import InputError, MissingExtraError
+from polysema.lexicon.lexicon import AnyLexicon
+
+START = "START"
+"""The word that ``cups_reader`` puts before a sentence; it means nothing."""
+
+
+def tree_of(diagram: Any) -> Tree:
+    """The composition tree of a diagram of words, cups and swaps, as a parser or ``cups_reader`` of lambeq makes it."""
+    words, takes = _takes(diagram)
+    taken = [argument for arguments in takes.values() for argument in arguments]
+    roots = [place for place in range(len(words)) if place not in taken]
+    if len(roots) != 1 or len(set(taken)) < len(taken):
+        raise InputError(f"{_sentence(words)}: its words make no tree: each but one must be taken by one other")
+    trees: dict[int, Tree | None] = {}
+    for place in _upwards(roots[0], takes):
+        name, outputs = words[place]
+        tree: Tree | None = None if name == START else Leaf(name, place)
+        for argument in sorted(takes[place], key=lambda other: (other < place, abs(other - place))):
+            other = trees[argument]
+            if tree is None or other is None:
+                tree = tree or other
+                continue
+            kind = "modifier" if outputs == words[argument][1] else "argument"
+            tree = Node(tree, other, kind, place < argument)  # type: ignore[arg-type]
+        trees[place] = tree
+    found = trees[roots[0]]
+    if found is None:
+        raise InputError("a diagram without words")
+    return found
+
+
+def composed(lexicon: AnyLexicon, diagram: Any, method: str | Composer = "") -> Composition:
+    """A sentence that lambeq parsed, composed with a lexicon."""
+    return lexicon.compose(tree_of(diagram), method)
+
+
+def word_circuit(rho: DensityMatrix, name: str = "") -> Any:
+    """A density matrix as a mixed state of qubits: its factor, padded to powers of two, its sense qubits discarded.
+
+    The state has ⌈log₂ n⌉ qubits; amplitudes beyond n are zero.
+    """
+    if len(rho.parts) > 1 or rho.shape:
+        raise InputError(f"a state of qubits is one density matrix in one space, not {rho!r}")
+    quantum = _backend("quantum")
+    n, m = rho.factor.shape
+    a, b = (int(np.ceil(np.log2(size))) for size in (n, m))
+    amplitudes = np.zeros((2**a, 2**b))
+    amplitudes[:n, :m] = rho.factor
+    box = quantum.Box(
+        name or rho.name or "ρ", quantum.Ty(), quantum.qubit ** (a + b), data=amplitudes.reshape((2,) * (a + b))
+    )
+    circuit = box.to_diagram()
+    for _ in range(b):
+        circuit = circuit >> quantum.Diagram.id(circuit.cod[:-1]) @ quantum.Discard()
+    return circuit
+
+
+def evaluated(circuit: Any, n: int) -> DensityMatrix:
+    """What a circuit of qubits comes to in the first n dimensions, at unit trace."""
+    qubits = len(circuit.cod)
+    array = np.asarray(circuit.eval(mixed=True))
+    matrix = array.reshape(2**qubits, 2**qubits).real[:n, :n]
+    return DensityMatrix.from_matrix((matrix + matrix.T) / (2 * np.trace(matrix)))
+
+
+def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, list[int]]]:
+    """The words with the types they give, and which words each takes."""
+    grammar = _backend("grammar")
+    words: list[tuple[str, tuple[str, ...]]] = []
+    takes: dict[int, list[int]] = {}
+    wires: list[tuple[int, int]] = []  # the word of each wire, and its number of adjoints
+    for layer in diagram.layers:
+        box, at = layer.box, len(layer.left)
+        if isinstance(box, grammar.Word):
+            parts = list(box.cod)
+            words.append((str(box.name), tuple(str(part) for part in parts if part.z == 0)))
+            takes[len(words) - 1] = []
+            wires[at:at] = [(len(words) - 1, abs(part.z)) for part in parts]
+        elif isinstance(box, grammar.Cup):
+            (left, more), (right, fewer) = wires[at : at + 2]
+            functor, argument = (left, right) if more > fewer else (right, left)
+            if argument not in takes[functor]:
+                takes[functor].append(argument)
+            del wires[at : at + 2]
+        elif isinstance(box, grammar.Swap):
+            wires[at], wires[at + 1] = wires[at + 1], wires[at]
+        else:
+            raise InputError(f"{box}: diagrams of words, cups and swaps are composed; this is none of them")
+    return words, takes
+
+
+def _upwards(root: int, takes: dict[int, list[int]]) -> list[int]:
+    """Every word after those it takes."""
+    order = [root]
+    for place in order:
+        order += takes[place]
+        if len(order) > len(takes):
+            raise InputError("words that take each other in a circle make no tree")
+    return order[::-1]
+
+
+def _sentence(words: list[tuple[str, tuple[str, ...]]]) -> str:
+    return repr(" ".join(name for name, _ in words))
+
+
+def _backend(part: str) -> Any:
+    try:
+        from importlib import import_module
+
+        return import_module(f"lambeq.backend.{part}")
+    except ImportError:
+        raise MissingExtraError("diagrams of lambeq", "lambeq") from None

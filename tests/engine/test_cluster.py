@@ -1,0 +1,174 @@
+"""Everything on a real Ray cluster of two nodes: what workers do, what they are told, and who dies on the way.
+
+All of it is in one file, so that one process of the tests starts one cluster.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import polysema as ps
+from polysema.corpus.build import build_corpus
+from polysema.engine.ray import RayEngine
+from polysema.errors import InputError, OutputError
+from polysema.training.sweep import sweep
+from tests.encoders.tiny import make_corpus, make_encoder
+from tests.engine import work
+from tests.engine.work import BLOCK, OPTIONS, REPLICAS, files_of, same
+
+
+def test_order_and_progress(engine):
+    said = []
+    found = list(engine.map(work.square, engine.put(7), range(9), progress=said.append))
+    assert found == [(7, n * n) for n in range(9)]
+    assert engine.status().count(":") >= 1
+    assert all(at.total == 9000 for at in said)
+
+
+def test_a_worker_keeps_what_is_shared(engine):
+    found = list(engine.map(work.process_and_made, engine.put(work.Slow()), range(8)))
+    assert len(set(found)) == len({process for process, _ in found})
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [("input", InputError, "^a value is wrong$"), ("fault", ZeroDivisionError, "a fault")],
+)
+def test_errors_come_back(engine, what, error, message):
+    with pytest.raises(error, match=message):
+        list(engine.map(work.fail, engine.put(what), [1]))
+
+
+def test_a_node_that_is_killed(nodes, engine, tmp_path):
+    flag = tmp_path / "flag"
+
+    def kill():
+        nodes.kill()
+        flag.touch()
+
+    timer = threading.Timer(1.5, kill)
+    timer.start()
+    assert list(engine.map(work.slowly, engine.put(flag), range(4))) == [0, 1, 2, 3]
+    timer.join()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_is_full_or_read_only(engine, number):
+    """On one node: another does it. On all: one line that names the node."""
+    bad = engine.nodes[0]["id"]
+    assert list(engine.map(work.disk, engine.put((bad, number)), range(3))) == [0, 1, 2]
+    with pytest.raises(OutputError, match=r"^node .*/[0-9a-f]{6}: "):
+        list(engine.map(work.disk, engine.put(("", number)), [1]))
+
+
+def test_what_nodes_see(engine, tmp_path):
+    (tmp_path / "text").write_text("words")
+    engine.see([tmp_path / "text", tmp_path, "s3://bucket/text"])
+    shared = engine._ask
+    engine._ask = lambda work, paths: [("far", dict.fromkeys(paths))]
+    with pytest.raises(InputError, match=f"^node far cannot see {tmp_path / 'text'}: put it where"):
+        engine.see([tmp_path / "text"])
+    engine._ask = shared
+
+
+def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes):
+    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way."""
+    here = build_corpus(sources, tmp_path / "here")
+    for workers in (1, 2, 4):
+        there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))
+        assert files_of(there) == files_of(here)
+    killer = threading.Timer(0.3, nodes.kill)
+    killer.start()
+    many = [sources / "a.txt"] * 40
+    here_too = build_corpus(many, tmp_path / "here too", block=BLOCK)
+    killed = build_corpus(many, tmp_path / "killed", engine=RayEngine(nodes.address), block=BLOCK)
+    killer.join()
+    assert files_of(killed) == files_of(here_too)
+    there = build_corpus(f"file://{sources}", tmp_path / "urls", engine=RayEngine(nodes.address))
+    assert there.digest == here.digest
+
+
+def test_a_cluster_learns_the_same(corpus, alone, nodes):
+    """With 1, 2 and 4 workers, and when a node dies."""
+    for workers in (1, 2, 4):
+        assert same(ps.train(corpus, engine=RayEngine(nodes.address, workers), **REPLICAS), alone)
+    killer = threading.Timer(0.3, nodes.kill)
+    killer.start()
+    assert same(ps.train(corpus, engine=RayEngine(nodes.address), **REPLICAS), alone)
+    killer.join()
+
+
+DRIVER = """
+import sys, polysema as ps
+from tests.engine.work import REPLICAS
+options = {**REPLICAS, "epochs": 40, "checkpoint_minutes": 0.0}
+print("begun", flush=True)
+ps.train(sys.argv[1], engine="ray", address=sys.argv[2], state=sys.argv[3], **options).save(sys.argv[4])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_is_killed(corpus, nodes, tmp_path, number):
+    """The same command goes on from the checkpoint, to the same bits; Ctrl-C leaves one, too."""
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    arguments = [str(corpus.path), nodes.address, str(tmp_path / "state"), str(tmp_path / "out")]
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], env=environment, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "state" / "state.safetensors").is_file():
+        assert driver.poll() is None
+        time.sleep(0.05)
+    driver.send_signal(number)
+    driver.wait()
+    assert not (tmp_path / "out").exists()
+    options = {**REPLICAS, "epochs": 40}
+    begun = []
+    resumed = ps.train(corpus, state=tmp_path / "state", progress=begun.append, **options)
+    assert begun[0].done > 0
+    assert same(resumed, ps.train(corpus, **options))
+
+
+def test_a_cluster_sweeps_the_same(corpus, nodes, tmp_path):
+    """Also when a node dies."""
+    options = {**OPTIONS, "epochs": 30}
+    here = sweep(str(corpus.path), tmp_path / "here", seed=[1, 2, 3, 4], **options)
+    killer = threading.Timer(1.0, nodes.kill)
+    killer.start()
+    said = []
+    engine = RayEngine(nodes.address)
+    there = sweep(
+        str(corpus.path), tmp_path / "there", seed=[1, 2, 3, 4], engine=engine, progress=said.append, **options
+    )
+    killer.join()
+    for name, path in here.items():
+        assert same(ps.load(path), ps.load(there[name]))
+    assert {at.stage for at in said} <= {"4 runs"}
+
+
+def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
+    """Moments, factors and senses of BERT2DM, for any number of workers and when a node dies; clustered, too."""
+    pytest.importorskip("transformers", reason="the extra encoders is not installed")
+    import torch
+
+    text, encoder = make_corpus(tmp_path / "corpus"), str(make_encoder(tmp_path / "bert"))
+    options = {"encoder": encoder, "dim": 4, "min_count": 1, "batch_size": 2}
+    torch.set_num_threads(1)
+    again = {**options, "store": "again", "reduction": "pca"}
+    here = ps.train(text, "bert2dm", **again)
+    for workers in (1, 2):
+        there = ps.train(text, "bert2dm", engine=RayEngine(nodes.address, workers), **again)
+        assert np.array_equal(here.array, there.array)
+        assert np.array_equal(here.clusters.vectors, there.clusters.vectors)
+    here = ps.train(text, "bert2dm", **options, cluster=True)
+    killer = threading.Timer(0.2, nodes.kill)
+    killer.start()
+    killed = ps.train(text, "bert2dm", engine=RayEngine(nodes.address), **options, cluster=True)
+    killer.join()
+    assert np.array_equal(here.array, killed.array)
