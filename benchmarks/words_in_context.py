@@ -159,8 +159,8 @@ def scored(lexicon: ps.Lexicon, pairs: Sequence[Pair], ways: dict[str, Told], se
     }
     for name, answers in ways.items():
         values[name] = [float(ps.similarity(answers[a].meaning, answers[b].meaning)) for a, b in both]
-    alike = np.array([pair.alike for pair in pairs])
-    return Scores({name: np.array(v) for name, v in values.items()}, alike[keep], np.array(reported)[keep])
+    alike = np.array([pair.alike for pair in pairs], bool)
+    return Scores({name: np.array(v) for name, v in values.items()}, alike[keep], np.array(reported, bool)[keep])
 
 
 def _bag(lexicon: ps.Lexicon, found: Any) -> Array:

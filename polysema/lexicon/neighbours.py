@@ -11,7 +11,7 @@ two ways to take it:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,10 +98,10 @@ class NeighbourIndex:
 def _selection() -> Callable[..., None]:
     """What keeps the k largest: compiled, or NumPy's where no compiler is installed; to the same bits."""
     try:
-        from polysema.kernels.selection import keep_largest
+        from polysema.kernels import selection
     except MissingExtraError:
         return _keep_largest
-    return keep_largest
+    return cast("Callable[..., None]", selection.keep_largest)
 
 
 def _keep_largest(scores: NDArray[Any], first: int, best: NDArray[Any], where: NDArray[Any]) -> None:

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, describe, train
+from polysema import Corpus, Lexicon, build_corpus, describe, load, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
