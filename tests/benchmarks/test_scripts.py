@@ -311,7 +311,9 @@ def test_words_in_context(script, tmp_path):
     for place, word in enumerate(["bank", "charge", "light", "plant", "case", "sign"]):
         for sense in range(2):
             lemmas = f"{word} 0 {['money', 'river'][sense]} 0"
-            examples = '"; "'.join(f"the {word} of the {near}" for near in (["rate", "court"], ["boat", "water"])[sense])
+            examples = '"; "'.join(
+                f"the {word} of the {near}" for near in (["rate", "court"], ["boat", "water"])[sense]
+            )
             lines.append(f'{100 * place + sense:08} 03 n 02 {lemmas} 000 | a meaning; "{examples}"')
     (tmp_path / "data.noun").write_text("\n".join(lines) + "\n")
     for part in ("verb", "adj"):
