@@ -121,7 +121,10 @@ def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, mon
         raise AssertionError("trained again")
 
     monkeypatch.setattr(module, "train", fail)
+    before = [path.read_bytes() for path in sorted(page.parent.rglob("*.*"))]
+    assert b"seconds" not in b"".join(before)
     assert reproduce(plan) == page
+    assert before == [path.read_bytes() for path in sorted(page.parent.rglob("*.*"))]
 
 
 def report_of(page):

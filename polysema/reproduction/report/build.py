@@ -28,6 +28,7 @@ from polysema.reproduction.report.sections import (
     people_section,
     protocol_section,
     tests_section,
+    without_times,
     word_similarity_section,
 )
 from polysema.reproduction.report.tables import Report, Section
@@ -85,7 +86,7 @@ def _data(
     held = {
         "evaluation": beside.evaluation.to_json(),
         "paper": dict(beside.paper),
-        "metadata": {system.name: [_without_times(facts) for facts in system.metadata] for system in models},
+        "metadata": {system.name: [without_times(facts) for facts in system.metadata] for system in models},
         "skipped": [asdict(item) for item in beside.skipped],
         "tests": [item.to_json() for found in compared.values() for item in found],
         "people": {n: asdict(human_agreement(data.ratings)) for n, data in phrases.items() if len(data.ratings)},
@@ -94,12 +95,3 @@ def _data(
         "configuration": settings.configuration,
     }
     return dict(clean(held))
-
-
-def _without_times(facts: Any) -> Any:
-    """The same without how long it took: a report that is made again has the same bytes."""
-    if isinstance(facts, Mapping):
-        return {key: _without_times(value) for key, value in facts.items() if key != "seconds"}
-    if isinstance(facts, list | tuple):
-        return [_without_times(value) for value in facts]
-    return facts

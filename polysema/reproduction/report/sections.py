@@ -435,9 +435,18 @@ def coverage_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Secti
 
 def configuration_section(beside: Beside, settings: Settings) -> Section:
     """What was run, and how every model was made."""
-    models = {system.name: list(map(dict, system.metadata)) for system in beside.evaluation.models}
+    models = {system.name: [without_times(facts) for facts in system.metadata] for system in beside.evaluation.models}
     held = _short(clean({"run": settings.configuration, "models": models}))
     return Section("Configuration", ["```json\n" + json.dumps(held, indent=2, ensure_ascii=False) + "\n```"])
+
+
+def without_times(facts: Any) -> Any:
+    """The same without how long it took: a report that is made again has the same bytes."""
+    if isinstance(facts, Mapping):
+        return {key: without_times(value) for key, value in facts.items() if key != "seconds"}
+    if isinstance(facts, list | tuple):
+        return [without_times(value) for value in facts]
+    return facts
 
 
 def _short(value: Any) -> Any:
