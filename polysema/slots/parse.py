@@ -106,7 +106,10 @@ def _files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
     files = find_sources(sources)
     if any(str(file) == "-" for file in files):
         raise InputError("parsing goes on after a stop, and standard input cannot be read twice: write it to a file")
-    return files
+    paths = [file for file in files if isinstance(file, Path)]
+    if len(paths) < len(files):
+        raise InputError("parsing reads files, not URLs: fetch the text first")
+    return paths
 
 
 def text_identity(sources: str | Path | Sequence[str | Path], encoding: str = "auto") -> str:
