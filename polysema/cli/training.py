@@ -52,7 +52,7 @@ def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], ev
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-class _Several(click.ParamType):  # type: ignore[type-arg] - generic from click 8.4 on
+class _Several(click.ParamType):  # type: ignore[type-arg]
     """A number, or several with commas between them."""
 
     def __init__(self, kind: click.ParamType[Any]) -> None:
