@@ -53,7 +53,7 @@ def quality(arguments: argparse.Namespace) -> None:
         cells = [str(options.get(name, "–")) for name in ("replicas", "merges", "combine")]
         for name in ("loss", "similarity"):
             values = [run[name] for run in runs]
-            cells.append(f"{statistics.mean(values):.4f} ± {statistics.pstdev(values):.4f}")
+            cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
         base = base or runs
         rows.append([*cells, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
     print(table(["R", "merges an epoch", "combined by", "held-out loss", "word similarity", "s"], rows))

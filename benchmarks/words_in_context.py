@@ -187,10 +187,11 @@ def accuracy(values: Array, alike: NDArray[np.bool_], chosen_on: NDArray[np.bool
     """How many of the other half are right by the threshold that is best on one half."""
     v, y = values[chosen_on], alike[chosen_on]
     order = np.argsort(v)
-    right = np.concatenate([[0], np.cumsum(np.where(y[order], -1, 1))]) + y.sum()
-    best = int(right.argmax())
+    hits = np.concatenate([[0], np.cumsum(np.where(y[order], -1, 1))]) + y.sum()
+    best = int(hits.argmax())
     threshold = -np.inf if best == 0 else v[order][best - 1]
-    return float(((values > threshold) == alike)[~chosen_on].mean())
+    right = ((values > threshold) == alike)[~chosen_on]
+    return float(right.mean()) if len(right) else float("nan")
 
 
 def main() -> None:

@@ -52,10 +52,10 @@ def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], ev
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-class _Several(click.ParamType):
+class _Several(click.ParamType):  # type: ignore[type-arg]
     """A number, or several with commas between them."""
 
-    def __init__(self, kind: click.ParamType) -> None:
+    def __init__(self, kind: click.ParamType[Any]) -> None:
         self.kind, self.name = kind, kind.name
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -210,7 +210,7 @@ def _sweep(
     started = time.perf_counter()
     output = output or Path(Path(corpus[0]).name.split(".")[0] + ".sweep")
     with progress_report() as show:
-        texts = list(corpus) if each else corpus[0] if len(corpus) == 1 else corpus
+        texts: Any = list(corpus) if each else corpus[0] if len(corpus) == 1 else corpus
         found = sweep(texts, output, keep=keep, progress=show, **settings)
     if as_json:
         print_json({"lexicons": {name: str(path) for name, path in found.items()}})

@@ -156,7 +156,7 @@ def build_corpus(
     )
     reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
     with engine_named(engine, address, given) as spread, atomic_folder(output, overwrite, owner) as folder:
-        spread.see(source for source in files or () if str(source) != "-")
+        spread.see(str(source) for source in files or () if str(source) != "-")
         _Build(folder, normalisation, workers, progress, reader, spread).run(
             min_count, max_size, keep, lemmatise, {"sources": described, "options": options}
         )

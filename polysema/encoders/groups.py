@@ -94,5 +94,5 @@ def encode_group(reading: Reading, group: Group, _: Report) -> Encoded:
             words += batch.words
     width = len(reading.projection.basis.T) if reading.projection is not None else encoder.width
     vectors = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *kept])
-    sums = [None if part is None else part.cpu().numpy() for part in (total, second)]
-    return Encoded(np.concatenate(positions), vectors, count, *sums, words)
+    summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))
+    return Encoded(np.concatenate(positions), vectors, count, summed, squares, words)

@@ -130,8 +130,9 @@ def _scored(
     sets, methods, unknown_words, senses = shared
     name, number, model = task
     found = _results(model, name, number, sets, methods, unknown_words)
-    matrices = isinstance(model, Lexicon | Ensemble) and model.kind == "matrices"
-    return found, _correlated(model, senses) if senses and matrices else []
+    if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
+        return found, _correlated(model, senses)
+    return found, []
 
 
 def _results(

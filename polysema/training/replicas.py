@@ -79,7 +79,7 @@ class Learner:
         marks = int(sentences[-1]) * np.arange(replicas * each + 1) // (replicas * each)
         found = np.searchsorted(sentences, marks)
         found[-1] = len(sentences) - 1
-        return found[np.arange(replicas)[:, None] * each + np.arange(each + 1)]
+        return np.asarray(found[np.arange(replicas)[:, None] * each + np.arange(each + 1)], np.int64)
 
     @property
     def width(self) -> int:
@@ -224,4 +224,4 @@ def weights(moved: NDArray[np.float64], rate: float, options: NegativeSamplingOp
     if options.combine != "counts":
         return np.full(len(moved), options.combine == "sum", np.float32)
     x = np.maximum(PULL * rate * moved, 1e-9)
-    return (np.expm1(-options.replicas * x) / (options.replicas * np.expm1(-x))).astype(np.float32)
+    return np.asarray(np.expm1(-options.replicas * x) / (options.replicas * np.expm1(-x)), np.float32)

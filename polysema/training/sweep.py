@@ -86,6 +86,7 @@ def sweep(
     trainings = grid(corpus, options)
     for training in trainings:  # complains now, not when others have been trained
         of_run = {field.name for field in dataclasses.fields(RunOptions)}
+        RunOptions.given({name: value for name, value in training.options.items() if name in of_run})
         own = {name: value for name, value in training.options.items() if name not in of_run}
         model_named(training.model).chosen(own, training.options.get("preset"))
     folder.mkdir(parents=True, exist_ok=True)
