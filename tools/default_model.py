@@ -45,7 +45,7 @@ LIMITS = (
     "those that an encoder tells apart in Wikipedia: one that is rare there may be missing, such as the match that "
     "lights a fire, or share a cluster with another, such as the crane that lifts and the crane that flies; names "
     "count as senses. A word has five at most. Which sense is meant is told by the ten words to each side and how far "
-    "off they stand, not by syntax. Negation is not modelled. It repeats what Wikipedia says and how, biases "
+    "off they stand, not by syntax. Negation is by rule, not learnt. It repeats what Wikipedia says and how, biases "
     "included."
 )
 

@@ -394,7 +394,7 @@ def compose(
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
     failed = False
-    how = {"negation": negation, "readings": readings, "memory": memory}
+    how: dict[str, Any] = {"negation": negation, "readings": readings, "memory": memory}
     for part in batches(asked, as_lines):
         results = model.compose_all([item.text for item in part], method, pattern, **how)
         failed = failed or any(isinstance(item, Failed) for item in results)

@@ -113,7 +113,7 @@ class Method:
         """Fold over the tree of a phrase."""
 
         def meaning_of(leaf: Leaf) -> Array:
-            return read.recalled.get(leaf.position, words[leaf.word]).parts[0]
+            return np.asarray(read.recalled.get(leaf.position, words[leaf.word]).parts[0])
 
         return composed(read.tree, meaning_of, self, read.left_out, negate_by(self.negation, words, self.on))
 

@@ -36,9 +36,9 @@ def entropy_tree(composition: Composed) -> Figure:
         if step.path:
             above = places[step.path[:-1]]
             axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
-        known = step.entropy is not None  # *not* has no meaning of its own
-        colour = colours(scale(step.entropy)) if known else (1.0, 1.0, 1.0, 1.0)
-        value = f"\n{step.entropy:.2f}" if known else ""
+        colour, value = (1.0, 1.0, 1.0, 1.0), ""  # *not* has no meaning of its own
+        if step.entropy is not None:
+            colour, value = colours(scale(step.entropy)), f"\n{step.entropy:.2f}"
         axes.text(
             x,
             y,

@@ -272,7 +272,7 @@ class Ridge:
         gram[:d, d:] = gram[d:, :d].T
         penalty = np.concatenate([np.full(d, CONTEXT_PENALTY * own.sum()), np.full(LETTERS, LETTERS_PENALTY)])
         gram[np.diag_indices(len(gram))] += penalty
-        solved = np.linalg.solve(gram, right)
+        solved: Array = np.asarray(np.linalg.solve(gram, right))
         return cls(shift, scale, solved[:d], solved[d:], mean)
 
     def predicted(self, words: list[str], around: Array) -> Array:

@@ -70,7 +70,7 @@ class SynsetMatcher:
         indices = self.lexicon.vocabulary.indices
         rows = [indices.get(other) for other in sorted(entry.words) if other != word]
         everywhere = replace(self.formula, distance_weights=None)
-        return context_vectors([rows], [0], everywhere, self.keep, self.lexicon.contexts)[0][0]
+        return np.asarray(context_vectors([rows], [0], everywhere, self.keep, self.lexicon.contexts)[0][0])
 
 
 def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[Sense]:
@@ -106,7 +106,7 @@ def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[li
 
 
 def _lemmas(synset: Any) -> Iterable[Any]:
-    return synset.lemmas() if hasattr(synset, "ili") else synset.lemma_names()
+    return list(synset.lemmas() if hasattr(synset, "ili") else synset.lemma_names())
 
 
 def _synsets() -> Callable[[str], Iterable[Any]]:

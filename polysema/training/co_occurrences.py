@@ -41,7 +41,8 @@ _PIECE = 2_000_000  # counts that are merged at once
 
 Numbers = NDArray[np.uint64]
 Run = tuple[Numbers, NDArray[Any]]
-T, U = TypeVar("T"), TypeVar("U")
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def co_occurrences(
                 kept = []
         if not spilled.runs:
             pieces = [*text.weighed(_merged(pool, kept, job.threads))]
-            return Counts(*(np.concatenate(side) for side in zip(*pieces, strict=True)), text.bits)
+            pairs, weights = (np.concatenate(side) for side in zip(*pieces, strict=True))
+            return Counts(pairs, weights, text.bits)
         if kept:
             spilled.add(_merged(pool, kept, job.threads))
         return Counts(*spilled.add(text.weighed(_merged(pool, [*spilled.runs], job.threads))), text.bits)

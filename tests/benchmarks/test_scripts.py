@@ -306,14 +306,13 @@ def test_first_hour(script, text, monkeypatch):
 
 
 def test_words_in_context(script, tmp_path):
-    """Six words, two synsets with two examples each; every synset has a second lemma."""
+    """Six words, two synsets with three examples each, one of them of its second lemma."""
     lines = []
     for place, word in enumerate(["bank", "charge", "light", "plant", "case", "sign"]):
         for sense in range(2):
             lemmas = f"{word} 0 {['money', 'river'][sense]} 0"
-            examples = '"; "'.join(
-                f"the {word} of the {near}" for near in (["rate", "court"], ["boat", "water"])[sense]
-            )
+            nears, other = (["rate", "court"], ["boat", "water"])[sense], ["money", "river"][sense]
+            examples = '"; "'.join([*(f"the {word} of the {near}" for near in nears), f"the {other} of the {nears[0]}"])
             lines.append(f'{100 * place + sense:08} 03 n 02 {lemmas} 000 | a meaning; "{examples}"')
     (tmp_path / "data.noun").write_text("\n".join(lines) + "\n")
     for part in ("verb", "adj"):
