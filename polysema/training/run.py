@@ -24,6 +24,7 @@ from polysema.training.text import TrainingText
 _RUN_AWAY = 0.5  # of all rows at the bound: some may, in text that repeats itself
 _BLOCK = 0.3  # seconds between two looks at the clock, the loss and Ctrl-C
 _DIVERGED = 6.0  # nats a positive sample; a model that knows nothing has log 2 = 0.69
+_JUDGED = 100_000  # words of an epoch that the loss is judged by, at least, or all of them
 
 
 class DivergenceError(PolysemaError):
@@ -82,6 +83,7 @@ class Run:
         self.tokens = int(text.text.sentences[-1])
         self.held_out = held_out if held_out is not None else HeldOut(text)
         self._block = 16 if self.options.replicas == 1 else 1  # rounds
+        self._losses = np.zeros(2)  # of this epoch so far: their sum, and of how many words
         self._whole = True  # the state is that of a moment between two blocks: it can be gone on from
 
     def run(self) -> State:
@@ -124,7 +126,11 @@ class Run:
         state.round, state.step = last, state.step + last - first
         state.words, state.seconds = state.words + words, state.seconds + seconds
         self._whole = True
-        if loss > _DIVERGED or np.isinf(loss):
+        if first == 0:
+            self._losses[:] = 0
+        self._losses += loss * words, words
+        total, judged = self._losses  # a block may be one odd sentence, on a slow machine
+        if np.isinf(loss) or (total > _DIVERGED * judged and (judged >= _JUDGED or last == end)):
             self._diverged()
         self._block = max(1, int(min(self._block * min(2.0, _BLOCK / max(seconds, 1e-3)), end + 1)))
         if last == end:

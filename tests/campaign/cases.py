@@ -473,7 +473,7 @@ def b11e(sandbox: Sandbox) -> list[str]:
         "select = 3",
         "keep = 3",
         "held_out = true",
-        "senses = [2]",
+        "senses = [[2]]",
     ):
         (place / "config.toml").write_text(f"[train]\n{line}\n")
         outcome = sandbox.run(
