@@ -170,6 +170,9 @@ def _information(model: Model) -> str:
 _MUTUAL = ("similarity", "overlap", "fidelity", "trace-distance")
 """Measures that are the same both ways."""
 
+_SMOOTHED = ("k-hyp", "relative-entropy")
+"""Those that are 0 or ∞ for nearly all words of low rank, so that the second is taken as 0.9 σ + 0.1 · 1/n."""
+
 
 def compared(model: Model, a: str, b: str, nlp: Any = None) -> Facts:
     """Two words, phrases or sentences by every measure that the model has, with their senses side by side."""
@@ -180,8 +183,9 @@ def compared(model: Model, a: str, b: str, nlp: Any = None) -> Facts:
     if isinstance(model, Lexicon):
         asked = [model.meaning(query) for query in asked]
         for name, measure in measures.MEASURES.items():
-            there, back = _finite(measure(*asked)), _finite(measure(*asked[::-1]))
-            formula = (measure.__doc__ or "").strip().splitlines()[0]
+            how = {"smoothing": 0.1} if name in _SMOOTHED else {}
+            there, back = _finite(measure(*asked, **how)), _finite(measure(*asked[::-1], **how))
+            formula = (measure.__doc__ or "").strip().splitlines()[0] + (" σ smoothed by 0.1." if how else "")
             rows.append(
                 {"measure": name, "mutual": name in _MUTUAL, "a_to_b": there, "b_to_a": back, "formula": formula}
             )
