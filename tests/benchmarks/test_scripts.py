@@ -294,7 +294,8 @@ def test_questions(script):
     assert "| sentences" in script("questions", "--words", 5, "--sentences", 200)
 
 
-def test_placing(script, known, shared):
+def test_placing(script, known, shared, monkeypatch):
+    monkeypatch.setattr("polysema.senses.placing.LETTERS", 128)
     assert "half placed" in script("placing", known, shared / "data", "--megabytes", 0.2)
 
 
