@@ -183,7 +183,7 @@ def compared(model: Model, a: str, b: str, nlp: Any = None) -> Facts:
     if isinstance(model, Lexicon):
         asked = [model.meaning(query) for query in asked]
         for name, measure in measures.MEASURES.items():
-            how = {"smoothing": 0.1} if name in _SMOOTHED else {}
+            how: dict[str, Any] = {"smoothing": 0.1} if name in _SMOOTHED else {}
             there, back = _finite(measure(*asked, **how)), _finite(measure(*asked[::-1], **how))
             formula = (measure.__doc__ or "").strip().splitlines()[0] + (" σ smoothed by 0.1." if how else "")
             rows.append(
