@@ -10,31 +10,29 @@ for words and for phrases, which each member composes in its own space.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composed, Composer, Composition, Kind
-from polysema.composition.methods import negating
-from polysema.composition.phrases import Phrase, Read, is_text, read_phrases
+from polysema.composition.phrases import Read, is_text
 from polysema.composition.trees import LeftOut, Tree
-from polysema.errors import Failed, InputError, PolysemaError
+from polysema.errors import InputError
 from polysema.lexicon.ambiguity import Ranking
-from polysema.lexicon.lexicon import AnyLexicon, Query, with_matrices
+from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.lexicon.model import Model, Query, Ranked, Recall
 from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.results import Ambiguity, Neighbour
-from polysema.registry import provider
+from polysema.lexicon.results import Neighbour, Results
 from polysema.vocabulary import Vocabulary
 
 _QUERIES = 64  # queries whose similarity to every word is held at a time
 
 
-class Ensemble:
+class Ensemble(Model["EnsembleComposition"], Ranked):
     """Lexicons of one kind, asked together; its words are those that all members know.
 
     An ensemble has no density matrix and no senses of a word: those belong to the space of one member.
@@ -76,18 +74,6 @@ class Ensemble:
         """The ways to compose that its members offer, by name."""
         return self.members[0].methods
 
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.vocabulary)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.vocabulary
-
-    def _repr_html_(self) -> str:
-        return str(provider("lexicon_html")(self))
-
     def __repr__(self) -> str:
         return f"Ensemble({len(self.members)} members, {len(self)} words, {self.kind})"
 
@@ -106,26 +92,14 @@ class Ensemble:
         tables = [member.similarities(a, b) for member, a, b in zip(self.members, left, right, strict=True)]
         return np.asarray(np.mean(tables, axis=0))
 
-    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> list[Neighbour]:
-        """The words with the highest mean similarity to a word or a phrase; a word is not its own neighbour.
-
-        Args:
-            common: look among this many of the most frequent words only, where counts are known; by default among all.
-        """
-        return self.neighbours_of([query], top, common)[0]
-
-    def neighbours_of(
-        self, queries: Sequence[Query], top: int = 10, common: int | None = None
-    ) -> list[list[Neighbour]]:
-        """The same for each of many queries."""
-        if top < 0:
-            raise InputError(f"top is how many neighbours to give, not {top}")
-        found: list[list[Neighbour]] = []
+    def _nearest(self, queries: Sequence[Query], top: int, common: int | None) -> list[Results[Neighbour]]:
+        found: list[Results[Neighbour]] = []
         for some in blocks(len(queries), _QUERIES):
-            found += self._nearest(queries[some], min(top, len(self)), common)
+            found += self._highest(queries[some], min(top, len(self)), common)
         return found
 
-    def _nearest(self, queries: Sequence[Query], top: int, common: int | None) -> list[list[Neighbour]]:
+    def _highest(self, queries: Sequence[Query], top: int, common: int | None) -> list[Results[Neighbour]]:
+        """The words with the highest mean similarity to each of a block of queries."""
         arrays = [member.asked(asked) for member, asked in zip(self.members, self._asked_of(queries), strict=True)]
         total = np.zeros((len(queries), len(self)))
         for member, rows, asked in zip(self.members, self._rows, arrays, strict=True):
@@ -149,7 +123,7 @@ class Ensemble:
         order = np.argsort(-exact, axis=1, kind="stable")
         words = self.vocabulary.words
         return [
-            [Neighbour(words[near[i, j]], float(exact[i, j])) for j in order[i] if exact[i, j] > -np.inf][:top]
+            Results([Neighbour(words[near[i, j]], float(exact[i, j])) for j in order[i] if exact[i, j] > -np.inf][:top])
             for i in range(len(queries))
         ]
 
@@ -194,76 +168,15 @@ class Ensemble:
         """How ambiguous every word is, by mean entropy."""
         return Ranking(self.vocabulary, self.entropies)
 
-    @overload
-    def ambiguity(
-        self,
-        words: None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
-        function_words: bool = False,
-    ) -> list[Ambiguity]: ...
-    @overload
-    def ambiguity(self, words: Iterable[str], *, by: str = "") -> list[Ambiguity | Failed]: ...
-    def ambiguity(
-        self,
-        words: Iterable[str] | None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
-        function_words: bool = False,
-    ) -> list[Ambiguity] | list[Ambiguity | Failed]:
-        """How ambiguous words are, by mean entropy; see :meth:`polysema.Lexicon.ambiguity`."""
-        if words is None:
-            return self.ranking.listed(by, top, min_count, function_words)
-        return self.ranking.looked_up(words, by)
-
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(
-        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, **options: Any
-    ) -> EnsembleComposition:
-        """Compose a phrase in every member; see :meth:`polysema.Lexicon.compose`."""
-        (result,) = self.compose_all([phrase], method, pattern, **options)
-        if isinstance(result, Failed):
-            raise result.error
-        return result
+    def composer(self, method: str | Composer = "") -> Composer:
+        """The composer of a name, by default the usual one; one that works on the other kind is an error."""
+        return self.members[0].composer(method)
 
-    def compose_all(
-        self,
-        phrases: Iterable[Phrase],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> list[EnsembleComposition | Failed]:
-        """Compose many phrases in every member: one result each; see :meth:`polysema.Lexicon.compose_all`."""
-        composer = negating(self.members[0].composer(method), negation)
-        recall = provider("memory") if memory else _as_read
-        phrases = list(phrases)
-        results: list[EnsembleComposition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp, readings), strict=True):
-            try:
-                if isinstance(read, PolysemaError):
-                    raise read
-                members = tuple(composer.compose(m, recall(m, read, composer)) for m in self.members)
-                results.append(EnsembleComposition(read.tree, composer.name, members, read.left_out))
-            except PolysemaError as error:
-                results.append(Failed(phrase, error))
-        return results
-
-    # --------------------------------------------------------------------------------------------------------- on disk
-
-    def save(self, path: str | Path, *, dtype: str = "float32", overwrite: bool = False) -> None:
-        """Write a folder with all members in it, which ``polysema.load`` opens."""
-        from polysema.lexicon.formats import write
-
-        write(self, Path(path), dtype=dtype, overwrite=overwrite)
+    def _composed(self, read: Read, composer: Composer, recall: Recall | None) -> EnsembleComposition:
+        members = tuple(member._composed(read, composer, recall) for member in self.members)
+        return EnsembleComposition(read.tree, composer.name, members, read.left_out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,10 +205,6 @@ class EnsembleComposition(Composed):
         found = [member.entropy_at(path) for member in self.members]
         known = [entropy for entropy in found if entropy is not None]
         return float(np.mean(known)) if known else None
-
-
-def _as_read(_: AnyLexicon, read: Read, __: Composer) -> Read:
-    return read
 
 
 def _common(members: Sequence[AnyLexicon]) -> Vocabulary:

@@ -6,28 +6,28 @@ There are two kinds, with one interface (:class:`LexiconOf`): a :class:`Lexicon`
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
-from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named, negating
-from polysema.composition.phrases import Phrase, is_word, read_phrases
-from polysema.composition.trees import Tree
+from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
+from polysema.composition.phrases import Read, is_word
 from polysema.density import DensityMatrix, factorise, stack
-from polysema.errors import Failed, InputError, MatrixError, PolysemaError
+from polysema.errors import Failed, InputError, MatrixError
 from polysema.lexicon import edits
 from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
+from polysema.lexicon.model import Model, Query, Ranked, Recall
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
 from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
-from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Results, Sense
+from polysema.lexicon.results import InContext, Neighbour, Results, Sense
 from polysema.models import DEFAULT
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from polysema.composition.phrases import Parsed
     from polysema.lexicon.disambiguation import Context, Disambiguation, Word
 
-Query = str | Tree | Composed | InContext | DensityMatrix | Vector
-"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
-(a disambiguation), a density matrix or a vector."""
-
 Columns = Literal["senses", "eigen"]
 M = TypeVar("M", DensityMatrix, Vector)
 
@@ -48,7 +44,7 @@ COMMON = 10_000
 """How many of the most frequent words the names of senses are taken from."""
 
 
-class LexiconOf(ABC, Generic[M]):
+class LexiconOf(Model[Composition], Generic[M]):
     """What lexicons of matrices and of vectors have in common.
 
     Attributes:
@@ -90,11 +86,6 @@ class LexiconOf(ABC, Generic[M]):
         return int(self.array.shape[1])
 
     @property
-    @abstractmethod
-    def methods(self) -> Mapping[str, Composer]:
-        """The ways to compose that this lexicon offers, by name."""
-
-    @property
     def default_method(self) -> str:
         """How phrases are composed where no method is named."""
         return "add"
@@ -106,15 +97,6 @@ class LexiconOf(ABC, Generic[M]):
     @abstractmethod
     def _stacked(self, meanings: Sequence[M]) -> NDArray[np.float64]:
         """Single meanings as one array, (k, n, m) or (k, n)."""
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.vocabulary)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.vocabulary
 
     def __getitem__(self, word: str) -> M:
         """The word's density matrix, or vector; one that is not there as it is written is looked up in lower case."""
@@ -150,9 +132,6 @@ class LexiconOf(ABC, Generic[M]):
             raise InputError(f"this lexicon holds {self.kind}, the query is a {type(found).__name__}")
         return found
 
-    def _repr_html_(self) -> str:
-        return str(provider("lexicon_html")(self))
-
     # ---------------------------------------------------------------------------------------------------- comparison
 
     def similarity(self, a: Query, b: Query) -> float:
@@ -167,22 +146,7 @@ class LexiconOf(ABC, Generic[M]):
         array = self.asked(both)
         return np.clip(cosines(array[: len(rows)], array[len(rows) :]), -1.0, 1.0)
 
-    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> Results[Neighbour]:
-        """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour.
-
-        Args:
-            common: look among this many of the most frequent words only, where counts are known; by default among all.
-        """
-        return self.neighbours_of([query], top, common)[0]
-
-    def neighbours_of(
-        self, queries: Sequence[Query], top: int = 10, common: int | None = None
-    ) -> list[Results[Neighbour]]:
-        """The words most similar to each of many queries: far quicker than one by one."""
-        if top < 0:
-            raise InputError(f"top is how many neighbours to give, not {top}")
-        if not queries:
-            return []
+    def _nearest(self, queries: Sequence[Query], top: int, common: int | None) -> list[Results[Neighbour]]:
         asked = self.asked(queries)
         if asked.shape[1] != self.n:
             raise InputError(
@@ -242,59 +206,8 @@ class LexiconOf(ABC, Generic[M]):
 
     # ---------------------------------------------------------------------------------------------------- composition
 
-    def compose(
-        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, **options: Any
-    ) -> Composition:
-        """Compose a phrase along its tree.
-
-        Args:
-            phrase: a sentence in plain English (needs the extra ``parse``), brackets such as
-                ``(bob (likes (old cars)))``, a tree, words that a pattern gives roles to, or a Doc or Span of spaCy; a
-                Token stands for the phrase that it heads.
-            method: a name in :attr:`methods`, or a composer of your own; by default ``phaser``, and ``add`` for
-                vectors.
-            pattern: the roles of the words, such as ``adj subj verb adj obj``.
-            options: the other arguments of :meth:`compose_all`.
-        """
-        (result,) = self.compose_all([phrase], method, pattern, **options)
-        if isinstance(result, Failed):
-            raise result.error
-        return result
-
-    def compose_all(
-        self,
-        phrases: Iterable[Phrase],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> list[Composition | Failed]:
-        """Compose many phrases, sentences parsed in batches: one result each, in the order given.
-
-        Args:
-            negation: what *not* does, a name in :data:`polysema.NEGATIONS`; by default ``conversational``.
-            memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.lexicon.memory`.
-            readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
-            nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
-        """
-        composer = negating(self.composer(method), negation)
-        recall = provider("memory") if memory else None
-        phrases = list(phrases)
-        results: list[Composition | Failed] = []
-        for phrase, read in zip(phrases, read_phrases(phrases, pattern, self, nlp, readings), strict=True):
-            try:
-                if isinstance(read, PolysemaError):
-                    raise read
-                if recall is not None:
-                    read = recall(self, read, composer)
-                results.append(composer.compose(self, read))
-            except PolysemaError as error:
-                results.append(Failed(phrase, error))
-        return results
+    def _composed(self, read: Read, composer: Composer, recall: Recall | None) -> Composition:
+        return composer.compose(self, read if recall is None else recall(self, read, composer))
 
     def composer(self, method: str | Composer = "") -> Composer:
         """The composer of a name, by default the usual one; one that works on the other kind is an error."""
@@ -305,17 +218,6 @@ class LexiconOf(ABC, Generic[M]):
         return method
 
     # --------------------------------------------------------------------------------------------------------- on disk
-
-    def save(self, path: str | Path, *, dtype: str = "float32", overwrite: bool = False) -> None:
-        """Write the lexicon; the format follows from the name, a folder where it has no suffix (see ``formats``).
-
-        Args:
-            dtype: ``float32`` or ``float16``, for a folder.
-            overwrite: whether what is there already may be replaced.
-        """
-        from polysema.lexicon.formats import write
-
-        write(single(self), Path(path), dtype=dtype, overwrite=overwrite)
 
     def push_to_hub(self, name: str, **options: Any) -> str:
         """Write the lexicon to ``user/name`` of the Hugging Face hub, with its card; ``ps.load("hf://user/name")``.
@@ -389,7 +291,7 @@ class VectorLexicon(LexiconOf[Vector]):
         return f"VectorLexicon({len(self)} words, n={self.n})"
 
 
-class Lexicon(LexiconOf[DensityMatrix]):
+class Lexicon(LexiconOf[DensityMatrix], Ranked):
     """Words and their density matrices.
 
     Args:
@@ -566,43 +468,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
     def ranking(self) -> Ranking:
         """How ambiguous every word is, by every measure there is, and how it stands among words of like frequency."""
         return Ranking(self.vocabulary, self.entropies, None if self.information is None else self.information.values)
-
-    @overload
-    def ambiguity(
-        self,
-        words: None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
-        function_words: bool = False,
-    ) -> Results[Ambiguity]: ...
-    @overload
-    def ambiguity(self, words: Iterable[str], *, by: str = "") -> Results[Ambiguity | Failed]: ...
-    def ambiguity(
-        self,
-        words: Iterable[str] | None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
-        function_words: bool = False,
-    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:
-        """How ambiguous words are.
-
-        Args:
-            words: which: one result each, in the order given. By default the whole vocabulary, from the most ambiguous
-                to the least.
-            by: ``information``, how much of a word's meaning contexts tell; ``entropy``, how mixed its matrix is; or
-                ``percentile``, the first among words of like frequency. By default by information where the lexicon
-                knows it, see ``polysema describe``, else by entropy.
-            top: of the whole vocabulary, how many to give; by default all.
-            min_count: of the whole vocabulary, leave out words seen less often: their figures say little.
-            function_words: of the whole vocabulary, whether function words are listed.
-        """
-        if words is None:
-            return Results(self.ranking.listed(by, top, min_count, function_words))
-        return Results(self.ranking.looked_up(words, by))
 
     def senses(self, word: str, top: int = 10, min_weight: float = 0.01, common: int | None = COMMON) -> Results[Sense]:
         """The senses of a word, the weightiest first.

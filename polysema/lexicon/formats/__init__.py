@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.door import Owner, writing
@@ -20,7 +20,8 @@ from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
 from polysema.lexicon.formats.arrays import NAMED, to_arrays
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, single, with_matrices
+from polysema.lexicon.model import Model as AnyModel
 from polysema.models import default_path
 from polysema.registry import provider
 
@@ -142,13 +143,15 @@ def _default(path: Path, changed: int) -> Lexicon:
     return with_matrices(load(path), "the default model")
 
 
-def write(lexicon: Model, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = "") -> None:
+def write(
+    lexicon: AnyModel[Any], path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = ""
+) -> None:
     """Write a lexicon in a named format, or in the one its name chooses."""
     name = _format(path, format, dtype, isinstance(lexicon, Ensemble))
     if isinstance(lexicon, Ensemble):
         ensemble.write(lexicon, path, dtype, overwrite)
     else:
-        FORMATS[name].write(lexicon, path, dtype, overwrite)
+        FORMATS[name].write(single(lexicon), path, dtype, overwrite)
 
 
 def left_behind(lexicon: Model, path: Path, format: str = "") -> list[str]:
