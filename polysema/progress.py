@@ -17,7 +17,6 @@ from typing import Any
 from polysema.files.progress import Progress, Report, silent
 from polysema.notebook import progress_html
 
-Update = Callable[..., None]
 Line = Callable[[str], None]
 _EVERY = 60.0  # seconds between two lines where there is no terminal
 _BAR_EVERY = 0.3  # and between two pictures of a bar in a notebook
@@ -26,14 +25,10 @@ _WIDE = 110  # columns of a terminal that has room for a bar
 
 
 @contextmanager
-def progress_line(*, quiet: bool = False) -> Iterator[Update]:
-    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit.
-
-    Yields:
-        a function of ``stage``, ``done``, ``total`` (None if not known) and the further figures as text, by name.
-    """
+def progress_report(quiet: bool = False) -> Iterator[Report]:
+    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit."""
     if quiet:
-        yield _nothing
+        yield silent
         return
     if not sys.stderr.isatty():
         yield _lines(_to_standard_error)
@@ -50,21 +45,16 @@ def progress_line(*, quiet: bool = False) -> Iterator[Update]:
     with progress.Progress(*columns, console=console, transient=True, refresh_per_second=5) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
-            if stage not in tasks:
+        def show(at: Progress) -> None:
+            if at.note:
+                _to_standard_error(at.note)
+            if at.stage not in tasks:
                 for earlier in tasks.values():
                     bar.update(earlier, visible=False)
-                tasks[stage] = bar.add_task(stage, total=total, figures="")
-            bar.update(tasks[stage], completed=done, total=total, figures=_joined(figures))
+                tasks[at.stage] = bar.add_task(at.stage, total=at.total, figures="")
+            bar.update(tasks[at.stage], completed=at.done, total=at.total, figures=_joined(at))
 
-        yield update
-
-
-@contextmanager
-def progress_report(quiet: bool = False) -> Iterator[Report]:
-    """As :func:`progress_line`, for the events of the library."""
-    with progress_line(quiet=quiet) as update:
-        yield silent if quiet else _shown(update, _to_standard_error)
+        yield show
 
 
 @contextmanager
@@ -79,20 +69,7 @@ def library_report(quiet: bool = False) -> Iterator[Report]:
         with progress_report() as show:
             yield show
     else:
-        yield _shown(_lines(_LOG.info), _LOG.info)
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    """Show nothing."""
-
-
-def _shown(update: Update, tell: Line) -> Report:
-    def show(at: Progress) -> None:
-        if at.note:
-            tell(at.note)
-        update(at.stage, at.done, at.total, **figures_of(at))
-
-    return show
+        yield _lines(_LOG.info)
 
 
 def figures_of(at: Progress) -> dict[str, str]:
@@ -129,7 +106,7 @@ def _bar() -> Iterator[Report]:
             _to_standard_error(at.note)
         if time.monotonic() - last >= _BAR_EVERY:
             last = time.monotonic()
-            handle.update(shown.HTML(progress_html(at, _joined(figures_of(at)))))
+            handle.update(shown.HTML(progress_html(at, _joined(at))))
 
     try:
         yield show
@@ -148,20 +125,21 @@ def _speed(speed: float, unit: str) -> str:
     return f"{speed / 1e6:.2f} M {unit}/s" if speed >= 1e5 else f"{speed:,.0f} {unit}/s"
 
 
-def _joined(figures: dict[str, Any]) -> str:
-    return "  ".join(str(value) for value in figures.values() if value)
+def _joined(at: Progress) -> str:
+    return "  ".join(figure for figure in figures_of(at).values() if figure)
 
 
-def _lines(tell: Line) -> Update:
+def _lines(tell: Line) -> Report:
     """Progress for a log: a line now and then."""
     last = time.monotonic()
 
-    def update(stage: str, done: float, total: float | None, **figures: Any) -> None:
+    def show(at: Progress) -> None:
         nonlocal last
-        if time.monotonic() - last < _EVERY:
-            return
-        last = time.monotonic()
-        share = f" {done / total:.0%}" if total else ""
-        tell(f"{stage}{share}  {_joined(figures)}")
+        if at.note:
+            tell(at.note)
+        if time.monotonic() - last >= _EVERY:
+            last = time.monotonic()
+            share = f" {at.done / at.total:.0%}" if at.total else ""
+            tell(f"{at.stage}{share}  {_joined(at)}")
 
-    return update
+    return show

@@ -24,7 +24,8 @@ from polysema.errors import DataError, InputError, MissingExtraError, PolysemaEr
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
-from polysema.progress import progress_line, progress_report
+from polysema.files.progress import Progress
+from polysema.progress import progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 
 _ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
@@ -36,6 +37,14 @@ data_option = click.option(
     metavar="DIR",
     help="The folder with the evaluation sets, searched by file name; also POLYSEMA_DATA. Then the user's cache.",
 )
+infersent_option = click.option(
+    "--infersent",
+    multiple=True,
+    nargs=2,
+    metavar="WEIGHTS VECTORS",
+    help="InferSent too: its public weights, and the word vectors they go with.",
+)
+offline_option = click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
 
 
 @click.group()
@@ -151,17 +160,11 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     metavar="PATTERN FILE",
     help='The same with phrases of a pattern such as "subj verb obj".',
 )
-@click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@offline_option
 @click.option(
     "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
 )
-@click.option(
-    "--infersent",
-    multiple=True,
-    nargs=2,
-    metavar="WEIGHTS VECTORS",
-    help="InferSent too: its public weights, and the word vectors they go with.",
-)
+@infersent_option
 @click.option("--layer", default=None, metavar="LAYER", help="Of encoders: whose vector of the verb to take.")
 @click.option(
     "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
@@ -204,7 +207,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
     partly = options["sets"] or options["pairs"] or options["phrases"]
     example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
-    with progress_line(quiet=is_quiet()) as update, engine_named(options["engine"], options["address"]) as engine:
+    with progress_report(is_quiet()) as show, engine_named(options["engine"], options["address"]) as engine:
         found = evaluate_models(
             models,
             {**sets, **example},
@@ -214,7 +217,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
             seed=options["seed"],
             senses=None if partly else options["senses"],
             missing=missing,
-            progress=lambda name, done, total: update("evaluate", done, total),
+            progress=lambda name, done, total: show(Progress("evaluate", done, total)),
             engine=engine,
         )
     if options["compare"] and len(found.models) > 1:
@@ -257,13 +260,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     metavar="NAME=FILE",
     help="A lexicon to evaluate too, again for more. One named as a row (GloVe=FILE) takes its place.",
 )
-@click.option(
-    "--infersent",
-    multiple=True,
-    nargs=2,
-    metavar="WEIGHTS VECTORS",
-    help="InferSent too: its public weights, and the word vectors they go with.",
-)
+@infersent_option
 @click.option(
     "--all-occurrences",
     is_flag=True,
@@ -271,7 +268,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 )
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
-@click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
+@offline_option
 @engine_options
 @data_option
 def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
@@ -374,21 +371,22 @@ def _named(argument: str) -> tuple[str, Any]:
     """A lexicon and its name, from NAME=PATH or PATH."""
     from polysema.lexicon.formats import load
 
-    name, sign, path = argument.partition("=")
-    if not sign or Path(argument).exists():
-        name, path = Path(argument).name, argument
+    name, path = _name_and_path(argument)
     return name, load(path)
 
 
-def _encoder(name: str, layer: str | None) -> tuple[str, Any]:
+def _name_and_path(argument: str) -> tuple[str, str]:
+    name, sign, path = argument.partition("=")
+    return (name, path) if sign and not Path(argument).exists() else (Path(argument).name, argument)
+
+
+def _encoder(argument: str, layer: str | None) -> tuple[str, Any]:
     """A sentence encoder as a model."""
     from polysema.encoders.huggingface import Encoder
     from polysema.evaluation.sentence_models import EncoderModel
 
-    shown, sign, path = name.partition("=")
-    if not sign or Path(name).exists():
-        shown, path = Path(name).name, name
-    return shown, EncoderModel(Encoder.load(path), shown, layer=layer, metadata={"encoder": path, "layer": layer})
+    name, path = _name_and_path(argument)
+    return name, EncoderModel(Encoder.load(path), name, layer=layer, metadata={"encoder": path, "layer": layer})
 
 
 def _infersent(weights: str, vectors: str) -> tuple[str, Any]:

@@ -34,17 +34,7 @@ from polysema.lexicon.lexicon import with_matrices
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @json_option
 def describe_command(
-    lexicon: str,
-    corpus: Path,
-    output: Path | None,
-    most: int,
-    faces: int,
-    separation: float | None,
-    wordnet: bool,
-    dtype: str,
-    seed: int,
-    force: bool,
-    as_json: bool,
+    lexicon: str, corpus: Path, output: Path | None, dtype: str, force: bool, as_json: bool, **options: Any
 ) -> None:
     """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
 
@@ -57,16 +47,14 @@ def describe_command(
     """
     from polysema.progress import progress_report
     from polysema.senses.describe import describe
-    from polysema.senses.inventory import SEPARATION
 
     model = with_matrices(load(lexicon), "a description of senses")
     out = Path(lexicon) if output is None else output
-    apart = SEPARATION if separation is None else separation
     replaced = force or output is None
+    if options["separation"] is None:
+        del options["separation"]
     with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report(is_quiet()) as show:
-        described = describe(
-            model, Corpus(corpus), most=most, faces=faces, separation=apart, wordnet=wordnet, seed=seed, progress=show
-        )
+        described = describe(model, Corpus(corpus), progress=show, **options)
         write(described, out, dtype=dtype, overwrite=replaced, format="folder")
     facts = {"lexicon": str(out), "words": len(described), **described.metadata["described"]}
     if as_json:
@@ -171,13 +159,11 @@ def adapt_command(
     text: tuple[str, ...],
     output: Path,
     path: str | None,
-    min_count: int,
-    occurrences: int,
     keep_weights: bool,
     dtype: str,
-    seed: int,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Adapt the model that comes with polysema, or another, to your own TEXT, without an encoder.
 
@@ -195,17 +181,10 @@ def adapt_command(
     model = with_matrices(load(path), "placing of words")
     with (
         writing_lexicon(output, inputs=text, dtype=dtype, overwrite=force, format="folder"),
-        progress_report() as show,
+        progress_report(is_quiet()) as show,
     ):
-        adapted = adapt(
-            model,
-            text[0] if len(text) == 1 else list(text),
-            min_count=min_count,
-            occurrences=occurrences,
-            weights=not keep_weights,
-            seed=seed,
-            progress=show,
-        )
+        source = text[0] if len(text) == 1 else list(text)
+        adapted = adapt(model, source, weights=not keep_weights, progress=show, **options)
         write(adapted, output, dtype=dtype, overwrite=force, format="folder")
     facts = adapted.metadata["adapted"][-1]
     if as_json:

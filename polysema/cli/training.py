@@ -209,7 +209,7 @@ def _sweep(
         raise InputError("several trainings start from nothing: leave out --start, or give one value of each option")
     started = time.perf_counter()
     output = output or Path(Path(corpus[0]).name.split(".")[0] + ".sweep")
-    with progress_report() as show:
+    with progress_report(is_quiet()) as show:
         texts: Any = list(corpus) if each else corpus[0] if len(corpus) == 1 else corpus
         found = sweep(texts, output, keep=keep, progress=show, **settings)
     if as_json:
