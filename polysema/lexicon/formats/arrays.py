@@ -19,8 +19,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -31,25 +31,78 @@ from polysema.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
 
-_ENCODER = ("layer_means", "layer_spreads", "projection", "projection_mean")
-_CLUSTERS = ("sense_starts", "sense_counts", "sense_vectors")
-_INVENTORY = ("inventory_senses", "inventory_weights", "inventory_least")
-_SLOTS = ("slot_keys", "slot_starts", "slot_fillers", "slot_weights")
 
-PARTS = ("contexts", "norms", *_ENCODER, *_CLUSTERS, "distance_weights", "information", *_INVENTORY, *_SLOTS)
-"""The names of all arrays but those of the meanings."""
+class Part(NamedTuple):
+    """A part of a lexicon on disk.
 
-NAMED = {
+    Attributes:
+        what: what it is, for people.
+        made: the part from its arrays, by field, and the lexicon's metadata.
+        arrays: the names of its arrays, by field.
+        whole: whether it has all of them or none.
+    """
+
+    what: str
+    made: Callable[[Arrays, Mapping[str, Any]], Any]
+    arrays: Mapping[str, str]
+    whole: bool = True
+
+
+def _encoder(own: Arrays, metadata: Mapping[str, Any]) -> EncoderPart:
+    facts = metadata.get("encoder")
+    facts = facts if isinstance(facts, dict) else {}
+    return EncoderPart(str(facts.get("name", "")), str(facts.get("layers", "last")), **own)
+
+
+def _telling(own: Arrays, metadata: Mapping[str, Any]) -> Telling | None:
+    settings = metadata.get("telling")
+    if isinstance(settings, dict):
+        return Telling(**settings, **own)
+    if own:
+        raise InputError("'distance_weights' without 'telling' in the metadata")
+    return None
+
+
+def _slots(own: Arrays, metadata: Mapping[str, Any]) -> SlotFillers:
+    names = metadata.get("slots")
+    if not isinstance(names, list) or not names:
+        raise InputError("slots without their names")
+    if len(own["starts"]) != len(own["keys"]) + 1 or len(own["fillers"]) != len(own["weights"]):
+        lengths = ", ".join(f"{len(array)} {field}" for field, array in own.items())
+        raise InputError(f"slots that do not fit together: {lengths}")
+    return SlotFillers(tuple(map(str, names)), **own)
+
+
+def _named(prefix: str, fields: str) -> dict[str, str]:
+    return {field: prefix + field for field in fields.split()}
+
+
+PARTS = {
+    "encoder": Part(
+        "the encoder's part", _encoder, _named("", "layer_means layer_spreads projection projection_mean"), False
+    ),
+    "clusters": Part(
+        "clusters of occurrences", lambda own, _: SenseClusters(**own), _named("sense_", "starts counts vectors")
+    ),
+    "telling": Part("how contexts tell senses apart", _telling, _named("", "distance_weights")),
+    "information": Part(
+        "information",
+        lambda own, metadata: Information(**own, measure=str(metadata.get("information", "holevo"))),
+        {"values": "information"},
+    ),
+    "inventory": Part(
+        "which columns are senses", lambda own, _: Inventory(**own), _named("inventory_", "senses weights least")
+    ),
+    "slots": Part("slots", _slots, _named("slot_", "keys starts fillers weights")),
+}
+"""The parts of a lexicon of matrices, by the names of its attributes."""
+
+NAMES = {
     "context vectors": ("contexts",),
     "norms": ("norms",),
-    "the encoder's part": _ENCODER,
-    "clusters of occurrences": _CLUSTERS,
-    "how contexts tell senses apart": ("distance_weights",),
-    "information": ("information",),
-    "which columns are senses": _INVENTORY,
-    "slots": _SLOTS,
+    **{part.what: tuple(part.arrays.values()) for part in PARTS.values()},
 }
-"""What the arrays are, for people."""
+"""The names of all arrays but those of the meanings, by what they are."""
 
 
 def from_arrays(
@@ -61,19 +114,15 @@ def from_arrays(
     if "vectors" in left:
         lexicon: AnyLexicon = VectorLexicon(vocabulary, left.pop("vectors"), metadata=metadata, contexts=contexts)
     else:
+        factors, norms, parts = left.pop("factors"), left.pop("norms", None), {}
+        for name, part in PARTS.items():
+            own = {field: left.pop(array) for field, array in part.arrays.items() if array in left}
+            missing = [repr(array) for field, array in part.arrays.items() if field not in own]
+            if own and missing and part.whole:
+                raise InputError(f"{part.what}: an array is missing: {', '.join(missing)}")
+            parts[name] = part.made(own, metadata) if own or name == "telling" else None  # which may have no array
         lexicon = Lexicon(
-            vocabulary,
-            left.pop("factors"),
-            columns=columns,
-            metadata=metadata,
-            contexts=contexts,
-            norms=left.pop("norms", None),
-            encoder=_encoder({name: left.pop(name) for name in _ENCODER if name in left}, metadata),
-            clusters=_clusters({name: left.pop(name) for name in _CLUSTERS if name in left}),
-            telling=_telling(left.pop("distance_weights", None), metadata),
-            information=_information(left.pop("information", None), metadata),
-            inventory=_inventory({name: left.pop(name) for name in _INVENTORY if name in left}),
-            slots=_slots({name: left.pop(name) for name in _SLOTS if name in left}, metadata),
+            vocabulary, factors, columns=columns, metadata=metadata, contexts=contexts, norms=norms, **parts
         )
     if left:
         raise InputError(f"an array of a name that no part has: {', '.join(map(repr, left))}")
@@ -85,21 +134,10 @@ def to_arrays(lexicon: AnyLexicon) -> Arrays:
     found: dict[str, NDArray[Any] | None] = {"contexts": lexicon.contexts}
     if isinstance(lexicon, Lexicon):
         found["norms"] = lexicon.norms
-        if lexicon.encoder is not None:
-            found |= {name: getattr(lexicon.encoder, name) for name in _ENCODER}
-        if lexicon.clusters is not None:
-            parts = lexicon.clusters
-            found |= zip(_CLUSTERS, (parts.starts, parts.counts, parts.vectors), strict=True)
-        if lexicon.telling is not None:
-            found["distance_weights"] = lexicon.telling.distance_weights
-        if lexicon.information is not None:
-            found["information"] = lexicon.information.values
-        if lexicon.inventory is not None:
-            own = lexicon.inventory
-            found |= zip(_INVENTORY, (own.senses, own.weights, own.least), strict=True)
-        if lexicon.slots is not None:
-            held = lexicon.slots
-            found |= zip(_SLOTS, (held.keys, held.starts, held.fillers, held.weights), strict=True)
+        for name, part in PARTS.items():
+            held = getattr(lexicon, name)
+            if held is not None:
+                found |= {array: getattr(held, field) for field, array in part.arrays.items()}
     return {name: array for name, array in found.items() if array is not None}
 
 
@@ -119,55 +157,3 @@ def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
     if lexicon.slots is not None:
         found["slots"] = list(lexicon.slots.names)
     return found
-
-
-def _encoder(arrays: Arrays, metadata: Mapping[str, Any]) -> EncoderPart | None:
-    if not arrays:
-        return None
-    facts = metadata.get("encoder")
-    facts = facts if isinstance(facts, dict) else {}
-    return EncoderPart(str(facts.get("name", "")), str(facts.get("layers", "last")), **arrays)
-
-
-def _clusters(arrays: Arrays) -> SenseClusters | None:
-    if not arrays:
-        return None
-    missing = [name for name in _CLUSTERS if name not in arrays]
-    if missing:
-        raise InputError(f"clusters without {' and '.join(map(repr, missing))}")
-    return SenseClusters(*(arrays[name] for name in _CLUSTERS))
-
-
-def _telling(weights: NDArray[Any] | None, metadata: Mapping[str, Any]) -> Telling | None:
-    settings = metadata.get("telling")
-    if not isinstance(settings, dict):
-        if weights is not None:
-            raise InputError("'distance_weights' without 'telling' in the metadata")
-        return None
-    return Telling(**settings, distance_weights=weights)
-
-
-def _information(values: NDArray[Any] | None, metadata: Mapping[str, Any]) -> Information | None:
-    return None if values is None else Information(values, str(metadata.get("information", "holevo")))
-
-
-def _inventory(arrays: Arrays) -> Inventory | None:
-    if not arrays:
-        return None
-    missing = [name for name in _INVENTORY if name not in arrays]
-    if missing:
-        raise InputError(f"an inventory of senses without {' and '.join(map(repr, missing))}")
-    return Inventory(*(arrays[name] for name in _INVENTORY))
-
-
-def _slots(arrays: Arrays, metadata: Mapping[str, Any]) -> SlotFillers | None:
-    if not arrays:
-        return None
-    missing = [name for name in _SLOTS if name not in arrays]
-    names = metadata.get("slots")
-    if missing or not isinstance(names, list) or not names:
-        raise InputError(f"slots without {' and '.join(map(repr, missing)) or 'their names'}")
-    keys, starts, fillers, weights = (arrays[name] for name in _SLOTS)
-    if len(starts) != len(keys) + 1 or len(fillers) != len(weights):
-        raise InputError(f"{len(keys)} slots with {len(starts)} starts, {len(fillers)} fillers, {len(weights)} weights")
-    return SlotFillers(tuple(map(str, names)), keys, starts, fillers, weights)

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.files.atomic import atomic_file
 from polysema.files.reading import check_regular, unpacked_limit
-from polysema.lexicon.formats.arrays import PARTS, from_arrays, to_arrays, to_metadata
+from polysema.lexicon.formats.arrays import NAMES, from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon
 from polysema.lexicon.metadata import current_layout
 from polysema.vocabulary import Vocabulary
 
-_ARRAYS = frozenset(("words", "factors", "matrices", "vectors", "counts", "config", *PARTS))
+_PARTS = frozenset(name for own in NAMES.values() for name in own)
+_ARRAYS = _PARTS | {"words", "factors", "matrices", "vectors", "counts", "config"}
 _HEADER = 10_000  # bytes of an array's header, at most
 
 
@@ -62,7 +63,7 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         if numbers.ndim != (3 if known[0] == "factors" else 2):
             raise InputError(f"{known[0]!r} of shape {numbers.shape}")
         columns, metadata = _config(arrays.get("config"))
-        parts = {name: array for name, array in arrays.items() if name in PARTS}
+        parts = {name: array for name, array in arrays.items() if name in _PARTS}
         lexicon = from_arrays(vocabulary, {known[0]: numbers, **parts}, columns, metadata)
         for start in range(0, len(lexicon), 8192):
             lexicon.stack(spelled[start : start + 8192])
