@@ -21,9 +21,9 @@ def no_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("POLYSEMA_DATA", raising=False)
 
 
-def test_the_table_names_nine_sets():
-    assert WORD_SIMILARITY == ("RG", "WS", "MC", "SL", "MEN")
-    assert DISAMBIGUATION == ("ML2008", "GS2011", "GS2012", "KS2013")
+def test_the_table_names_the_nine_sets_of_the_paper():
+    assert WORD_SIMILARITY[:5] == ("RG", "WS", "MC", "SL", "MEN")
+    assert DISAMBIGUATION[:4] == ("ML2008", "GS2011", "GS2012", "KS2013")
     for record in RECORDS.values():
         assert record.citation
         assert record.home.startswith("http")
@@ -91,7 +91,7 @@ def test_the_variable_names_the_directory(data, monkeypatch):
 
 
 def test_missing_sets_say_what_to_do(tmp_path):
-    with pytest.raises(DataError, match=r"RG: EN-RG-65.txt was not found \(9 sets are missing\).*--data"):
+    with pytest.raises(DataError, match=rf"RG: EN-RG-65.txt was not found \({len(RECORDS)} sets are missing\).*--data"):
         load_all(tmp_path)
     with pytest.raises(DataError, match="no such folder"):
         load_all(tmp_path / "nowhere")
