@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import click
 
@@ -148,9 +149,21 @@ def _ended(*_: object) -> None:
 def _unraisable(told: sys.UnraisableHookArgs) -> None:
     """What could not be raised where it happened. A signal that came while Python deleted an object is sent again."""
     if issubclass(told.exc_type, KeyboardInterrupt):
-        threading.Timer(0.01, _thread.interrupt_main, (signal.SIGTERM,)).start()  # not within this function
+        _thread.start_new_thread(_send_again, ())
     else:
         sys.__unraisablehook__(told)
+
+
+def _send_again() -> None:
+    """Stop the main thread once it has left :func:`_unraisable`: there the signal would be lost again."""
+    frame = sys._current_frames().get(main := threading.main_thread().ident or 0)
+    while frame is not None:
+        if frame.f_code is _unraisable.__code__:
+            time.sleep(0.01)
+            frame = sys._current_frames().get(main)
+        else:
+            frame = frame.f_back
+    _thread.interrupt_main(signal.SIGTERM)
 
 
 def _complain(message: str, code: int) -> int:

@@ -44,7 +44,8 @@ class Deleted:
 
 def main():
     Deleted()
-    time.sleep(10)
+    for _ in range(1000):  # the signal comes between two steps, not within a call
+        time.sleep(0.01)
     return 0
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
