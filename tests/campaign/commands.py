@@ -79,7 +79,7 @@ CHOICES: dict[str, list[str]] = {
     "--unknown-words": ["skip", "zero"], "--senses": ["wordnet-3.0"], "--set": ["GS2011"], "--only": ["Word2Vec"],
     "--layer": ["last"],
 }  # fmt: skip
-REAL = 0.05
+REAL = 0.03
 """The share of command lines that run as a process of their own, not as a fork."""
 MODEST = {"--epochs", "--bootstraps", "--noise-draws", "--seeds", "--dim", "--senses", "--batch-size", "--rank"}
 """Options that mean work: large values are not asked for, only wrong ones."""

@@ -36,7 +36,7 @@ import polysema.__main__
 from polysema import parse_sentence, train
 from polysema.errors import MissingExtraError
 from tests.campaign.moments import Watcher
-from tests.campaign.world import make_world
+from tests.campaign.world import LARGE_PAGES, make_world
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -144,7 +144,7 @@ def _load(part: str) -> None:
 
 def _exec(request: dict[str, Any]) -> int:
     """A real process of the installed command's entry, from its first import on."""
-    environment = {**os.environ, **request.get("env", {})}
+    environment = {**{k: v for k, v in os.environ.items() if k not in LARGE_PAGES}, **request.get("env", {})}
     with (
         open(request["files"] + ".out", "wb") as out,
         open(request["files"] + ".err", "wb") as err,

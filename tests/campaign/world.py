@@ -47,6 +47,10 @@ PARSING = (
 """Commands that may meet a sentence without brackets."""
 
 
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "PYTHONMALLOC": "malloc"}
+"""Settings of the server: in pages of 2 MiB, a fork of it takes a third of the time."""
+
+
 def parts_here() -> list[str]:
     """The parts whose packages are installed, but for a GPU."""
     return [part for part, names in PARTS.items() if part != "gpu" and all(map(find_spec, names))]
@@ -244,8 +248,8 @@ class Sandbox:
         door.unlink(missing_ok=True)
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.campaign.serve", str(self.home), *sorted(self.parts)],
-            cwd=Path(__file__).parents[2],
-        )
+            cwd=Path(__file__).parents[2], env=os.environ | LARGE_PAGES,
+        )  # fmt: skip
         while not door.exists():
             if server.poll() is not None:
                 raise RuntimeError(f"the campaign's server ended with exit code {server.returncode}")
