@@ -27,7 +27,7 @@ import traceback
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -55,41 +55,55 @@ def main() -> None:
     if not (top / "world").exists():
         make_world(top / "world", parts)
     _settle()
+    _listen(top, "")
+
+
+def _listen(top: Path, loaded: str) -> None:
+    """Answer each caller by a fork; who asks for a part that is not loaded is answered by a fork that has it."""
+    started = {loaded}
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(top / "socket.new"))
+        door.bind(str(top / "new"))
         door.listen(64)
-        (top / "socket.new").rename(top / "socket")
+        (top / "new").rename(top / f"socket{loaded}")
         while True:
             caller, _ = door.accept()
-            if os.fork() == 0:
+            lines = caller.makefile("rw")
+            first = json.loads(lines.readline())
+            part = first["load"]
+            if part not in started | {""} and os.fork() == 0:
+                for item in (lines, caller, door):
+                    item.close()
+                _end_with_parent()
+                _load(part)
+                _settle()
+                _listen(top, part)
+            started.add(part)
+            if part in ("", loaded) and os.fork() == 0:
                 door.close()
                 _end_with_parent()
-                _serve(caller)
+                _serve(lines, first["scratch"])
                 os._exit(0)
+            lines.close()
             caller.close()
             with suppress(ChildProcessError):
                 os.waitpid(-1, os.WNOHANG)
 
 
-def _serve(caller: socket.socket) -> None:
-    """Answer one sandbox; its first line says where files go, and what is to be loaded."""
-    with caller.makefile("rw") as lines:
-        first = json.loads(lines.readline())
-        _load(first["load"])
-        _settle()
-        while line := lines.readline():
-            children = []
-            for number, request in enumerate(json.loads(line)):
-                request["files"] = f"{first['scratch']}/child{number}"
-                time.sleep(request.get("after", 0))
-                pid = _exec(request) if request.get("exec") else os.fork()
-                if pid == 0:
-                    _become(request)
-                children.append(Child(pid, request))
-            while [child for child in children if not child.poll()]:
-                wait_for(children)
-            lines.write(json.dumps([child.answer() for child in children]) + "\n")
-            lines.flush()
+def _serve(lines: TextIO, scratch: str) -> None:
+    """Answer one sandbox, whose files go to a folder."""
+    while line := lines.readline():
+        children = []
+        for number, request in enumerate(json.loads(line)):
+            request["files"] = f"{scratch}/child{number}"
+            time.sleep(request.get("after", 0))
+            pid = _exec(request) if request.get("exec") else os.fork()
+            if pid == 0:
+                _become(request)
+            children.append(Child(pid, request))
+        while [child for child in children if not child.poll()]:
+            wait_for(children)
+        lines.write(json.dumps([child.answer() for child in children]) + "\n")
+        lines.flush()
 
 
 def _settle() -> None:

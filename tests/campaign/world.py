@@ -322,11 +322,20 @@ class Sandbox:
     def _connected(self, part: str) -> TextIO:
         """A fork of the server that has a part loaded."""
         if part not in self._lines:
-            with socket.socket(socket.AF_UNIX) as caller:
-                caller.connect(str(self.home / "socket"))
-                self._lines[part] = caller.makefile("rw")
-            self._lines[part].write(json.dumps({"scratch": str(self.scratch), "load": part}) + "\n")
+            if part:
+                self._call("", part).close()  # who has it is started, where nobody was
+            while not (self.home / f"socket{part}").exists():
+                time.sleep(0.05)
+            self._lines[part] = self._call(part, part)
         return self._lines[part]
+
+    def _call(self, who: str, part: str) -> TextIO:
+        with socket.socket(socket.AF_UNIX) as caller:
+            caller.connect(str(self.home / f"socket{who}"))
+            lines = caller.makefile("rw")
+        lines.write(json.dumps({"scratch": str(self.scratch), "load": part}) + "\n")
+        lines.flush()
+        return lines
 
     def close(self) -> None:
         for lines in self._lines.values():
