@@ -46,7 +46,7 @@ def main() -> int:
     options = parser.parse_args()
     parts = [part for part in parts_here() if part != "encoder" or not options.no_encoder] + ["gpu"] * options.gpu
     with TemporaryDirectory(prefix="campaign-", dir=quick_place()) as top:
-        sandbox = Sandbox(Path(top), parts)
+        sandbox = Sandbox(options.folder or Path(top), parts)
         try:
             return _run(sandbox, options)
         finally:
