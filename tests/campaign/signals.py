@@ -18,7 +18,7 @@ import numpy as np
 from tests.campaign.checks import behaviour
 from tests.campaign.world import Outcome, Sandbox, snapshot
 
-REAL = 0.1
+REAL = 0.05
 """The share of signals that strike a process of its own, not a fork."""
 SMALL = ("--dim", "4", "--epochs", "2", "--min-count", "1", "--threads", "2", "--checkpoint-minutes", "0")
 
