@@ -48,6 +48,7 @@ def licence(name: str) -> str:
 
 
 def main() -> None:
+    """Print the table."""
     small = brought(PROJECT["dependencies"], frozenset(), set())
     print("| install | packages by licence, as their metadata has it |\n|---|---|")
     for install, lines in {"small": PROJECT["dependencies"], **EXTRAS}.items():
