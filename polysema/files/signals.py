@@ -8,6 +8,8 @@ than the main one signals never arrive, and nothing is held. Signals without a h
 
 from __future__ import annotations
 
+import ctypes
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -63,3 +65,37 @@ def uninterrupted() -> Iterator[None]:
     """A block that Ctrl-C and a request to end do not cut in two: they are obeyed when it is over."""
     with Held(twice=False):
         yield
+
+
+@contextmanager
+def own_handlers() -> Iterator[None]:
+    """A block in which foreign code cannot put its signal handlers in the place of Python's for more than a moment.
+
+    CUDA's run-time compiler does so while it reads a program, and its handlers end the process, with exit code 4 and
+    without a word. A thread looks every millisecond and puts back what was there; the compiler itself does so at its
+    end. Only where the C library has ``sigaction``.
+    """
+    if os.name != "posix":
+        yield
+        return
+    library = ctypes.CDLL(None)
+    kept = {number: ctypes.create_string_buffer(1024) for number in SIGNALS}  # as the C library writes them
+    for number, known in kept.items():
+        library.sigaction(number, None, known)
+
+    def watch() -> None:
+        now = ctypes.create_string_buffer(1024)
+        while not over.wait(0.001):
+            for number, known in kept.items():
+                library.sigaction(number, None, now)
+                if now.raw[:8] != known.raw[:8]:  # the address of the handler
+                    library.sigaction(number, known, None)
+
+    over = threading.Event()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()

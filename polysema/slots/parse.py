@@ -12,8 +12,9 @@ import json
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -80,12 +81,11 @@ def _parse_pieces(
 ) -> None:
     """Parse what is left, piece by piece; the path of each piece is added to those that are done."""
     tokens, begun = 0, time.perf_counter()
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(workers) as pool:
+    with _counting(workers) as counted:
         while piece := list(islice(blocks, PIECE)):
             total: Counter[Relation] = Counter()
             in_piece = 0
-            for found, seen in pool.imap(count_relations, piece):
+            for found, seen in counted(piece):
                 total.update(found)
                 tokens, in_piece = tokens + seen, in_piece + seen
                 speed = tokens / (time.perf_counter() - begun)
@@ -93,6 +93,16 @@ def _parse_pieces(
             path = working.file(f"piece-{len(done):06}")
             Parsed.of(total, {"tokens": in_piece, "parser": _model()}).save(path)
             done.append(path)
+
+
+@contextmanager
+def _counting(workers: int) -> Iterator[Callable[[Iterable[str]], Iterator[tuple[Counter[Relation], int]]]]:
+    """What counts the relations of blocks, in their order: this process, or several."""
+    if workers == 1:
+        yield partial(map, count_relations)
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield partial(pool.imap, count_relations)
 
 
 def _text(path: Path, encoding: str) -> Iterator[Any]:
@@ -150,29 +160,26 @@ def count_relations(text: str) -> tuple[Counter[Relation], int]:
     found: Counter[Relation] = Counter()
     tokens = 0
     lines = (line[at : at + LONG] for line in text.splitlines() for at in range(0, len(line), LONG) if line.strip())
-    for doc in nlp.pipe(lines, batch_size=128):
-        tokens += len(doc)
-        rows = doc.to_array([ORTH, TAG, DEP, HEAD]).tolist()
-        words = []
-        for place, (form, tag, label, head) in enumerate(rows):
-            offset = head if head < 1 << 63 else head - (1 << 64)
-            words.append(Word(_lemma(strings[form], strings[tag]), strings[tag], strings[label], place + offset))
-        found.update(relations(words))
+    with nlp.select_pipes(enable=[name for name in ("tok2vec", "tagger", "parser") if name in nlp.pipe_names]):
+        for doc in nlp.pipe(lines, batch_size=128):
+            tokens += len(doc)
+            rows = doc.to_array([ORTH, TAG, DEP, HEAD]).tolist()
+            words = []
+            for place, (form, tag, label, head) in enumerate(rows):
+                offset = head if head < 1 << 63 else head - (1 << 64)
+                words.append(Word(_lemma(strings[form], strings[tag]), strings[tag], strings[label], place + offset))
+            found.update(relations(words))
     return found, tokens
 
 
 @cache
 def _ready() -> Any:
-    """spaCy's pipeline: the tagger and the parser alone. Lemmas are looked up a word at a time, and kept."""
+    """spaCy's pipeline. The tagger and the parser alone are run; lemmas are looked up a word at a time, and kept."""
     nlp = provider("spacy")()
     missing = [name for name in ("tagger", "parser", "lemmatizer") if name not in nlp.pipe_names]
     if missing:
         raise MissingExtraError(f"parsing text, with a model that has {' and '.join(missing)}", "parse")
-    import spacy
-
-    small = spacy.load(nlp.path, exclude=["ner", "senter"])
-    small.select_pipes(enable=[name for name in ("tok2vec", "tagger", "parser") if name in small.pipe_names])
-    return small
+    return nlp
 
 
 @cache

@@ -116,6 +116,7 @@ class CudaEngine:
         self._use = cp.cuda.Device().use  # a thread has a current device of its own
         self._loader = ThreadPoolExecutor(1, initializer=self._use)
         self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
+        self._next[:], self._loss[:] = 0, 0  # compiled on first use, so now: see own_handlers
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory

@@ -12,6 +12,7 @@ Every try is a small JSON table, drawn from a seed or saved; it runs in a sandbo
 ``signals``        SIGKILL, SIGINT, SIGTERM in every long command; then the same command again, to the same bits
 ``disks``          full and read-only disks; two commands that write to one name
 ``degenerate``     text that is hardly text
+``results``        what was tried so far, kept between the parts of a long campaign
 ``cases``          finds of earlier campaigns by name: run first
 =================  =====================================================================================================
 

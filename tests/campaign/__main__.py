@@ -1,6 +1,7 @@
 """Run the campaign for as long as you like: ``python -m tests.campaign --seed 7 --minutes 60 --table``.
 
 Several workers share the tries, each in a sandbox of its own: ``--workers 16 --tries commands=6000 --tries damage=3500``.
+``--results FILE`` keeps what was tried: the same call goes on where the last one was stopped, and the table is of all.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import argparse
 import json
 import sys
 import time
-from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
@@ -19,8 +19,9 @@ from tempfile import TemporaryDirectory
 
 from tests.campaign.campaign import KINDS, replay, saved
 from tests.campaign.cases import CASES, Skipped, run_case
+from tests.campaign.results import Results
 from tests.campaign.workers import Tried, begin, some, tasks_of
-from tests.campaign.world import Sandbox, parts_here
+from tests.campaign.world import Sandbox, parts_here, quick_place
 
 
 def main() -> int:
@@ -39,11 +40,13 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print tries and faults of each kind")
     parser.add_argument("--no-encoder", action="store_true", help="leave out what needs torch")
     parser.add_argument("--gpu", action="store_true", help="there is a GPU: trainings on it may be tried")
-    parser.add_argument("--finds", type=Path, help="append finds to this file, a line of JSON each")
+    parser.add_argument(
+        "--results", type=Path, help="keep tries and finds in this file, and leave out what it has of this seed"
+    )
     options = parser.parse_args()
     parts = [part for part in parts_here() if part != "encoder" or not options.no_encoder] + ["gpu"] * options.gpu
-    with TemporaryDirectory(prefix="campaign-") as top:
-        sandbox = Sandbox(Path(top), parts)
+    with TemporaryDirectory(prefix="campaign-", dir=quick_place()) as top:
+        sandbox = Sandbox(options.folder or Path(top), parts)
         try:
             return _run(sandbox, options)
         finally:
@@ -84,40 +87,30 @@ def _wanted(given: list[str] | None, kinds: list[str] | None) -> dict[str, int]:
 def _random(sandbox: Sandbox, options: argparse.Namespace, kinds: list[str], wanted: dict[str, int]) -> bool:
     """Tries of every kind, shared among the workers, until all are done or the time is up."""
     started = time.monotonic()
-    done: Counter[str] = Counter()
-    bad: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
-    tasks = tasks_of(kinds, wanted)
-    pool = ProcessPoolExecutor(
-        options.workers, get_context("spawn"), begin, (sandbox.top, sandbox.world, sandbox.parts, True)
-    )
+    until = started + 60 * options.minutes
+    results = Results(options.results)
+    tasks = tasks_of(kinds, wanted, results.done(options.seed))
+    pool = ProcessPoolExecutor(options.workers, get_context("spawn"), begin, (sandbox.home, sandbox.parts, True))
     pending: set[Future[Tried]] = set()
+    failed = False
     with suppress(KeyboardInterrupt):  # what was done until then is shown
         while True:
-            if time.monotonic() - started < 60 * options.minutes:
+            if time.monotonic() < until:
                 for kind, numbers in islice(tasks, options.workers + 2 - len(pending)):
-                    pending.add(pool.submit(some, kind, options.seed, numbers, started + 60 * options.minutes))
+                    pending.add(pool.submit(some, kind, options.seed, numbers, until))
             if not pending:
                 break
             ended, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in ended:
                 tried = future.result()
-                done[tried.kind] += len(tried.numbers)
-                bad[tried.kind] += len(tried.finds)
-                seconds[tried.kind] += round(tried.seconds)
+                results.add(options.seed, tried)
                 for found in tried.finds:
+                    failed = True
                     print(found, flush=True)
-                    if options.finds:
-                        with options.finds.open("a") as file:
-                            file.write(found.as_json() + "\n")
     pool.shutdown(cancel_futures=True)
     if options.table:
-        minutes = (time.monotonic() - started) / 60
-        print(f"\nseed {options.seed}, {minutes:.1f} minutes, {options.workers} workers\n")
-        print("| kind | tries | with a fault | seconds of all workers |\n|---|---|---|---|")
-        for kind in kinds:
-            print(f"| {kind} | {done[kind]} | {bad[kind]} | {seconds[kind]} |")
-    return bool(sum(bad.values()))
+        print(f"\n{(time.monotonic() - started) / 60:.1f} minutes, {options.workers} workers\n\n{results.table(kinds)}")
+    return failed
 
 
 def _say(what: str, faults: list[str]) -> bool:

@@ -79,6 +79,8 @@ CHOICES: dict[str, list[str]] = {
     "--unknown-words": ["skip", "zero"], "--senses": ["wordnet-3.0"], "--set": ["GS2011"], "--only": ["Word2Vec"],
     "--layer": ["last"],
 }  # fmt: skip
+REAL = 0.03
+"""The share of command lines that run as a process of their own, not as a fork."""
 MODEST = {"--epochs", "--bootstraps", "--noise-draws", "--seeds", "--dim", "--senses", "--batch-size", "--rank"}
 """Options that mean work: large values are not asked for, only wrong ones."""
 NEVER = {"--help", "--version"}
@@ -122,7 +124,7 @@ def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
             argv += _option(rng, parameter)
     if rng.random() < 0.02:
         argv.insert(int(rng.integers(len(argv) + 1)), _pick(rng, STRINGS))
-    return {"argv": argv, "real": bool(rng.random() < 0.01)}
+    return {"argv": argv, "real": bool(rng.random() < REAL)}
 
 
 def _argument(rng: np.random.Generator, path: tuple[str, ...], parameter: click.Argument) -> str:

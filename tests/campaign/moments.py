@@ -38,6 +38,7 @@ class Watcher:
 
     def __init__(self, moment: dict[str, Any] | None, allowed: list[str], notes: str) -> None:
         self.moment, self.allowed, self.notes = moment or {}, allowed, notes
+        self.watched = "/polysema/" + self.moment.get("where", "").split(":")[0]
         self.changes = 0
         self.lines: Counter[str] = Counter()
         self.outside: set[str] = set()
@@ -85,7 +86,7 @@ class Watcher:
         self.busy.now = False
 
     def _called(self, frame: Any, event: str, argument: Any) -> Any:
-        return self._line if "/polysema/" in frame.f_code.co_filename else None
+        return self._line if self.watched in frame.f_code.co_filename else None
 
     def _line(self, frame: Any, event: str, argument: Any) -> Any:
         if event == "line":

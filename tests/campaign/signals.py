@@ -18,6 +18,8 @@ import numpy as np
 from tests.campaign.checks import behaviour
 from tests.campaign.world import Outcome, Sandbox, snapshot
 
+REAL = 0.05
+"""The share of signals that strike a process of its own, not a fork."""
 SMALL = ("--dim", "4", "--epochs", "2", "--min-count", "1", "--threads", "2", "--checkpoint-minutes", "0")
 
 
@@ -32,6 +34,7 @@ class Job:
         old: what lies under the output's name before, to be replaced.
         stdin: a file of the world for its standard input.
         needs: the part of the world that it cannot do without, of ``world.PARTS``.
+        rare: it starts processes of its own, which takes seconds: one in twenty of the others' tries.
     """
 
     argv: tuple[str, ...]
@@ -40,6 +43,7 @@ class Job:
     old: str = ""
     stdin: str = ""
     needs: str = ""
+    rare: bool = False
 
     @property
     def exact(self) -> bool:
@@ -66,12 +70,17 @@ JOBS: dict[str, Job] = {
     ),
     "context2dm": Job(
         ("train", "corpus", "-o", "out", "--model", "context2dm", "--dim", "4", "--senses", "2", "--min-count", "1",
-         "--checkpoint-minutes", "0"),
+         "--checkpoint-minutes", "0", "--threads", "1"),
         "out", ("corpus",), needs="cluster",
+    ),
+    "context2dm in two processes": Job(
+        ("train", "corpus", "-o", "out", "--model", "context2dm", "--dim", "4", "--senses", "2", "--min-count", "1",
+         "--checkpoint-minutes", "0", "--threads", "2"),
+        "out", ("corpus",), needs="cluster", rare=True,
     ),
     "context2dm on given vectors": Job(
         ("train", "text.txt", "-o", "out", "--model", "context2dm", "--vectors", "vectors", "--senses", "2",
-         "--min-count", "1", "--checkpoint-minutes", "0"),
+         "--min-count", "1", "--checkpoint-minutes", "0", "--threads", "1"),
         "out", ("text.txt", "vectors"), needs="cluster",
     ),
     "bert2dm": Job(
@@ -94,6 +103,9 @@ JOBS: dict[str, Job] = {
     ),
     "corpus parse": Job(
         ("corpus", "parse", "english.txt", "-o", "out", "--workers", "1"), "out", ("english.txt",), needs="parser"
+    ),
+    "corpus parse in two processes": Job(
+        ("corpus", "parse", "english.txt", "-o", "out", "--workers", "2"), "out", ("english.txt",), needs="parser", rare=True
     ),
     "corpus merge": Job(
         ("corpus", "merge", "one.parsed", "two.parsed", "-o", "out"), "out", ("one.parsed", "two.parsed")
@@ -139,7 +151,7 @@ def undisturbed(sandbox: Sandbox, name: str) -> Undisturbed:
     """The result of a job, once for all of its moments and all workers of a campaign."""
     key = (sandbox.world, name)
     if key not in _known:
-        path = sandbox.world.with_name("undisturbed") / f"{name}.json"
+        path = sandbox.home / "undisturbed" / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
         with open(path, "a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -196,7 +208,8 @@ def here(sandbox: Sandbox) -> list[str]:
 
 def draw(rng: np.random.Generator, sandbox: Sandbox, jobs: Callable[[Sandbox], list[str]] = here) -> dict[str, Any]:
     names = jobs(sandbox)
-    name = names[rng.integers(len(names))]
+    often = np.array([0.05 if JOBS[name].rare else 1.0 for name in names])
+    name = names[rng.choice(len(names), p=often / often.sum())]
     known = undisturbed(sandbox, name)
     signal = str(rng.choice(["KILL", "INT", "TERM"]))
     kind = rng.random()
@@ -207,10 +220,16 @@ def draw(rng: np.random.Generator, sandbox: Sandbox, jobs: Callable[[Sandbox], l
         moment = {"at": "line", "where": where, "n": int(rng.integers(1, known.lines[where] + 1))}
     else:
         moment = {"at": "seconds", "s": round(float(rng.random() * known.seconds), 4)}
+    if rng.random() < REAL:  # from its first import on, so by the clock
+        return {
+            "job": name,
+            "moment": {"at": "seconds", "s": round(float(rng.random() * 3), 4), "signal": signal},
+            "real": True,
+        }
     return {"job": name, "moment": {**moment, "signal": signal}}
 
 
-def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any]) -> list[str]:
+def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any], real: bool = False) -> list[str]:
     """Strike, look at what is left, run again, compare."""
     what = JOBS[job]
     known = undisturbed(sandbox, job)
@@ -218,7 +237,7 @@ def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any]) -> list[str]:
     _prepare(sandbox, what)
     before = snapshot(sandbox.place)
     old = _part(snapshot(sandbox.place, timeless=True), what.output)
-    struck = _run(sandbox, what, moment=moment, timeout=30 + 10 * known.seconds)
+    struck = _run(sandbox, what, moment=moment, timeout=60 + 10 * known.seconds, exec=real)
     codes = (0, -9) if moment["signal"] == "KILL" else (0, 130)
     after = snapshot(sandbox.place)
     if moment["at"] == "seconds" and after == before and "/polysema/" not in struck.err and struck.code in (-15, -2, 1):

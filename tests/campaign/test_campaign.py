@@ -8,13 +8,15 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.campaign.campaign import saved
 from tests.campaign.cases import CASES
 from tests.campaign.workers import begin, one
-from tests.campaign.world import Sandbox
+from tests.campaign.world import Sandbox, quick_place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the campaign watches processes through /proc")
 
@@ -28,14 +30,16 @@ TASKS = {
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory, request):
+def results(request):
     """What comes of every task that is asked for, by its name."""
-    top, parts = tmp_path_factory.mktemp("campaign") / "campaign-top", frozenset({"plots", "cluster"})
-    world = Sandbox(top, parts).world
+    parts = frozenset({"plots", "cluster"})
     asked = [item.callspec.params["name"] for item in request.session.items if item.fspath == request.fspath]
-    pool = ProcessPoolExecutor(2, get_context("spawn"), begin, (top, world, parts, False))
-    yield {name: pool.submit(one, TASKS[name]) for name in asked}
-    pool.shutdown(cancel_futures=True)
+    with TemporaryDirectory(prefix="campaign-", dir=quick_place()) as top:
+        first = Sandbox(Path(top), parts)
+        pool = ProcessPoolExecutor(2, get_context("spawn"), begin, (Path(top), parts, False))
+        yield {name: pool.submit(one, TASKS[name]) for name in asked}
+        pool.shutdown(cancel_futures=True)
+        first.close()
 
 
 @pytest.mark.parametrize("name", TASKS)

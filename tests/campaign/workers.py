@@ -6,7 +6,7 @@ import atexit
 import os
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count, islice
 from multiprocessing import current_process
 from pathlib import Path
@@ -30,9 +30,13 @@ _TOGETHER = 8
 """Tries that a worker is given at once."""
 
 
-def tasks_of(kinds: list[str], wanted: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
+def tasks_of(
+    kinds: list[str], wanted: dict[str, int], done: Collection[tuple[str, int]] = ()
+) -> Iterator[tuple[str, list[int]]]:
     """The numbers of all tries, the kinds in turns; those with more tries have longer turns, so that all end together."""
-    queues = {kind: iter(range(wanted[kind])) if wanted else count() for kind in kinds}
+    queues = {
+        kind: (n for n in (range(wanted[kind]) if wanted else count()) if (kind, n) not in done) for kind in kinds
+    }
     least = min(wanted.values(), default=1)
     while queues:
         for kind in list(queues):
@@ -47,7 +51,7 @@ def tasks_of(kinds: list[str], wanted: dict[str, int]) -> Iterator[tuple[str, li
 _sandbox: Sandbox
 
 
-def begin(top: Path, world: Path, parts: frozenset[str], thorough: bool) -> None:
+def begin(home: Path, parts: frozenset[str], thorough: bool) -> None:
     """What a worker does first: furnish a place of its own, and keep to two processors of many.
 
     A command takes as many threads as it may use processors; those of all workers together must not be too many.
@@ -56,7 +60,7 @@ def begin(top: Path, world: Path, parts: frozenset[str], thorough: bool) -> None
     cores = sorted(os.sched_getaffinity(0))
     first = int(current_process().name.rpartition("-")[2])
     os.sched_setaffinity(0, {cores[first % len(cores)], cores[(first + 1) % len(cores)]})
-    _sandbox = Sandbox(top / f"worker-{os.getpid()}", parts, thorough, world)
+    _sandbox = Sandbox(home / f"worker-{os.getpid()}", parts, thorough, home)
     atexit.register(_sandbox.close)
 
 

@@ -77,6 +77,9 @@ def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(
         )
     files = [tmp_path / f"{number}.txt" for number in range(3)]
     monkeypatch.setattr(module, "PIECE", 1)
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "torch.py").write_text("raise ImportError")  # spaCy would load it in every process
+    monkeypatch.syspath_prepend(tmp_path / "without")
     whole = parse_text(files, tmp_path / "one.parsed")
     parse_text(files, tmp_path / "two.parsed", workers=2)
     seen = []
