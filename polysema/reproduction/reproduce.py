@@ -1,8 +1,9 @@
 """The paper again, from a corpus: train every variant, evaluate everything, write the report.
 
-Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes further seeds
-or an encoder later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each there whole
-or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory.
+Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes more seeds, an
+encoder or other options later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each
+there whole or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory. The
+report is of all lexicons that are there, those of rows that were asked for earlier among them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ class Plan:
         preset: how large.
         sets: the evaluation sets.
         missing: those that are not there, with the reason.
-        only: rows to train; by default all.
-        seeds: how many seeds of every model that is learnt; by default the preset's of those of density matrices.
+        only: rows to train; by default all. Other rows are in the report if they were trained before.
+        seeds: how many seeds of every model that is learnt, at least; by default the preset's of those of density matrices.
         encoder: the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out.
         given: models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name
             of a row stands in its place, and the row is not trained.
@@ -108,7 +109,7 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    claimed = {"corpus": _digest(plan.corpus), "preset": " ".join([plan.preset.name, *plan.preset.changes])}
+    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
     plan.folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         _claim(plan, claimed)
@@ -126,7 +127,7 @@ def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], 
     for variant in plan.preset.variants:
         if plain(variant.row) in given:
             continue
-        if plan.only and variant.row not in plan.only:
+        if not _seeds(variant, plan):
             skipped.append(Skipped(variant.row, "not asked for"))
             continue
         try:
@@ -249,9 +250,13 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
 
 
 def _seeds(variant: Variant, plan: Plan) -> int:
-    if variant.model not in _LEARNT:
-        return 1
-    return plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    """How many lexicons a row has: those asked for, and those that are there anyway; 0 leaves the row out."""
+    wanted = 1
+    if plan.only and variant.row not in plan.only:
+        wanted = 0
+    elif variant.model in _LEARNT:
+        wanted = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    return next(seed for seed in count(wanted) if not _place(variant, plan, seed + 1).is_dir())
 
 
 def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None) -> None:
@@ -262,7 +267,7 @@ def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Rep
     engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
     tasks: dict[str, list[tuple[Variant, int]]] = {}
     for variant in plan.preset.variants:
-        if (not plan.only or variant.row in plan.only) and not (variant.needs == "encoder" and not plan.encoder):
+        if plan.encoder or variant.needs != "encoder":
             for seed in range(1, _seeds(variant, plan) + 1):
                 if not _place(variant, plan, seed).is_dir():
                     alone = variant.row + str(seed) if variant.model != "bert2dm" else variant.model
@@ -309,7 +314,9 @@ def _slug(variant: Variant, plan: Plan) -> str:
         slug += f"@{_name_of(plan.encoder)}"
     if plan.all_occurrences and "occurrences" in options_of(variant, plan.preset, True):
         slug += "-all"
-    return slug
+    models = (variant.model, *(["word2vec"] if variant.model == "context2dm" else []))  # which stands on such vectors
+    changes = [change for change in plan.preset.changes if change.partition(".")[0] in models]
+    return "-".join([slug, *(change.partition(".")[2].replace("/", "_") for change in changes)])
 
 
 def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Report | None) -> AnyLexicon:
