@@ -3,9 +3,9 @@
 Trains multi-sense Word2DM 17×5 with the recommended settings on the beginning of a corpus, several seeds a size;
 Spearman's ρ on the word similarity sets, and Phaser on the disambiguation sets: mean ± standard deviation.
 
---json FILE    every figure of every seed
+--json FILE    every figure of every seed; a run that was stopped goes on from there
 --read FILE …  draw what is in such files instead of training, and fit a line in log words
---plot FILE    the curves beside the paper's figures at 2.8 G words
+--plot FILE    the curves beside the paper's figures at 2.8 G words; --note TEXT stands below
 --seeds-of FILE.json --plot FILE  the distribution of Phaser on the four sets over the seeds of a file that
                benchmarks/quality.py wrote, beside the paper's single figures
 """
@@ -26,6 +26,7 @@ from quality import PHRASES, WORDS, spread
 
 import polysema as ps
 from polysema.evaluation.evaluate import evaluate, load_all
+from polysema.files.atomic import atomic_file
 from polysema.reproduction.published import DISAMBIGUATION, METHODS, WORD_SIMILARITY
 
 PAPER_WORDS = 2.8e9
@@ -43,10 +44,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--data")
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=Path)
     parser.add_argument("--read", nargs="*", default=[])
     parser.add_argument("--seeds-of")
     parser.add_argument("--plot")
+    parser.add_argument("--note", default="")
     arguments = parser.parse_args()
     if arguments.seeds_of:
         runs = next(iter(json.loads(Path(arguments.seeds_of).read_text()).values()))
@@ -54,8 +56,6 @@ def main() -> None:
     points: list[dict[str, Any]] = [p for file in arguments.read for p in json.loads(Path(file).read_text())]
     if arguments.corpus:
         points += trained(arguments)
-        if arguments.json:
-            Path(arguments.json).write_text(json.dumps(points))
     points.sort(key=lambda point: point["words"])
     rows = [[f"{point['words'] / 1e6:,.0f} M", *(spread(values(point, key)) for key in PAPER)] for point in points]
     fits = {key: line(points, key) for key in PAPER}
@@ -64,24 +64,31 @@ def main() -> None:
     rows.append(["the paper, 2.8 G words", *(f"{figure:.3f}" for figure in PAPER.values())])
     print(table(["words", *PAPER], rows))
     if arguments.plot:
-        curve(points, fits, arguments.plot)
+        curve(points, fits, arguments.plot, arguments.note)
 
 
 def trained(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """A point a size: its words, and the figures of each seed."""
     whole, data = ps.Corpus(arguments.corpus), load_all(arguments.data)
-    points = []
+    points: list[dict[str, Any]] = []
+    if arguments.json and arguments.json.is_file():
+        points = json.loads(arguments.json.read_text())
     with tempfile.TemporaryDirectory() as folder:
         for words in arguments.words:
             part = beginning(whole, int(words), Path(folder) / f"{words:.0f}")
-            runs = []
-            for seed in range(1, arguments.seeds + 1):
+            runs = next((point["runs"] for point in points if point["words"] == len(part.tokens)), None)
+            if runs is None:
+                runs = []
+                points.append({"words": len(part.tokens), "runs": runs})
+            for seed in range(len(runs) + 1, arguments.seeds + 1):
                 started = time.perf_counter()
                 options = {"min_count": 50, "subsample": 1e-5, "epochs": 4, "seed": seed, "device": arguments.device}
                 lexicon = ps.train(part, "ms-word2dm", **options)
                 runs.append(evaluate(lexicon, data, name="model", methods=("phaser",)).figures()["model"])
                 print(f"{words:.3g} {seed} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
-            points.append({"words": len(part.tokens), "runs": runs})
+                if arguments.json:
+                    with atomic_file(arguments.json, overwrite=True, owner=lambda path: None) as file:
+                        file.write(json.dumps(points).encode())
     return points
 
 
@@ -122,7 +129,7 @@ def line(points: list[dict[str, Any]], key: str) -> tuple[float, float]:
     return float(level), float(slope)
 
 
-def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float]], file: str) -> None:
+def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float]], file: str, note: str) -> None:
     """A small plot a set."""
     import matplotlib.pyplot as plt
 
@@ -139,7 +146,7 @@ def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float]], fi
         axis.set_xscale("log")
         axis.set_title(key if key in WORDS else f"{key}, Phaser", fontsize=10)
         axis.grid(alpha=0.3)
-    figure.supxlabel("million words (star: the paper, one run on other text)")
+    figure.supxlabel("million words (star: the paper, one run on other text)" + (f"\n{note}" if note else ""))
     figure.supylabel("Spearman's ρ")
     figure.savefig(file, dpi=110)
 

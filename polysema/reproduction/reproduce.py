@@ -9,6 +9,7 @@ report is of all lexicons that are there, those of rows that were asked for earl
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -62,7 +63,7 @@ class Plan:
         sets: the evaluation sets.
         missing: those that are not there, with the reason.
         only: rows to train; by default all. Other rows are in the report if they were trained before.
-        seeds: how many seeds of every model that is learnt, at least; by default the preset's of those of density matrices.
+        seeds: how many seeds of every model that is learnt, at least; by default the preset's of those of matrices.
         encoder: the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out.
         given: models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name
             of a row stands in its place, and the row is not trained.
@@ -297,9 +298,14 @@ def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: R
     where = _place(variant, plan, seed)
     where.parent.mkdir(parents=True, exist_ok=True)
     forget_peak()
-    started = time.monotonic()
+    started, used = time.monotonic(), sum(os.times()[:4])
     lexicon = _train(variant, seed, plan, text, where, progress)
-    cost = {"seconds": round(time.monotonic() - started, 1), "peak_bytes": peak_memory(), "device": plan.device}
+    cost = {
+        "seconds": round(time.monotonic() - started, 1),
+        "processor_seconds": round(sum(os.times()[:4]) - used, 1),  # of all threads, and of processes that have ended
+        "peak_bytes": peak_memory(),
+        "device": plan.device,
+    }
     with atomic_file(where.with_name(f"{seed}.cost.json"), True, _claimed) as file:
         file.write(json.dumps(cost).encode())
     lexicon.save(where)
@@ -379,17 +385,21 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
 
 def _note_costs(plan: Plan) -> None:
     """What each row took, as a table beside the report, which says nothing of time and so is the same every time."""
-    lines = ["| row | lexicons | seconds each | peak memory, MB | device |", "|---|---|---|---|---|"]
+    lines = [
+        "| row | lexicons | seconds each | processor seconds each | peak memory, MB | device |",
+        "|---|---|---|---|---|---|",
+    ]
     for variant in plan.preset.variants:
         notes = sorted((plan.folder / "models" / _slug(variant, plan)).glob("*.cost.json"))
         costs = [json.loads(note.read_text(encoding="utf-8")) for note in notes]
         if costs:
-            seconds = [cost["seconds"] for cost in costs]
-            least, most = f"{min(seconds):,.0f}", f"{max(seconds):,.0f}"
-            peaks = [cost["peak_bytes"] for cost in costs if cost["peak_bytes"]]
-            peak = f"{max(peaks) / 1e6:,.0f}" if peaks else ""
+            spans = []
+            for what in ("seconds", "processor_seconds"):
+                found = [f"{seconds:,.0f}" for seconds in sorted(cost[what] for cost in costs if what in cost)]
+                spans.append("–".join(dict.fromkeys([*found[:1], *found[-1:]])))
+            peak = max(cost["peak_bytes"] or 0 for cost in costs) / 1e6
             devices = " ".join(sorted({cost["device"] for cost in costs}))
-            span = least if least == most else f"{least}–{most}"
-            lines.append(f"| {variant.row} | {len(costs)} | {span} | {peak} | {devices} |")
+            cells = [variant.row, str(len(costs)), *spans, f"{peak:,.0f}" if peak else "", devices]
+            lines.append(f"| {' | '.join(cells)} |")
     with atomic_file(plan.folder / "costs.md", True, _claimed) as file:
         file.write(("\n".join(lines) + "\n").encode())
