@@ -1,13 +1,14 @@
 """The nine figures against the amount of text: python benchmarks/curve.py CORPUS --words 12e6 25e6 … [--device cuda]
 
 Trains multi-sense Word2DM 17×5 with the recommended settings on the beginning of a corpus, several seeds a size;
-Spearman's ρ on the word similarity sets, and Phaser on the disambiguation sets: mean ± standard deviation.
+Spearman's ρ on the word similarity sets, and Phaser on the disambiguation sets: mean ± standard deviation. Words of the
+sets are trained whatever their count, so that all sizes are judged by the same items.
 
 --json FILE    every figure of every seed; a run that was stopped goes on from there
 --read FILE …  draw what is in such files instead of training, and fit a line in log words
 --plot FILE    the curves beside the paper's figures at 2.8 G words; --note TEXT stands below
---seeds-of FILE.json --plot FILE  the distribution of Phaser on the four sets over the seeds of a file that
-               benchmarks/quality.py wrote, beside the paper's single figures
+--seeds-of FILE.json --plot FILE  the distribution of Phaser on the four sets over the seeds of a file that this or
+               benchmarks/quality.py wrote (of the size with most seeds), beside the paper's single figures
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from measure import table
 from quality import PHRASES, WORDS, spread
 
 import polysema as ps
+from polysema.evaluation.datasets import words_of
 from polysema.evaluation.evaluate import evaluate, load_all
 from polysema.files.atomic import atomic_file
 from polysema.reproduction.published import DISAMBIGUATION, METHODS, WORD_SIMILARITY
@@ -51,8 +53,9 @@ def main() -> None:
     parser.add_argument("--note", default="")
     arguments = parser.parse_args()
     if arguments.seeds_of:
-        runs = next(iter(json.loads(Path(arguments.seeds_of).read_text()).values()))
-        return seeds(runs, arguments.plot)
+        read = json.loads(Path(arguments.seeds_of).read_text())
+        found = [point["runs"] for point in read] if isinstance(read, list) else list(read.values())
+        return seeds([run.get("figures", run) for run in max(found, key=len)], arguments.plot)
     points: list[dict[str, Any]] = [p for file in arguments.read for p in json.loads(Path(file).read_text())]
     if arguments.corpus:
         points += trained(arguments)
@@ -83,7 +86,7 @@ def trained(arguments: argparse.Namespace) -> list[dict[str, Any]]:
             for seed in range(len(runs) + 1, arguments.seeds + 1):
                 started = time.perf_counter()
                 options = {"min_count": 50, "subsample": 1e-5, "epochs": 4, "seed": seed, "device": arguments.device}
-                lexicon = ps.train(part, "ms-word2dm", **options)
+                lexicon = ps.train(part, "ms-word2dm", keep=words_of(data.values()), **options)
                 runs.append(evaluate(lexicon, data, name="model", methods=("phaser",)).figures()["model"])
                 print(f"{words:.3g} {seed} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
                 if arguments.json:
@@ -155,7 +158,7 @@ def seeds(runs: list[dict[str, Any]], file: str | None) -> None:
     """Where the paper's figures lie among many seeds."""
     rows = []
     for key in PHRASES:
-        found = np.array([run["figures"][key]["phaser"] for run in runs])
+        found = np.array([run[key]["phaser"] for run in runs])
         above = int((found >= PAPER[key]).sum())
         low, high = found.min(), found.max()
         rows.append([key, f"{found.mean():.3f}", f"{found.std(ddof=1):.3f}", f"{low:.3f}", f"{high:.3f}",
@@ -167,7 +170,7 @@ def seeds(runs: list[dict[str, Any]], file: str | None) -> None:
 
     figure, axes = plt.subplots(2, 2, figsize=(8, 5), sharex=True, layout="constrained")
     for axis, key in zip(axes.flat, PHRASES, strict=True):
-        found = [run["figures"][key]["phaser"] for run in runs]
+        found = [run[key]["phaser"] for run in runs]
         axis.hist(found, bins=np.arange(-0.2, 0.61, 0.025), color="#2b6cb0", alpha=0.8)
         axis.axvline(PAPER[key], color="#c05621", lw=2, label=f"the paper, {PAPER[key]:.3f}")
         axis.axvline(float(np.mean(found)), color="black", lw=1, ls="--", label=f"mean, {np.mean(found):.3f}")
