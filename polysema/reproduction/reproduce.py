@@ -321,8 +321,8 @@ def _slug(variant: Variant, plan: Plan) -> str:
     if plan.all_occurrences and "occurrences" in options_of(variant, plan.preset, True):
         slug += "-all"
     models = (variant.model, *(["word2vec"] if variant.model == "context2dm" else []))  # which stands on such vectors
-    changes = [change for change in plan.preset.changes if change.partition(".")[0] in models]
-    return "-".join([slug, *(change.partition(".")[2].replace("/", "_") for change in changes)])
+    changes = sorted(change for change in plan.preset.changes if change.partition(".")[0] in models)
+    return "-".join([slug, *(change.replace("/", "_").partition(".")[2] for change in changes)])
 
 
 def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Report | None) -> AnyLexicon:
