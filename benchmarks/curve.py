@@ -5,7 +5,7 @@ Spearman's ρ on the word similarity sets, and Phaser on the disambiguation sets
 sets are trained whatever their count, so that all sizes are judged by the same items.
 
 --json FILE    every figure of every seed; a run that was stopped goes on from there
---read FILE …  draw what is in such files instead of training, and fit a line in log words
+--read FILE …  draw what is in such files instead of training, and fit a line in log words (± its standard error)
 --plot FILE    the curves beside the paper's figures at 2.8 G words; --note TEXT stands below
 --seeds-of FILE.json --plot FILE  the distribution of Phaser on the four sets over the seeds of a file that this or
                benchmarks/quality.py wrote (of the size with most seeds), beside the paper's single figures
@@ -62,8 +62,13 @@ def main() -> None:
     points.sort(key=lambda point: point["words"])
     rows = [[f"{point['words'] / 1e6:,.0f} M", *(spread(values(point, key)) for key in PAPER)] for point in points]
     fits = {key: line(points, key) for key in PAPER}
-    rows.append(["2,800 M, by the line", *(f"{a + b * np.log10(PAPER_WORDS):.3f}" for a, b in fits.values())])
-    rows.append(["gain when text is doubled", *(f"{b * np.log10(2):+.3f}" for _, b in fits.values())])
+    rows.append(
+        [
+            "2,800 M, by the line",
+            *(f"{a + b * np.log10(PAPER_WORDS):.3f} ± {error:.2f}" for a, b, error in fits.values()),
+        ]
+    )
+    rows.append(["gain when text is doubled", *(f"{b * np.log10(2):+.3f}" for _, b, _ in fits.values())])
     rows.append(["the paper, 2.8 G words", *(f"{figure:.3f}" for figure in PAPER.values())])
     print(table(["words", *PAPER], rows))
     if arguments.plot:
@@ -122,17 +127,20 @@ def values(point: dict[str, Any], key: str) -> list[float]:
     return [run[key]["word" if key in WORDS else "phaser"] for run in point["runs"]]
 
 
-def line(points: list[dict[str, Any]], key: str) -> tuple[float, float]:
-    """Least squares of the figures of all seeds on log₁₀ of the words: level and slope."""
+def line(points: list[dict[str, Any]], key: str) -> tuple[float, float, float]:
+    """Least squares of the figures of all seeds on log₁₀ of the words: level, slope, standard error at 2.8 G words."""
     x = [np.log10(point["words"]) for point in points for _ in point["runs"]]
     y = [value for point in points for value in values(point, key)]
     if len({*x}) < 2:
-        return float(np.mean(y)), 0.0
-    slope, level = np.polyfit(x, y, 1)
-    return float(level), float(slope)
+        return float(np.mean(y)), 0.0, float("nan")
+    (slope, level), unscaled = np.polyfit(x, y, 1, cov="unscaled")
+    there = np.array([np.log10(PAPER_WORDS), 1.0])
+    residual = np.asarray(y) - level - slope * np.asarray(x)
+    variance = (residual**2).sum() / (len(x) - 2) if len(x) > 2 else float("nan")
+    return float(level), float(slope), float(np.sqrt(there @ unscaled @ there * variance))
 
 
-def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float]], file: str, note: str) -> None:
+def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float, float]], file: str, note: str) -> None:
     """A small plot a set."""
     import matplotlib.pyplot as plt
 
@@ -143,7 +151,7 @@ def curve(points: list[dict[str, Any]], fits: dict[str, tuple[float, float]], fi
         sd = [np.std(values(point, key), ddof=1) if len(point["runs"]) > 1 else 0 for point in points]
         axis.errorbar(x, y, sd, marker="o", capsize=3, color="#2b6cb0")
         ends = np.array([min(x), PAPER_WORDS / 1e6])
-        level, slope = fits[key]
+        level, slope, _ = fits[key]
         axis.plot(ends, level + slope * np.log10(ends * 1e6), "--", color="#a0aec0", lw=1)
         axis.plot([PAPER_WORDS / 1e6], [paper], "*", color="#c05621", ms=11)
         axis.set_xscale("log")
