@@ -3,6 +3,8 @@
 Each setting changes the first, and is trained with several seeds; word similarity, the held-out loss and Phaser on the
 four disambiguation sets (Add for vectors), mean ± standard deviation. Settings are to be chosen by the first two, never
 by the last: those sets are what the paper tests on.
+
+--json FILE keeps every figure of every seed; a run that was stopped goes on from there.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from measure import table
 
 import polysema as ps
 from polysema.evaluation.evaluate import evaluate, load_all
+from polysema.files.atomic import atomic_file
 
 BASE = {"min_count": 50, "subsample": 1e-5, "epochs": 4}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -67,28 +71,30 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--data")
     parser.add_argument("--only", nargs="*", choices=list(SETTINGS))
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     corpus, data = ps.Corpus(arguments.corpus), load_all(arguments.data)
-    rows, everything = [], {}
+    everything: dict[str, list[dict[str, Any]]] = {}
+    if arguments.json and arguments.json.is_file():
+        everything = json.loads(arguments.json.read_text(encoding="utf-8"))
+    rows = []
     for name in arguments.only or SETTINGS:
         options = {**BASE, **SETTINGS[name]}
         model = options.pop("model", "ms-word2dm")
-        runs = []
-        for seed in range(1, arguments.seeds + 1):
+        runs = everything.setdefault(name, [])
+        for seed in range(len(runs) + 1, arguments.seeds + 1):
             started = time.perf_counter()
             lexicon = ps.train(corpus, model, seed=seed, device=arguments.device, **options)
             figures: dict[str, Any] = {"figures": evaluate(lexicon, data, name="model").figures()["model"]}
             figures["loss"] = lexicon.metadata["curve"][-1]["held_out_loss"]
             figures["seconds"] = time.perf_counter() - started
             runs.append(figures)
-        everything[name] = runs
+            if arguments.json:
+                with atomic_file(arguments.json, overwrite=True, owner=lambda path: None) as file:
+                    file.write(json.dumps(everything).encode())
         rows.append(row(name, runs))
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)
     print(table(["", "loss", *WORDS, "mean", *PHRASES], rows))
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(everything, file)
 
 
 def row(name: str, runs: list[dict[str, Any]]) -> list[str]:

@@ -250,7 +250,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     metavar="MODEL.OPTION=VALUE",
     help="Another value than the preset's, such as glove.epochs=5, again for more; the report lists them.",
 )
-@click.option("--only", multiple=True, metavar="ROW", help=f"Only this row, again for more: {', '.join(_ROWS)}.")
+@click.option("--only", multiple=True, metavar="ROW", help=f"Train only this row, again for more: {', '.join(_ROWS)}.")
 @click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
 @click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
 @click.option(
@@ -280,8 +280,8 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
       polysema reproduce wiki.corpus -o out --model GloVe=glove.6B.300d.txt
 
     CORPUS is text or an encoded corpus, as for `polysema train`. What cannot be trained here keeps its row in the
-    report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds or an
-    encoder, it trains what is missing.
+    report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds, an
+    encoder or other options, it trains what is missing; the report is of all that is there.
     """
     from polysema.reproduction.report.lines import Skipped
     from polysema.reproduction.reproduce import Plan

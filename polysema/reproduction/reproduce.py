@@ -1,20 +1,22 @@
 """The paper again, from a corpus: train every variant, evaluate everything, write the report.
 
-Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes further seeds
-or an encoder later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each there whole
-or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory.
+Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes more seeds, an
+encoder or other options later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each
+there whole or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory. The
+report is of all lexicons that are there, those of rows that were asked for earlier among them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +62,8 @@ class Plan:
         preset: how large.
         sets: the evaluation sets.
         missing: those that are not there, with the reason.
-        only: rows to train; by default all.
-        seeds: how many seeds of every model that is learnt; by default the preset's of those of density matrices.
+        only: rows to train; by default all. Other rows are in the report if they were trained before.
+        seeds: how many seeds of every model that is learnt, at least; by default the preset's of those of matrices.
         encoder: the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out.
         given: models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name
             of a row stands in its place, and the row is not trained.
@@ -108,7 +110,7 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    claimed = {"corpus": _digest(plan.corpus), "preset": " ".join([plan.preset.name, *plan.preset.changes])}
+    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
     plan.folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         _claim(plan, claimed)
@@ -126,7 +128,7 @@ def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], 
     for variant in plan.preset.variants:
         if plain(variant.row) in given:
             continue
-        if plan.only and variant.row not in plan.only:
+        if not _seeds(variant, plan):
             skipped.append(Skipped(variant.row, "not asked for"))
             continue
         try:
@@ -249,9 +251,13 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
 
 
 def _seeds(variant: Variant, plan: Plan) -> int:
-    if variant.model not in _LEARNT:
-        return 1
-    return plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    """How many lexicons a row has: those asked for, and those that are there anyway; 0 leaves the row out."""
+    wanted = 1
+    if plan.only and variant.row not in plan.only:
+        wanted = 0
+    elif variant.model in _LEARNT:
+        wanted = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
+    return next(seed for seed in count(wanted) if not _place(variant, plan, seed + 1).is_dir())
 
 
 def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None) -> None:
@@ -262,7 +268,7 @@ def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Rep
     engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
     tasks: dict[str, list[tuple[Variant, int]]] = {}
     for variant in plan.preset.variants:
-        if (not plan.only or variant.row in plan.only) and not (variant.needs == "encoder" and not plan.encoder):
+        if plan.encoder or variant.needs != "encoder":
             for seed in range(1, _seeds(variant, plan) + 1):
                 if not _place(variant, plan, seed).is_dir():
                     alone = variant.row + str(seed) if variant.model != "bert2dm" else variant.model
@@ -292,9 +298,14 @@ def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: R
     where = _place(variant, plan, seed)
     where.parent.mkdir(parents=True, exist_ok=True)
     forget_peak()
-    started = time.monotonic()
+    started, used = time.monotonic(), sum(os.times()[:4])
     lexicon = _train(variant, seed, plan, text, where, progress)
-    cost = {"seconds": round(time.monotonic() - started, 1), "peak_bytes": peak_memory(), "device": plan.device}
+    cost = {
+        "seconds": round(time.monotonic() - started, 1),
+        "processor_seconds": round(sum(os.times()[:4]) - used, 1),  # of all threads, and of processes that have ended
+        "peak_bytes": peak_memory(),
+        "device": plan.device,
+    }
     with atomic_file(where.with_name(f"{seed}.cost.json"), True, _claimed) as file:
         file.write(json.dumps(cost).encode())
     lexicon.save(where)
@@ -309,7 +320,9 @@ def _slug(variant: Variant, plan: Plan) -> str:
         slug += f"@{_name_of(plan.encoder)}"
     if plan.all_occurrences and "occurrences" in options_of(variant, plan.preset, True):
         slug += "-all"
-    return slug
+    models = (variant.model, *(["word2vec"] if variant.model == "context2dm" else []))  # which stands on such vectors
+    changes = sorted(change for change in plan.preset.changes if change.partition(".")[0] in models)
+    return "-".join([slug, *(change.replace("/", "_").partition(".")[2] for change in changes)])
 
 
 def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, progress: Report | None) -> AnyLexicon:
@@ -372,17 +385,21 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
 
 def _note_costs(plan: Plan) -> None:
     """What each row took, as a table beside the report, which says nothing of time and so is the same every time."""
-    lines = ["| row | lexicons | seconds each | peak memory, MB | device |", "|---|---|---|---|---|"]
+    lines = [
+        "| row | lexicons | seconds each | processor seconds each | peak memory, MB | device |",
+        "|---|---|---|---|---|---|",
+    ]
     for variant in plan.preset.variants:
         notes = sorted((plan.folder / "models" / _slug(variant, plan)).glob("*.cost.json"))
         costs = [json.loads(note.read_text(encoding="utf-8")) for note in notes]
         if costs:
-            seconds = [cost["seconds"] for cost in costs]
-            least, most = f"{min(seconds):,.0f}", f"{max(seconds):,.0f}"
-            peaks = [cost["peak_bytes"] for cost in costs if cost["peak_bytes"]]
-            peak = f"{max(peaks) / 1e6:,.0f}" if peaks else ""
+            spans = []
+            for what in ("seconds", "processor_seconds"):
+                found = [f"{seconds:,.0f}" for seconds in sorted(cost[what] for cost in costs if what in cost)]
+                spans.append("–".join(dict.fromkeys([*found[:1], *found[-1:]])))
+            peak = max(cost["peak_bytes"] or 0 for cost in costs) / 1e6
             devices = " ".join(sorted({cost["device"] for cost in costs}))
-            span = least if least == most else f"{least}–{most}"
-            lines.append(f"| {variant.row} | {len(costs)} | {span} | {peak} | {devices} |")
+            cells = [variant.row, str(len(costs)), *spans, f"{peak:,.0f}" if peak else "", devices]
+            lines.append(f"| {' | '.join(cells)} |")
     with atomic_file(plan.folder / "costs.md", True, _claimed) as file:
         file.write(("\n".join(lines) + "\n").encode())

@@ -199,9 +199,10 @@ def departures(
 ) -> list[tuple[str, str, str]]:
     """Where a run departs from the paper: what, in the paper, in the run."""
 
-    def of(model: str, option: str, default: object) -> object:
+    def of(model: str, option: str, default: Any) -> Any:
         return preset.options.get(model, {}).get(option, default)
 
+    read = of("bert2dm", "words", 0)
     found = [
         ("text", "2.8 G words of ukWaC and Wackypedia", f"{tokens / 1e6:,.1f} M words of the corpus given"),
         (
@@ -219,8 +220,8 @@ def departures(
         (
             "words BERT2DM reads",
             "10 M (20 M clustered) of a Wackypedia subcorpus",
-            f"{of('bert2dm', 'words', 'all')} ({of('bert2dm + cluster', 'words', of('bert2dm', 'words', 'all'))} "
-            "clustered), whole sentences drawn from the corpus given",
+            f"{read:,} ({of('bert2dm + cluster', 'words', read):,} clustered; 0: all), whole sentences drawn from the "
+            "corpus given",
         ),
         ("encoder", "bert-base-uncased, last layer", encoder or "none"),
     ]

@@ -22,12 +22,13 @@ from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.noise import noise_floor
 from polysema.evaluation.protocol import figures
-from polysema.evaluation.results import Result, Row
+from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
 from polysema.reproduction.report.build import Settings, Skipped, build_report
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import escaped
+from polysema.reproduction.report.lines import Beside
 from polysema.reproduction.report.tables import Cell, shown, signed
 from polysema.reproduction.report.write import write_report
 
@@ -284,6 +285,17 @@ def test_published_figures_are_the_papers(shared):
         assert f"{{{pairs}}}" in after, name
         assert f"{{{annotators}}}" in after, name
     assert {len(rows) for rows in published.DISAMBIGUATION.values()} == {16}
+
+
+def test_a_row_that_was_left_out_keeps_its_line():
+    row = "MS-Word2DM dot 5"
+    other = System(
+        f"{row}, SGD", "matrices", ({"training": {"model": "ms-word2dm", "select": "dot", "senses": 5}},), ()
+    )
+    found = Evaluation((other,), (), "skip", {})
+    lines = Beside(found, [Skipped(row, "not asked for")], True).lines([row])
+    assert [(line.name, line.note) for line in lines] == [(row, "not asked for"), (f"{row}, SGD", "")]
+    assert [line.name for line in Beside(found, [], True).lines([row])] == [f"{row}, SGD"]
 
 
 def test_which_row_a_model_belongs_beside():

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import replace
-from importlib.util import find_spec
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -115,7 +117,7 @@ def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, mon
     assert "MS-Word2DM cos 5: training, seed 2 of 2" in said
     costs = (tmp_path / "out" / "costs.md").read_text().splitlines()
     assert [line.split(" | ")[:2] for line in costs[2:]] == [["| Word2Vec", "1"], ["| MS-Word2DM cos 5", "2"]]
-    assert float(costs[2].split(" | ")[3].replace(",", "")) > 50  # megabytes
+    assert float(costs[2].split(" | ")[4].replace(",", "")) > 50  # megabytes
 
     def fail(*arguments, **options):
         raise AssertionError("trained again")
@@ -138,7 +140,7 @@ def models_of(data):
 def test_what_is_trained_is_told(text, sets, tiny, tmp_path):
     """Every trainer is handed the progress."""
     seen = []
-    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "Context2DM"))
+    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "Context2DM"), threads=1)
     reproduce(plan, progress=seen.append)
     assert seen
 
@@ -156,6 +158,9 @@ def test_more_seeds_later_train_what_is_missing(text, sets, tiny, tmp_path, monk
     data = report_of(reproduce(replace(plan, seeds=3)))
     assert trained == [("word2vec", 2), ("word2vec", 3), ("ms-word2dm", 3)]
     assert models_of(data) == {"Word2Vec": 3, "MS-Word2DM cos 5": 3}
+    other = replace(plan, preset=changed(tiny, ["word2vec.dim=5"]), only=("Word2Vec",))
+    assert models_of(report_of(reproduce(other))) == {"Word2Vec": 1, "MS-Word2DM cos 5": 3}  # all that is there
+    assert trained[3:] == [("word2vec", 1)]  # with the option changed
 
 
 def test_a_given_model_takes_the_rows_place(text, sets, tiny, tmp_path):
@@ -243,10 +248,14 @@ def test_the_command(text, data, tmp_path, capsys):
     assert main(["reproduce", str(text), "-o", out, "--preset", "large", "--data", str(data)]) == 2
 
 
-@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
-def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    pytest.importorskip("torch")
+    return make_encoder(tmp_path_factory.mktemp("encoder") / "tiny-bert")
+
+
+def test_smoke_with_a_tiny_encoder_has_every_row(data, encoder, tmp_path, capsys):
     """The whole command, BERT2DM × 4 among it: the variants read different amounts of text."""
-    encoder = make_encoder(tmp_path / "tiny-bert")
     sentences = ["the family runs the small hotel", "the bank said that money is flowing", "it is the river bank"]
     verbs = ["run", "operate", "move", "meet", "visit", "satisfy", "express", "show", "buy", "write", "spell"]
     rng = np.random.default_rng(0)
@@ -254,8 +263,7 @@ def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
     (tmp_path / "text.txt").write_text("".join(lines))
     out = tmp_path / "out"
     command = ["reproduce", str(tmp_path / "text.txt"), "-o", str(out), "--preset", "smoke", "--data", str(data)]
-    assert main([*command, "--offline", "--only", "Word2Vec"]) == 0  # the encoder comes later
-    assert main([*command, "--offline", "--encoder", str(encoder)]) == 0
+    assert main([*command, "--offline", "--threads", "1", "--encoder", str(encoder)]) == 0
     held = report_of(out / "report" / "report.html")
     assert held["skipped"] == [
         {"name": name, "reason": "give its weights with --infersent WEIGHTS VECTORS"}
@@ -267,3 +275,49 @@ def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
     assert not list((out / "models").glob("*.training"))
     assert "encoder: tiny-bert" in (out / "report" / "report.md").read_text()
     capsys.readouterr()
+
+
+def test_killed_at_three_places_it_comes_to_the_same_files(text, sets, tiny, encoder, tmp_path):
+    """Stopped by kill -9 before an encoder was named, among rows that share a state, and while the report is made."""
+    options = {
+        **tiny.options,
+        "context2dm": {"min_count": 20, "occurrences": 5},
+        "fasttext": {"dim": 6, "buckets": 100},
+    }
+    plan = Plan(text, tmp_path / "killed", replace(tiny, options=options, seeds=1), sets, threads=1)
+    whole = replace(plan, folder=tmp_path / "whole", encoder=str(encoder))
+    assert in_a_process(plan, "GloVe: training") == -signal.SIGKILL
+    plan = replace(plan, encoder=str(encoder))
+    assert in_a_process(plan, "SVD + cluster: training") == -signal.SIGKILL
+    assert in_a_process(plan, "writing the report") == -signal.SIGKILL
+    assert (in_a_process(plan), in_a_process(whole)) == (0, 0)
+    assert models_of(report_of(whole.folder / "report" / "report.html")).keys() == WORD_SIMILARITY.keys()
+    for which in ("report/**/*", "models/**/*.safetensors"):
+        assert contents(plan.folder, which) == contents(whole.folder, which)
+
+
+def in_a_process(plan, place=None):
+    """The exit code of a run that, when it has said so much, is killed at the next thing it trains or writes."""
+    processes = get_context("forkserver")
+    processes.set_forkserver_preload(["polysema.training.models", "polysema.reproduction.reproduce", "transformers"])
+    process = processes.Process(target=killed, args=(plan, place))
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def killed(plan, place):
+    from polysema.reproduction.report import write
+
+    def die(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def say(line):
+        if place and place in line:
+            module.train, write.table_to_latex = die, die
+
+    reproduce(plan, say)
+
+
+def contents(folder, which):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob(which) if path.is_file()}

@@ -38,7 +38,7 @@ th.text,td.text{text-align:left}td.text{white-space:normal;max-width:26rem}td.fe
 @media(max-width:40rem){nav{columns:1}body{font-size:15px;padding:1rem .8rem 3rem}th,td{padding:.3rem .45rem}
 td:first-child{white-space:normal;min-width:6.5rem;max-width:7.5rem}small.note{min-width:0}td.text{min-width:10rem}}
 @media print{body{max-width:none;font-size:11px}nav{display:none}figure{overflow:visible}th,td{padding:.15rem .4rem}
-tr,img{break-inside:avoid}h2,figcaption{break-after:avoid}}
+tr,img{break-inside:avoid}h2,h2+p,figcaption{break-after:avoid}}
 """
 
 

@@ -9,7 +9,7 @@ _SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--", "ρ": r"$\rho$", "≈": r"$\approx$",
     "±": r"$\pm$", "×": r"$\times$", "|": r"$|$", "⊙": r"$\odot$", "⊗": r"$\otimes$", "≥": r"$\geq$", "→": r"$\to$",
     "…": r"\dots{}", "’": "'", "“": "``", "”": "''", "χ": r"$\chi$", "½": r"$\frac12$", "·": r"$\cdot$",
-    "λ": r"$\lambda$", "Σ": r"$\Sigma$",
+    "λ": r"$\lambda$", "Σ": r"$\Sigma$", "-": "-{}",  # two in a row stay two
 }  # fmt: skip
 
 

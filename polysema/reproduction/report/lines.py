@@ -42,7 +42,8 @@ class Beside:
     def lines(self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences")) -> list[Line]:
         """One for each system of a table: for several seeds their mean and their ensemble.
 
-        Where several belong beside one row of the paper, the one of that name stands in its place, the others below.
+        Where several belong beside one row of the paper, the one of that name stands in its place, the others below;
+        below, too, where a row of that name was left out.
         """
         listed = [system for system in self.evaluation.models if system.kind in kinds]
         if not self.complete:
@@ -50,7 +51,8 @@ class Beside:
         found, placed = [], set[str]()
         for row in rows:
             own = [system for system in listed if self.paper[system.name] == row]
-            own = [system for system in own if system.name == row] or own
+            if any(name == row for name in [*(system.name for system in own), *(item.name for item in self.skipped)]):
+                own = [system for system in own if system.name == row]
             placed |= {system.name for system in own}
             found += [line for system in own for line in self._of(system)]
             if not own:
