@@ -35,7 +35,9 @@ PLACED: dict[str, Any] = {"min_count": 20, "weights": False}
 
 GOOD_FOR = (
     "The senses of English words by how they are used, which of them a sentence means, how ambiguous a word is, and "
-    "how similar words are. No encoder and no GPU is needed."
+    "how similar words are; what a phrase is about and how ambiguous it is, by Phaser. No encoder and no GPU is "
+    "needed. To compare verbs in sentences, Phaser is not enough here (KS2013 .04): use slots (polysema train --model "
+    "slots; KS2013 .56) or, with the encoder installed, contextual."
 )
 
 LIMITS = (

@@ -28,7 +28,6 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import SlotFillers
-from polysema.measures import similarity
 from polysema.slots.vectors import SPACES, filler_space, head_space
 
 Array = NDArray[np.float64]
@@ -48,7 +47,7 @@ ALTERNATIVES = 20
 """How many heads could stand in the place of one that is negated."""
 
 
-def condition(weights: Array, vectors: Array, x: Array, sharpness: float = SHARPNESS) -> tuple[Array, float]:
+def condition(weights: Array, vectors: Array, x: Array, sharpness: float) -> tuple[Array, float]:
     """The weights q (k,) of a mixture's vectors (k, n) given a unit vector x, and ln Z."""
     cosines = vectors @ x
     scaled = weights * np.exp(sharpness * (cosines - 1.0))
@@ -65,10 +64,12 @@ class Slots:
     Attributes:
         lexicon: a lexicon made by ``train --model slots``.
         fillers: its fillers.
+        sharpness: τ, how strongly a slot is conditioned on what fills it.
     """
 
     lexicon: Lexicon
     fillers: SlotFillers
+    sharpness: float = SHARPNESS
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Slots:
@@ -113,13 +114,13 @@ class Slots:
         best = np.argsort(-near, kind="stable")[:ALTERNATIVES]
         return [(self.lexicon.vocabulary.words[row], float(near[row])) for row in best if near[row] > 0]
 
-    def slot(self, word: str, slot: str, filler: str | None = None, sharpness: float = SHARPNESS) -> DensityMatrix:
+    def slot(self, word: str, slot: str, filler: str | None = None) -> DensityMatrix:
         """The density matrix of a slot or, with a word that fills it, of the slot given that word."""
         weights, vectors = self.mixture(word, slot)
         if not len(weights):
             raise InputError(f"{word!r} was never seen with its slot {slot!r} filled")
         if filler is not None:
-            weights, _ = condition(weights, vectors, self.vector(filler, filler_space(slot)), sharpness)
+            weights, _ = condition(weights, vectors, self.vector(filler, filler_space(slot)), self.sharpness)
         return DensityMatrix.mixture(weights, vectors, name=f"{word}.{slot}")
 
     def plausibility(self, word: str, slot: str, filler: str) -> float:
@@ -133,7 +134,7 @@ class Slots:
             weights, vectors = self.mixture(owner, name)
             x = self.vector(other, space)
             if len(weights) and x.any():
-                found.append(condition(weights, vectors, x)[1])
+                found.append(condition(weights, vectors, x, self.sharpness)[1])
         return float(np.mean(found)) if found else float("nan")
 
 
@@ -270,7 +271,7 @@ def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
             x = np.mean([slots.vector(leaf.word, filler_space(role)) for leaf in given[role]], axis=0)
             length = np.linalg.norm(x)
             if length > 0:
-                weights, _ = condition(weights, vectors, x / length)
+                weights, _ = condition(weights, vectors, x / length, slots.sharpness)
         blocks.append((n + PLACES.get(role, PREPOSITION) * d, _compact(vectors.T * np.sqrt(weights))))
     head = np.asarray(slots.lexicon[item.head.word].factor)
     if roles:
@@ -337,10 +338,3 @@ def compose(lexicon: Lexicon, read: Read, method: str = "slots", negation: str =
         if id(node) not in silent
     }
     return Composition(read.tree, method, meanings, read.left_out)
-
-
-def stands_for(lexicon: Lexicon, first: Tree, second: Tree) -> tuple[float, float]:
-    """How alike two phrases are, and how well the words of the second go together (NaN where that is not known)."""
-    slots = Slots.of(lexicon)
-    a, b = filled(first)[id(first)], filled(second)[id(second)]
-    return float(similarity(phrase_matrix(slots, a), phrase_matrix(slots, b))), phrase_plausibility(slots, b)

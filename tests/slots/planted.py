@@ -1,12 +1,16 @@
 """A planted language: *run* means *manage* with businesses and *race* with distances."""
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
 from polysema.slots.parsed import Parsed
 from polysema.slots.relations import Relation
 
+T = TypeVar("T")
 SUBJECTS = {"owner": ["owner", "family", "firm", "director"], "athlete": ["athlete", "girl", "runner", "team"]}
 OBJECTS = {"business": ["hotel", "shop", "school", "farm"], "distance": ["mile", "race", "lap", "marathon"]}
 VERBS = {
@@ -24,6 +28,7 @@ ADJECTIVES = {
 }
 
 
+@cache
 def planted(seed: int = 0, clauses: int = 4000) -> Parsed:
     """Counted relations of that many clauses; one word in twenty is out of place."""
     rng = np.random.default_rng(seed)
@@ -32,13 +37,14 @@ def planted(seed: int = 0, clauses: int = 4000) -> Parsed:
         [*OBJECTS["business"], *OBJECTS["distance"]],
     )
     counts: Counter[Relation] = Counter()
+
+    def one(of: Sequence[T]) -> T:
+        return of[rng.integers(len(of))]
+
     for _ in range(clauses):
-        verb = str(rng.choice(list(VERBS)))
-        who, what = VERBS[verb][rng.integers(len(VERBS[verb]))]
-        subject = rng.choice(SUBJECTS[who] if rng.random() > 0.05 else every_subject)
-        thing = rng.choice(OBJECTS[what] if rng.random() > 0.05 else every_object)
-        adjective = str(rng.choice(list(ADJECTIVES)))
-        counts[Relation(verb, "subj", str(subject))] += 1
-        counts[Relation(verb, "obj", str(thing))] += 1
-        counts[Relation(str(rng.choice(ADJECTIVES[adjective])), "mod", adjective)] += 1
+        verb, adjective = one([*VERBS]), one([*ADJECTIVES])
+        who, what = one(VERBS[verb])
+        counts[Relation(verb, "subj", one(SUBJECTS[who] if rng.random() > 0.05 else every_subject))] += 1
+        counts[Relation(verb, "obj", one(OBJECTS[what] if rng.random() > 0.05 else every_object))] += 1
+        counts[Relation(one(ADJECTIVES[adjective]), "mod", adjective)] += 1
     return Parsed.of(counts, {"tokens": 3 * clauses})
