@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 
 from polysema.kernels import cbow, compiled, digest, ms_word2dm, sampling, word2dm
 from polysema.kernels.compiled import sources_digest
@@ -53,6 +54,45 @@ def test_a_kernel_that_another_calls_is_compiled_once_for_all_constants():
     assert sums(3) == 12
     assert not doubled.signatures, "nothing was compiled for Python to call"
     assert doubled(4) == 8
+
+
+def test_what_only_kernels_call_has_no_machine_code_of_its_own():
+    @compiled.kernel()
+    def root(x):
+        return x**0.5
+
+    @compiled.kernel()
+    def length(x, y):
+        return root(x * x + y * y)
+
+    assert length(3.0, 4.0) == 5.0
+    inner = length.overloads[length.signatures[0]].library._linking_libraries
+    assert [type(library) for library in inner if type(library) is compiled._Linked]
+    assert "root" not in compiled_names(length)
+
+
+def compiled_names(dispatcher) -> str:
+    """The functions that are left when a kernel is optimised: what it calls is a part of it."""
+    library = dispatcher.overloads[dispatcher.signatures[0]].library
+    return " ".join(function.name for function in library.get_defined_functions())
+
+
+def test_a_piece_is_called_by_its_address():
+    add, far = pieces_of_a_kernel()
+    assert far(compiled.address(add, 1, np.zeros(2)), 40, np.array([1.0, 2.0])) == 42
+    assert add.signatures
+
+
+def pieces_of_a_kernel():
+    @compiled.piece
+    def add(x, y):
+        return np.uint64(x + y[1])
+
+    @compiled.kernel()
+    def far(place, x, y):
+        return compiled.call(place, (x, y))
+
+    return add, far
 
 
 def test_the_digest_is_of_every_file(tmp_path):

@@ -2,11 +2,13 @@
 
     python tools/default_model.py CORPUS … --encoder FOLDER [--device cuda] [--data DATA] [--set dim=32 …] [--output O]
     python tools/default_model.py CORPUS … --taught LEXICON [--data DATA] [--output O]
+    python tools/default_model.py CORPUS … --placing [--output O]
 
 CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. Words that
 are too rare for the encoder are then placed by their text (``polysema adapt``). LEXICON is a model that an encoder
-taught before: only the second step is made. DATA holds the nine evaluation sets, whose results go on the card. Stopped,
-it goes on where it was. A seed gives the same model on the same device.
+taught before: only the second step is made. At the end it is learnt on the same text how words are placed by little
+text, for ``polysema adapt``; ``--placing`` does this alone, for the model that is there. DATA holds the nine evaluation
+sets, whose results go on the card. Stopped, it goes on where it was. A seed gives the same model on the same device.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
 from polysema.progress import progress_report
+from polysema.senses.placing import FILE, learn_placing
 
 SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
 """Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""
@@ -64,6 +67,9 @@ def main() -> None:
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--encoder", help="a folder, or a name on the hub")
     how.add_argument("--taught", type=Path, help="a lexicon that an encoder taught before")
+    how.add_argument(
+        "--placing", action="store_true", help="only learn how words are placed, for the model that is there"
+    )
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--data", type=Path, help="the folder with the nine evaluation sets")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another option of training")
@@ -72,6 +78,8 @@ def main() -> None:
     sets = load_all(arguments.data) if arguments.data else {}
     options = {**SETTINGS, **dict(map(option, arguments.set))}
     corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
+    if arguments.placing:
+        return learn(arguments.output, corpus)
     state = arguments.output.with_name("default.training")
     with progress_report() as show:
         if arguments.taught is not None:
@@ -98,12 +106,21 @@ def main() -> None:
         "rebuild": rebuild.strip(),
     }
     model.save(arguments.output, dtype="float16", overwrite=True)
+    learn(arguments.output, corpus)
     if state.exists():
         WorkingFolder(state).remove()
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
     print(f"{arguments.output}: {model!r}, {size:,} bytes")
     for row in model.metadata.get("results", []):
         print(*row.values())
+
+
+def learn(output: Path, corpus: Any) -> None:
+    """Learn how words are placed, and write it beside the model."""
+    model = with_matrices(polysema.load(output), "the default model")
+    with progress_report() as show:
+        learn_placing(model, corpus, progress=show).save(model, output)
+    print(f"{output / FILE}: {(output / FILE).stat().st_size:,} bytes")
 
 
 def option(text: str) -> tuple[str, Any]:

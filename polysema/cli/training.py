@@ -23,6 +23,7 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, single
 from polysema.progress import progress_report
+from polysema.training.ahead import begin
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -69,6 +70,13 @@ class _Train(click.Command):
     """A command with an option for every option of a model; the table is loaded when they are asked for."""
 
     _all: list[click.Parameter] | None = None
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The arguments, read; what must be compiled first begins to be."""
+        begin(args)
+        return super().make_context(info_name, args, parent, **extra)
 
     @property
     def params(self) -> list[click.Parameter]:

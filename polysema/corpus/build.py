@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -322,12 +322,15 @@ class _Build:
         reader: _Reader,
         engine: Engine,
     ) -> None:
+        from polysema.corpus import plain
         from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
         from polysema.kernels import tokens as kernel
+        from polysema.kernels.compiled import is_kept
         from polysema.kernels.digest import hashed
 
-        self.kernel, self.digest, self.hashed = kernel, Digest, hashed
+        self.is_kept = is_kept
+        self.kernel, self.digest, self.hashed, self.plain = kernel, Digest, hashed, plain
         self.folder = folder
         self.normalisation = normalisation
         self.progress = progress
@@ -339,8 +342,7 @@ class _Build:
         while self.slots > 1 << 16 and self.slots * workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
-        for _ in range(workers if isinstance(engine, Local) else 0):
-            self.idle.put(_Worker(self.slots))
+        self.small = False  # whether the text is so small that no compiled code reads it
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that goes on in the next block
 
     def run(
@@ -385,13 +387,34 @@ class _Build:
 
     def _read(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """All blocks, settled: by threads of this process, or by an engine's workers."""
-        return self._in_order() if isinstance(self.engine, Local) else self._spread(self.engine)
+        if not isinstance(self.engine, Local):
+            return self._spread(self.engine)
+        blocks, first, size = iter(self.reader), [], 0
+        for block in blocks:
+            first.append(block)
+            size += len(block.data)
+            if size > self.plain.SMALL:
+                return self._in_order(chain(first, blocks))
+        self.small = not self.is_kept(self.kernel.tokenise) and self.plain.PlainReader.reads(self.normalisation, first)
+        return self._plainly(first) if self.small else self._in_order(first)
 
-    def _in_order(self) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+    def _plainly(self, blocks: list[Block]) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
+        """The settled blocks of a small text."""
+        reader = self.plain.PlainReader(self.normalisation)
+        found = [reader.tokens(block) for block in blocks]
+        every = np.arange(len(reader.words), dtype=np.uint32)
+        counts = np.bincount(np.concatenate([tokens.ids for tokens in found]), minlength=len(every))
+        self.words.fill([word.encode() for word in reader.words], counts)
+        for tokens in found:
+            yield self.plain.settled(*self._place(tokens, every), self.normalisation.min_sentence), tokens.read
+
+    def _in_order(self, text: Iterable[Block]) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """Settled blocks in the order they were read, each with how many bytes had been read."""
+        for _ in range(self.workers):
+            self.idle.put(_Worker(self.slots))
         tokenised: deque[Future[_Placed]] = deque()
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
-        with closing(ahead(self.reader, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
+        with closing(ahead(text, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
             for block in blocks:
                 tokenised.append(pool.submit(self._tokenise, block))
                 if len(tokenised) > self.workers:
@@ -612,6 +635,8 @@ class _Build:
 
     def _renumbered(self, ids: Array, ends: Array, mapping: Array, read: int) -> tuple[Array, Array, int, int]:
         """Runs in a thread."""
+        if self.small:
+            return *self.plain.renumbered(ids, ends, mapping), read
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = self.kernel.renumber(ids, ends, mapping, out, out_ends)
         out, out_ends = out[:words], out_ends[:sentences]

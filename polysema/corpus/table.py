@@ -37,6 +37,13 @@ class WordTable:
         self._make_room(last - first, int(offsets[last] - offsets[first]))
         kernel.assign(self.slots, self.arena, self.offsets, self._used, arena, offsets, first, last, mapping)
 
+    def fill(self, words: list[bytes], counts: NDArray[np.int64]) -> None:
+        """Take in words that are all new, with their counts; nothing was here before."""
+        arena, offsets = pack(words)
+        self.arena, self.offsets, self.counts = arena.copy(), offsets, counts
+        self._used[0] = len(words)
+        self.slots = np.zeros(0, np.uint32)  # until one is looked for
+
     def _make_room(self, words: int, size: int) -> None:
         needed = len(self) + words
         if needed > len(self.counts):
@@ -77,6 +84,9 @@ class WordTable:
         """The ids of those of some words that are here."""
         found = np.empty(len(words), np.int64)
         if words:
+            if not len(self.slots):
+                self.slots = np.zeros(1 << (2 * len(self)).bit_length(), np.uint32)
+                kernel.fill_slots(self.slots, self.arena, self.offsets, len(self))
             kernel.find(self.slots, self.arena, self.offsets, *pack(words), found)
         return found[found >= 0]
 

@@ -17,7 +17,7 @@ import numpy as np
 from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.bits import prefetch
-from polysema.kernels.compiled import copied, kernel
+from polysema.kernels.compiled import address, call, copied, kernel, piece
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
 from polysema.kernels.simd import add, axpy, scaled
 
@@ -170,7 +170,7 @@ def draw(
         slot += samples
 
 
-@kernel()
+@piece
 def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, pairs: Any, apart: Any) -> Any:
     """Gather a share of round r of so many, draw noise words, empty the lists; see ``bounds``.
 
@@ -212,11 +212,11 @@ def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
     ends[o] = end + np.uint64(1)
 
 
-@kernel()
+@piece
 def finish_round(
     thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
     step: Any, hogwild: Any,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved.
 
     Args:
@@ -235,6 +235,22 @@ def finish_round(
     if not hogwild:
         meet(meeting, threads)
         put_back(meeting, 1, thread)
+    return np.uint64(0)
+
+
+class Pieces(NamedTuple):
+    """Where the machine code of ``prepare`` and of ``finish_round`` is; the same for all models."""
+
+    prepare: int = 0
+    finish_round: int = 0
+
+
+def pieces(meeting: Any, text: Any, buffers: Any, key: Any, model: Any, adams: tuple[Any, Any], rate: Any) -> Pieces:
+    """The pieces of a training; they are compiled where they are not on disk."""
+    return Pieces(
+        address(prepare, 0, text, buffers, 0, 1, key, True, True),
+        address(finish_round, 0, 1, meeting, buffers, model, *adams, rate, 1, True),
+    )
 
 
 @kernel()
@@ -323,7 +339,7 @@ learn: Any = None
 
 def _train_rounds(
     thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any, pieces: Any,
 ) -> None:  # fmt: skip
     """One thread's part in a number of rounds.
 
@@ -337,16 +353,18 @@ def _train_rounds(
             compiled.
         step: how many rounds went before, for Adam.
         hogwild: every thread learns from its own sentences and updates rows without waiting for others.
+        pieces: see :class:`Pieces`.
     """
     lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):
         share = thread if hogwild else take(meeting, 0, thread, threads, shares)
         while share >= 0:
-            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
+            count = call(pieces.prepare, (share, text, buffers, first + r, rounds, key, model.pairs, not lazy))
             learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
             share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
-        finish_round(
-            thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild
+        call(
+            pieces.finish_round,
+            (thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild),
         )
 
 

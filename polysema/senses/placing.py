@@ -10,6 +10,9 @@ on the words that the lexicon knows gives W with μ_w ≈ W φ_w. A new word is 
 context vector is found in the same way. Every tenth known word is left out of the regression: it says how well words
 are placed.
 
+A small text has too few known words to learn W from. The model that ships brings a W that was learnt on its own text
+(``placing.safetensors``), from as few occurrences of each word as a small text has, and new words are placed by that.
+
 Known words stay where they are; the weights of their senses move towards their shares of the text,
 
     p_k′ = (N p_k + Σ_c p(k|c)) / (N + number of contexts c) ,      N = 100 .
@@ -22,6 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,6 +37,7 @@ from numpy.typing import NDArray
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.errors import InputError
+from polysema.files.atomic import atomic_file
 from polysema.files.progress import Progress, Report, silent
 from polysema.kernels.contexts import weighted_context_sums
 from polysema.kernels.reservoir import sample_occurrences
@@ -57,7 +62,10 @@ HELD_OUT = 10
 """Every so many-th known word is left out of the regression."""
 
 FEWEST = 500
-"""With fewer known words in the text nothing can be learnt."""
+"""With fewer known words in the text no regression can be learnt from it."""
+
+FILE = "placing.safetensors"
+"""The regression that a lexicon brings, in its folder."""
 
 PRIOR = 100.0
 """N: how many occurrences the weights of a known word's senses stand for."""
@@ -72,6 +80,7 @@ def adapt(
     max_size: int | None = None,
     weights: bool = True,
     seed: int = 1,
+    placing: Ridge | None = None,
     progress: Report = silent,
 ) -> Lexicon:
     """The lexicon with the words of a text that it did not know, its known words adapted to that text.
@@ -84,6 +93,8 @@ def adapt(
         occurrences: how many of a word's occurrences are looked at, at most, drawn by the seed.
         max_size: at most this many new words, the most frequent.
         weights: whether the weights of known words' senses move towards their shares of the text.
+        placing: the regression by which new words are placed, of :func:`learn_placing`; by default that in the folder
+            of the lexicon, as the model that ships has it, else one that is learnt from the text.
         progress: told how far it has come.
 
     Returns:
@@ -96,7 +107,7 @@ def adapt(
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = _encoded(text, Path(temporary))
-        options = _Options(min_count, occurrences, max_size, weights, seed)
+        options = _Options(min_count, occurrences, max_size, weights, seed, placing)
         result = _adapted(lexicon, corpus, options, progress)
     named = text.path if isinstance(text, Corpus) else text
     result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
@@ -110,6 +121,7 @@ class _Options:
     max_size: int | None
     weights: bool
     seed: int
+    ridge: Ridge | None
 
 
 def _encoded(text: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
@@ -128,7 +140,8 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
     new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
     new = new[np.argsort(-counts[new], kind="stable")][: options.max_size]
     known = np.flatnonzero((rows >= 0) & (counts >= min_count))
-    if len(known) < FEWEST:
+    ridge = Ridge.beside(lexicon) if options.ridge is None else options.ridge
+    if ridge is None and len(known) < FEWEST:
         raise InputError(
             f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
             "to place others by them; give more text"
@@ -136,12 +149,16 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
     features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
     ids = np.concatenate([known, new])
     around = features.of(ids)
-    target = np.concatenate([_means(lexicon), np.asarray(lexicon.contexts, np.float64)], axis=1)
-    left_out = rows[known[::HELD_OUT]]
-    fitted = np.ones(len(lexicon), bool)
-    fitted[left_out] = False
+    target = _targets(lexicon)
     progress(Progress("placing", 0, len(new)))
-    ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+    if ridge is None:
+        tried = np.arange(0, len(known), HELD_OUT)
+        fitted = np.ones(len(lexicon), bool)
+        fitted[rows[known[tried]]] = False
+        ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+    else:
+        tried = np.flatnonzero([_is_left_out(words[i]) for i in known])
+    left_out = rows[known[tried]]
     placed = ridge.predicted([words[i] for i in ids], around)
     result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
     if options.weights:
@@ -157,10 +174,44 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
         "words": len(new),
         "min_count": min_count,
         "occurrences": occurrences,
-        **_held_out(lexicon, target[:, : lexicon.n], placed[: len(known) : HELD_OUT, : lexicon.n], left_out),
+        **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
     }
     before = lexicon.metadata.get("adapted", [])
     return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+
+
+def learn_placing(
+    lexicon: Lexicon, text: Corpus | str | Path | Iterable[Any], *, seed: int = 1, progress: Report = silent
+) -> Ridge:
+    """The regression of a lexicon, learnt on much text, for :func:`adapt` on little.
+
+    Words are looked at as a small text shows them: in 5 to 50 occurrences each. Words that were placed themselves are
+    left out, and every tenth of the others, by the hash of its letters.
+    """
+    placed = sum(facts["words"] for facts in lexicon.metadata.get("adapted", []))
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        corpus = _encoded(text, Path(temporary))
+        counts = np.asarray(corpus.counts)
+        rows: Ids = np.array([lexicon.vocabulary.find(word) for word in corpus.vocabulary.words], np.int64)
+        seen = np.flatnonzero((rows >= 0) & (rows < len(lexicon) - placed) & (counts >= FEW[0]))
+        few = np.exp(np.random.default_rng(seed).uniform(*np.log(FEW), len(seen))).astype(np.int64)
+        around = _Features(lexicon, corpus, rows, few, seed, progress).of(seen)
+    fitted = np.array([not _is_left_out(word) for word in lexicon.vocabulary.words], bool)
+    fitted[len(lexicon) - placed :] = False
+    return Ridge.fitted(lexicon.vocabulary.words, rows[seen], around, _targets(lexicon), fitted)
+
+
+FEW = (5, 50)
+"""From how many occurrences to how many a word is looked at."""
+
+
+def _is_left_out(word: str) -> bool:
+    return crc32(word.encode()) % HELD_OUT == 0
+
+
+def _targets(lexicon: Lexicon) -> Array:
+    """What is regressed on: the mean direction and the context vector of every word, (V, 2n)."""
+    return np.concatenate([_means(lexicon), np.asarray(lexicon.contexts, np.float64)], axis=1)
 
 
 def _means(lexicon: Lexicon) -> Array:
@@ -172,7 +223,7 @@ class _Features:
     """What stands around words of a corpus."""
 
     def __init__(
-        self, lexicon: Lexicon, corpus: Corpus, rows: Ids, occurrences: int, seed: int, progress: Report
+        self, lexicon: Lexicon, corpus: Corpus, rows: Ids, occurrences: int | Ids, seed: int, progress: Report
     ) -> None:
         self.corpus, self.rows, self.seed = corpus, rows, seed
         self.occurrences, self.progress = occurrences, progress
@@ -275,6 +326,27 @@ class Ridge:
         solved: Array = np.asarray(np.linalg.solve(gram, right))
         return cls(shift, scale, solved[:d], solved[d:], mean)
 
+    def save(self, lexicon: Lexicon, folder: Path) -> None:
+        """Write it into the folder of the lexicon that it is of, in half precision."""
+        from safetensors.numpy import save
+
+        arrays = {name: np.asarray(getattr(self, name)) for name in _ARRAYS}
+        halves = {name: array.astype(np.float16 if array.ndim == 2 else np.float32) for name, array in arrays.items()}
+        with atomic_file(folder / FILE, overwrite=True, owner=lambda _: None) as file:
+            file.write(save(halves, {"lexicon": _fingerprint(lexicon)}))
+
+    @classmethod
+    def beside(cls, lexicon: Lexicon) -> Ridge | None:
+        """That of a lexicon that was read from a folder; None where there is none, or it is of other meanings."""
+        from safetensors import safe_open
+
+        if lexicon.folder is None or not (lexicon.folder / FILE).is_file():
+            return None
+        with safe_open(lexicon.folder / FILE, "numpy") as file:
+            if (file.metadata() or {}).get("lexicon") != _fingerprint(lexicon):
+                return None
+            return cls(*(file.get_tensor(name).astype(np.float64) for name in _ARRAYS))
+
     def predicted(self, words: list[str], around: Array) -> Array:
         """Where words are, (k, t)."""
         found = (around - self.shift) / self.scale @ self.by_context + self.mean
@@ -284,6 +356,14 @@ class Ridge:
                 share[:, None] * self.by_letters[grams], np.flatnonzero(np.diff(owner, prepend=-1)), axis=0
             )
         return found
+
+
+_ARRAYS = ("shift", "scale", "by_context", "by_letters", "mean")
+
+
+def _fingerprint(lexicon: Lexicon) -> str:
+    """Of the meanings that a regression was learnt for."""
+    return sha256(np.ascontiguousarray(lexicon.array).data).hexdigest()
 
 
 def hashed_letters(words: list[str]) -> tuple[Ids, Ids, NDArray[np.float32]]:

@@ -5,16 +5,54 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels.rounds import draw
-from polysema.kernels.sampling import gather, stream_key
+from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.reference import log_sigmoid
-from polysema.training.text import TrainingText
+from polysema.training.text import NONE, TrainingText
 
 Array = NDArray[np.float32]
+Ids = NDArray[np.int64]
 
 _MOST = 4000  # sentences
 _STREAM = 0x6865_6C64  # a stream of random numbers of its own
+
+
+def survivors(
+    tokens: NDArray[np.int32], marks: Ids, rows: NDArray[np.uint32], keep: NDArray[np.uint32], key: np.uint64,
+    window: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], Ids, Ids]:  # fmt: skip
+    """What the kernel ``gather`` finds in whole sentences, by NumPy: nothing is compiled for a few thousand of them.
+
+    Returns:
+        the row of each target, its random bits, and where its window starts and ends.
+    """
+    row = rows[tokens]
+    hashes = mixed.py_func(key + np.arange(len(tokens), dtype=np.uint64) * GOLDEN)
+    kept = row != NONE
+    kept[kept] = (hashes[kept] >> np.uint64(32)) <= keep[row[kept]]
+    sentence = np.repeat(np.arange(len(marks) - 1), np.diff(marks))
+    kept &= (np.bincount(sentence[kept], minlength=len(marks)) > 1)[sentence]
+    ids, hashes, sentence = row[kept], hashes[kept], sentence[kept]
+    sizes = np.bincount(sentence, minlength=len(marks) - 1)
+    ends = np.cumsum(sizes)
+    reach = 1 + (((hashes & np.uint64(0xFFFFFFFF)) * np.uint64(window)) >> np.uint64(32)).astype(np.int64)
+    places = np.arange(len(ids))
+    lows = np.maximum(places - reach, (ends - sizes)[sentence])
+    return ids, hashes, lows, np.minimum(places + reach + 1, ends[sentence])
+
+
+def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """What the kernel ``draw`` draws: so many noise words for each target, one after the other."""
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    bits = mixed.py_func(np.repeat(hashes, counts) + (_within(counts) + 1).astype(np.uint64) * GOLDEN)
+    place = ((bits >> half) * np.uint64(len(alias))) >> half
+    cell = alias[place]
+    return np.where((bits & low) <= (cell >> half), place, cell & low).astype(np.uint32)
+
+
+def _within(counts: Ids) -> Ids:
+    """0, 1 … for each of some counts."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 class HeldOut:
@@ -34,26 +72,16 @@ class HeldOut:
         pieces = [source.tokens[source.sentences[s] : source.sentences[s + 1]] for s in sentences]
         tokens = np.concatenate([*pieces, np.empty(0, source.tokens.dtype)])
         marks = np.cumsum([0, *map(len, pieces)])
-        size = len(tokens)
-        ids = np.empty(size, np.uint32)
-        hashes, lows, highs, slots = (np.empty(size, np.uint64) for _ in range(4))
         key = stream_key(_STREAM)
-        count = gather(
-            tokens, marks, 0, len(pieces), source.rows, source.keep, key, options.window, 0, 0, ids, hashes, lows, highs
-        )
-        samples = (highs - lows)[:count].astype(np.int64) - 1
-        noise = np.zeros(int(samples.sum() if pairs else count) * options.negatives, np.uint32)
-        draw(
-            hashes, lows, highs, slots, noise, np.uint64(0), np.uint64(count), pairs, np.uint64(options.negatives),
-            np.uint64(0), source.alias,
-        )  # fmt: skip
-        self.noise = noise.reshape(-1, options.negatives)
-        places = np.repeat(np.arange(count), samples)
-        within = np.arange(len(places)) - np.repeat(np.cumsum(samples) - samples, samples)
-        others = lows[places].astype(np.int64) + within
+        ids, hashes, lows, highs = survivors(tokens, marks, source.rows, source.keep, key, source.window)
+        around = highs - lows - 1
+        samples = around if pairs else np.ones_like(around)
+        self.noise = noise_words(hashes, samples * options.negatives, source.alias).reshape(-1, options.negatives)
+        places = np.repeat(np.arange(len(ids)), around)
+        others = lows[places] + _within(around)
         self.contexts = ids[others + (others >= places)]
-        self.targets = ids[places] if pairs else ids[:count]
-        self.starts = np.arange(len(places)) if pairs else np.cumsum(samples) - samples
+        self.targets = ids[places] if pairs else ids
+        self.starts = np.arange(len(places)) if pairs else np.cumsum(around) - around
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -33,7 +33,6 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     elif state is None:
         state = new_state(options, len(vocabulary))
     held_out = HeldOut(text)
-    job.compiled()
     run = Run(
         text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
         held_out=held_out, status=job.engine.status,
@@ -63,7 +62,7 @@ def _engine(job: Job, text: TrainingText, state: State) -> Engine:
             raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
         return ReplicaEngine(text, state, job.engine, job.threads)
     if job.device == "cpu":
-        return CpuEngine(text, state, job.threads)
+        return CpuEngine(text, state, job.threads, ready=job.compiled)
     from polysema.training.cuda import CudaEngine
 
     with own_handlers():  # its kernels are compiled

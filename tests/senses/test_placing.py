@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -92,6 +94,43 @@ def test_words_that_were_taken_away_come_back_to_their_topic(world, adapted):
     known = [word for word in lexicon if word not in gone]
     one = [word for word in known if len(lexicon.senses(word)) == 1]
     np.testing.assert_allclose(model.stack(one).dense(), lexicon.stack(one).dense(), atol=1e-6)
+
+
+def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, adapted, tmp_path, monkeypatch):
+    text, lexicon, topic, topics = world
+    monkeypatch.setattr(placing, "LETTERS", 64)
+    gone, _ = adapted
+    known = _without(lexicon, gone)
+    known.save(tmp_path / "known")
+    ridge = placing.learn_placing(known, text)
+    ridge.save(known, tmp_path / "known")
+    few = [sentence for sentence in text[:400] if not set(sentence) <= set(gone)]
+    from_folder = ps.load(tmp_path / "known")
+    mine = ps.adapt(from_folder, few, min_count=3)
+    placed = [word for word in gone if word in mine]
+    assert len(placed) > 20
+    near = [int(np.argmax(topics @ mine.factors[mine.vocabulary.find(word), :, 0])) == topic[word] for word in placed]
+    assert np.mean(near) > 0.9
+    facts = mine.metadata["adapted"][-1]
+    counts = Counter(word for sentence in few for word in sentence)
+    assert facts["held_out"] == sum(placing._is_left_out(word) and counts[word] >= 3 for word in known.vocabulary.words)
+    with pytest.raises(InputError, match="to place others by them"):  # without it the text is too small
+        ps.adapt(known, few, min_count=3)
+    again = ps.adapt(known, few, min_count=3, placing=ridge)
+    assert again.metadata["adapted"][-1]["words"] == facts["words"]
+
+
+def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypatch):
+    text, lexicon, _, _ = world
+    monkeypatch.setattr(placing, "LETTERS", 64)
+    lexicon.save(tmp_path / "one")
+    placing.learn_placing(lexicon, text[:1000]).save(lexicon, tmp_path / "one")
+    assert Ridge.beside(ps.load(tmp_path / "one")) is not None
+    other = _without(lexicon, [lexicon.vocabulary.words[0]])
+    other.save(tmp_path / "other")
+    (tmp_path / "one" / placing.FILE).rename(tmp_path / "other" / placing.FILE)
+    assert Ridge.beside(ps.load(tmp_path / "other")) is None
+    assert Ridge.beside(lexicon) is None
 
 
 def test_senses_of_known_words_weigh_what_they_do_in_the_text(world, adapted):

@@ -41,7 +41,7 @@ assert sum(stats.cache_hits.values()) == 1 and not stats.cache_misses, stats
 @pytest.mark.parametrize(("model", "device"), [("glove", "cpu"), ("ms-word2dm", "cuda")])
 def test_nothing_is_compiled_ahead_for_what_has_no_such_kernels(monkeypatch, model, device):
     monkeypatch.setattr(ahead.subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
-    monkeypatch.setattr(ahead, "is_kept", lambda _: False)
+    monkeypatch.setattr("polysema.kernels.compiled.is_kept", lambda _: False)
     with ahead.compiled_ahead(MODELS[model].chosen({}), device) as wait:
         assert wait() is None
 
@@ -61,8 +61,46 @@ def test_the_process_ends_when_reading_fails(monkeypatch):
             self.calls.append("kill")
 
     monkeypatch.setattr(ahead.subprocess, "Popen", Child)
-    monkeypatch.setattr(ahead, "is_kept", lambda _: False)
+    monkeypatch.setattr("polysema.kernels.compiled.is_kept", lambda _: False)
     monkeypatch.setattr(ahead, "processors", lambda: 2)
     with pytest.raises(OSError, match="disk"), ahead.compiled_ahead(MODELS["ms-word2dm"].chosen({}), "cpu"):
         raise OSError("disk")
     assert children[0].calls == ["kill", "wait"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept", "begun"),
+    [
+        (["my-text.txt"], False, True),
+        (["my-text.txt", "--dim", "5", "-o", "mine"], False, True),
+        (["my-text.txt"], True, False),  # something was compiled before: it is looked more closely later
+        (["my-text.txt", "--model=glove"], False, False),
+        (["my-text.txt", "--preset", "paper"], False, False),
+        (["--help"], False, False),
+        ([], False, False),
+    ],
+)
+def test_the_command_begins_before_the_compiler_is_loaded(monkeypatch, tmp_path, arguments, kept, begun):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    if kept:
+        (tmp_path / "kernels").mkdir()
+        (tmp_path / "kernels" / "rounds.nbi").write_bytes(b"")
+    monkeypatch.setattr(ahead, "_begun", None)
+    monkeypatch.setattr(ahead, "_started", lambda *told: told)
+    ahead.begin(arguments)
+    assert ahead._begun == (("ms-word2dm", {}) if begun else None)
+
+
+def test_what_was_begun_is_waited_for(monkeypatch):
+    class Child:
+        def wait(self):
+            return 0
+
+        def kill(self):
+            pass
+
+    monkeypatch.setattr(ahead, "_begun", Child())
+    monkeypatch.setattr(ahead, "_needed", lambda *_: pytest.fail("a second process"))
+    with ahead.compiled_ahead(MODELS["ms-word2dm"].chosen({}), "cpu") as wait:
+        assert wait() == 0
+    assert ahead._begun is None
