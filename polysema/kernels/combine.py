@@ -12,7 +12,7 @@ from polysema.kernels.rounds import LONGEST
 
 @kernel()
 def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
-    """Write the rows that differ, and by how much; returns how many. Before and after (V, n)."""
+    """Write the rows that differ, by how much, and put them back; returns how many. Before and after (V, n)."""
     found = 0
     for row in range(before.shape[0]):
         moved = False
@@ -23,6 +23,7 @@ def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
             rows[found] = row
             for i in range(before.shape[1]):
                 steps[found, i] = after[row, i] - before[row, i]
+                after[row, i] = before[row, i]
             found += 1
     return found
 

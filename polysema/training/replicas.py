@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,9 @@ Step = tuple[NDArray[np.int64], Array]
 """Rows that moved, and how; of the rows (V · m, n) of one side of a model."""
 
 
+KEPT = 64
+"""So many replicas a process is ready for at once."""
+
 PULL = 0.05
 """The share of its way that a word goes in one move, over the rate; chosen by held-out loss (docs/cluster.md)."""
 
@@ -54,14 +57,18 @@ class Learner:
     vocabulary: Vocabulary
     options: NegativeSamplingOptions
     threads: int
-    _engine: tuple[int, CpuEngine] | None = field(default=None, init=False, repr=False)
-    _own: State | None = field(default=None, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init} | {
-            "_engine": None,
-            "_own": None,
-        }
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # workers make the rest again
+
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        self.__dict__.update(known)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        self._own: State | None = None
+        self._at: tuple[int, int] | None = None
+        self._engines: dict[int, CpuEngine] = {}
 
     @cached_property
     def text(self) -> TrainingText:
@@ -87,17 +94,35 @@ class Learner:
         n = padded(self.options.dim)
         return n * self.options.m if self.options.model == "word2dm" else n
 
-    def engine(self, replica: int, state: State) -> CpuEngine:
-        """What learns from the region of a replica, from a state."""
+    def step(self, leg: Leg) -> tuple[Step, Step, float]:
+        """The step of a replica on both sides, and the loss on the way.
+
+        What it learns in is afterwards put back, row by row, to what it started from: the next replica's start.
+        """
+        start = State(*leg.state())
         if self._own is None:
-            self._own = State(np.empty_like(state.target), np.empty_like(state.context))
-        np.copyto(self._own.target, state.target)
-        np.copyto(self._own.context, state.context)
-        if self._engine is None or self._engine[0] != replica:
-            if self._engine is not None:
-                self._engine[1].close()
-            self._engine = (replica, CpuEngine(self.text, self._own, self.threads, self.rounds[replica]))
-        return self._engine[1]
+            self._own = State(np.empty_like(start.target), np.empty_like(start.context))
+        if self._at != (leg.epoch, leg.first):
+            np.copyto(self._own.target, start.target)
+            np.copyto(self._own.context, start.context)
+        self._at = None
+        engine = self._engine(leg.replica, self._own)
+        done = np.arange(leg.first, leg.last) / (len(engine.rounds) - 1)
+        loss = engine.train(leg.first, leg.last, rates(self.options, leg.epoch, done), np.uint64(leg.key))
+        target, context = (
+            _step(before.reshape(-1, self.width), after.reshape(-1, self.width))
+            for before, after in ((start.target, self._own.target), (start.context, self._own.context))
+        )
+        self._at = (leg.epoch, leg.first)
+        return target, context, loss
+
+    def _engine(self, replica: int, own: State) -> CpuEngine:
+        """What learns from the region of a replica; some are kept."""
+        if replica not in self._engines:
+            if len(self._engines) == KEPT:
+                self._engines.pop(next(iter(self._engines))).close()
+            self._engines[replica] = CpuEngine(self.text, own, self.threads, self.rounds[replica])
+        return self._engines[replica]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +138,14 @@ class Leg:
 
 
 def learn(learner: Learner, leg: Leg, _: Report) -> tuple[Step, Step, float]:
-    """The step of a replica on both sides, and the loss on the way."""
-    start = State(*leg.state())
-    engine = learner.engine(leg.replica, start)
-    done = np.arange(leg.first, leg.last) / (len(engine.rounds) - 1)
-    loss = engine.train(leg.first, leg.last, rates(learner.options, leg.epoch, done), np.uint64(leg.key))
-    learnt, width = engine.state, learner.width
-    return _step(start.target, learnt.target, width), _step(start.context, learnt.context, width), loss
+    """A task; see :meth:`Learner.step`."""
+    return learner.step(leg)
 
 
-def _step(before: Array, after: Array, width: int) -> Step:
-    old, new = before.reshape(-1, width), after.reshape(-1, width)
-    rows, steps = np.empty(len(old), np.int64), np.empty_like(new)
-    found = find_steps(old, new, rows, steps)
+def _step(before: Array, after: Array) -> Step:
+    """The rows that differ and by how much; ``after`` is put back."""
+    rows, steps = np.empty(len(before), np.int64), np.empty_like(before)
+    found = find_steps(before, after, rows, steps)
     return rows[:found].copy(), steps[:found].copy()
 
 
