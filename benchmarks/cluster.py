@@ -20,7 +20,7 @@ import numpy as np
 from measure import table
 
 import polysema as ps
-from polysema.engine.engine import engine_named
+from polysema.engine.engine import FAN, engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
 from polysema.training.replicas import ReplicaEngine
 
@@ -108,10 +108,19 @@ def cost(arguments: argparse.Namespace) -> None:
 
 
 def hours(words: float, nodes: np.ndarray, gigabits: float, options: argparse.Namespace) -> np.ndarray:
-    """Hours of training: learning is shared out; at a merge the driver sends the model to all and gets their steps."""
-    learning = words * options.epochs / (nodes * options.node_speed)
-    a_merge = nodes * options.model * (1 + options.moved) * (8 / (gigabits * 1e9) + options.combining)
-    return (learning + np.where(nodes > 1, options.epochs * options.merges * a_merge, 0.0)) / 3600
+    """Hours of training with a replica a node: learning in turn, learning apart, and merges.
+
+    At a merge the model goes from node to node, twice as many having it each time; steps are summed FAN at a time.
+    """
+    rounds = words * options.epochs / nodes / options.round  # of a replica
+    in_turn = np.minimum(1 / options.apart, rounds)
+    learning = options.round * (in_turn * nodes + rounds - in_turn) / options.node_speed
+    merges = np.log(np.maximum(rounds * options.apart, 1)) / options.apart
+    second_a_byte = 8 / (gigabits * 1e9)
+    levels = np.maximum(1, np.ceil(np.log(nodes) / np.log(FAN)))
+    sent = np.ceil(np.log2(nodes)) * second_a_byte
+    summed = levels * np.minimum(FAN, nodes) * options.moved * (second_a_byte + options.combining)
+    return np.asarray(learning + np.where(nodes > 1, merges * options.model * (sent + summed), 0.0)) / 3600
 
 
 def model(arguments: argparse.Namespace) -> None:
@@ -170,7 +179,8 @@ def main() -> None:
     part.add_argument("--model", type=float, default=96e6, help="bytes of the model: 4 n (m + 1) V")
     part.add_argument("--moved", type=float, default=1.0, help="the share of it that a replica moves between merges")
     part.add_argument("--combining", type=float, default=4.4e-10, help="seconds a byte to place and combine")
-    part.add_argument("--merges", type=int, default=100, help="an epoch")
+    part.add_argument("--apart", type=float, default=0.02, help="g")
+    part.add_argument("--round", type=float, default=4000, help="words of a round: 1024 targets and what is left out")
     part.add_argument("--epochs", type=int, default=4)
     part.add_argument("--output", type=Path, default=Path("docs/measurements/cluster.png"))
     arguments = parser.parse_args()

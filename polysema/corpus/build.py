@@ -445,7 +445,9 @@ class _Build:
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
         shared, group = engine.put(self.reader), GROUP if engine.workers > MANY else 1
         with ThreadPoolExecutor(1) as pool:
-            for found, words in engine.merged(tokenise_piece, shared, pieces(self.reader), merge_words, group=group):
+            for found, words in engine.merged(
+                tokenise_piece, shared, pieces(self.reader, engine.workers), merge_words, group=group
+            ):
                 mappings = [mapping for part in words for mapping in add_words(self.words, part)]
                 for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
                     for tokens in blocks:

@@ -22,8 +22,10 @@ from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
 
-PIECE = 1 << 24
-"""Bytes of text that a task takes."""
+PIECE, LEAST = 1 << 24, 1 << 22
+"""Bytes of text that a task takes at most, and at least: less where there is little text for the workers."""
+
+_TASKS = 8  # for each worker, so that all have work to the end
 
 PACKED = 1 << 25
 """Bytes of an archive that a task takes whole; a larger one is unpacked by the reader."""
@@ -86,18 +88,19 @@ class Words:
     ids: list[Array]
 
 
-def pieces(reader: Any) -> Iterator[Piece]:
+def pieces(reader: Any, workers: int = 1) -> Iterator[Piece]:
     """The tasks of a reader, in the order of the text."""
     if reader.files is None:
         yield from _sent(iter(reader))
         return
+    piece = min(PIECE, max(LEAST, (reader.total or 0) // (_TASKS * workers)))
     before = 0
     for source in reader.files:
         if str(source) == "-":
             yield from _sent(reader.read(source, before))
             continue
         size = size_of(source)
-        cut = spans(source, size, reader.encoding, reader.block, PIECE)
+        cut = spans(source, size, reader.encoding, reader.block, piece)
         if cut is not None:
             yield from (Piece(source, span, before + span.begin) for span in cut)
         elif size <= PACKED:

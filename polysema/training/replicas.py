@@ -234,8 +234,8 @@ class ReplicaEngine:
         if self.in_turn > _IN_TURN:
             words = int(self.text.text.sentences[-1]) * self.in_turn / _IN_TURN
             _LOG.warning(
-                f"{options.replicas} replicas learn {self.in_turn:.0%} of this text in turn, not apart: so many are for "
-                f"{words:,.0f} words and more; choose fewer"
+                f"{options.replicas} replicas learn {self.in_turn:.0%} of this text in turn, not apart: "
+                f"so many are for {words:,.0f} words and more; choose fewer"
             )
 
     @property

@@ -84,6 +84,7 @@ def engine(nodes):
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE", 1 << 12)
+    monkeypatch.setattr(pieces, "LEAST", 1 << 12)
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_bytes(text(1))
