@@ -1,6 +1,6 @@
 """What a cluster costs and gives: python benchmarks/cluster.py quality|cost|model … (docs/measurements/cluster.md).
 
-quality CORPUS   held-out loss and word similarity against the number of replicas, and against merges an epoch
+quality CORPUS   held-out loss and word similarity against the number of replicas, and how long they learn apart
 cost CORPUS TEXT words/s of the engines ray and local with as many workers, in turns; bytes and seconds of a merge
 model            time against nodes, from those figures, drawn
 """
@@ -20,7 +20,7 @@ import numpy as np
 from measure import table
 
 import polysema as ps
-from polysema.engine.engine import engine_named
+from polysema.engine.engine import FAN, engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
 from polysema.training.replicas import ReplicaEngine
 
@@ -30,33 +30,40 @@ SETS = ("WS", "SL", "MEN")
 
 def trained(corpus: ps.Corpus, data: Any, seed: int, **options: Any) -> dict[str, float]:
     """Train once; the held-out loss, the mean word similarity, and the seconds."""
+    engines: list[Any] = []
     started = time.perf_counter()
-    lexicon = ps.train(corpus, seed=seed, **{**BASE, **options})
+    noted = lambda run: engines.append(run.engine)  # noqa: E731
+    lexicon = ps.train(corpus, seed=seed, on_epoch=noted, **{**BASE, **options})
     seconds = time.perf_counter() - started
     figures = evaluate(lexicon, data, name="model").figures()["model"]
     similarity = float(np.mean([next(iter(figures[name].values())) for name in SETS]))
-    return {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
+    found = {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
+    if isinstance(engines[-1], ReplicaEngine):
+        found |= {"merges": engines[-1].merges, "in_turn": engines[-1].in_turn}
+    return found
 
 
 def quality(arguments: argparse.Namespace) -> None:
-    """A row for each setting: mean ± standard deviation over seeds, and the distance from one replica in deviations."""
+    """A row for each setting: mean ± standard deviation over seeds."""
     corpus, data = ps.Corpus(arguments.corpus), {name: load_all(arguments.data)[name] for name in SETS}
     settings: list[dict[str, Any]] = [{}]
-    default = {"merges": arguments.merges[0], "combine": arguments.combine[0]}
+    default = {"apart": arguments.apart[0], "combine": arguments.combine[0]}
     settings += [{"replicas": r, **default} for r in arguments.replicas]
-    settings += [{"replicas": arguments.at, **default, "merges": merges} for merges in arguments.merges[1:]]
+    settings += [{"replicas": arguments.at, **default, "apart": apart} for apart in arguments.apart[1:]]
     settings += [{"replicas": arguments.at, **default, "combine": combine} for combine in arguments.combine[1:]]
-    rows, base = [], None
+    rows = []
     for options in settings:
-        runs = [trained(corpus, data, seed, **options) for seed in range(1, arguments.seeds + 1)]
+        seeds = range(1, arguments.seeds + 1)
+        runs = [trained(corpus, data, seed, epochs=arguments.epochs, **options) for seed in seeds]
         print(json.dumps({**options, "runs": runs}), file=sys.stderr, flush=True)
-        cells = [str(options.get(name, "–")) for name in ("replicas", "merges", "combine")]
+        cells = [str(options.get(name, "–")) for name in ("replicas", "apart", "combine")]
+        cells.append(f"{runs[0]['in_turn']:.3f}, {runs[0]['merges']:.0f}" if options else "–")
         for name in ("loss", "similarity"):
             values = [run[name] for run in runs]
             cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
-        base = base or runs
         rows.append([*cells, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
-    print(table(["R", "merges an epoch", "combined by", "held-out loss", "word similarity", "s"], rows))
+    heads = ["R", "g", "combined by", "learnt in turn, merges", "held-out loss", "word similarity", "s"]
+    print(table(heads, rows))
 
 
 def cost(arguments: argparse.Namespace) -> None:
@@ -94,17 +101,26 @@ def cost(arguments: argparse.Namespace) -> None:
     last = merges[-1]
     model = last.state.target.nbytes + last.state.context.nbytes
     print(
-        f"\na merge of {workers} replicas: {last.sent / last.legs / 1e6:.1f} MB sent and "
-        f"{last.merging / last.legs * 1e3:.1f} ms to place and combine, with a model of {model / 1e6:.1f} MB: "
-        f"{(last.sent / last.legs - workers * model) / workers / model:.2f} of it moves in a leg"
+        f"\na merge of {workers} replicas: {last.sent / last.merges / 1e6:.1f} MB sent and "
+        f"{last.merging / last.merges * 1e3:.1f} ms to place and combine, with a model of {model / 1e6:.1f} MB: "
+        f"{(last.sent / last.merges - workers * model) / workers / model:.2f} of it moves in a leg"
     )
 
 
 def hours(words: float, nodes: np.ndarray, gigabits: float, options: argparse.Namespace) -> np.ndarray:
-    """Hours of training: learning is shared out; at a merge the driver sends the model to all and gets their steps."""
-    learning = words * options.epochs / (nodes * options.node_speed)
-    a_merge = nodes * options.model * (1 + options.moved) * (8 / (gigabits * 1e9) + options.combining)
-    return (learning + np.where(nodes > 1, options.epochs * options.merges * a_merge, 0.0)) / 3600
+    """Hours of training with a replica a node: learning in turn, learning apart, and merges.
+
+    At a merge the model goes from node to node, twice as many having it each time; steps are summed FAN at a time.
+    """
+    rounds = words * options.epochs / nodes / options.round  # of a replica
+    in_turn = np.minimum(1 / options.apart, rounds)
+    learning = options.round * (in_turn * nodes + rounds - in_turn) / options.node_speed
+    merges = np.log(np.maximum(rounds * options.apart, 1)) / options.apart
+    second_a_byte = 8 / (gigabits * 1e9)
+    levels = np.maximum(1, np.ceil(np.log(nodes) / np.log(FAN)))
+    sent = np.ceil(np.log2(nodes)) * second_a_byte
+    summed = levels * np.minimum(FAN, nodes) * options.moved * (second_a_byte + options.combining)
+    return np.asarray(learning + np.where(nodes > 1, merges * options.model * (sent + summed), 0.0)) / 3600
 
 
 def model(arguments: argparse.Namespace) -> None:
@@ -145,7 +161,8 @@ def main() -> None:
     part.add_argument("--seeds", type=int, default=3)
     part.add_argument("--replicas", type=int, nargs="*", default=[2, 4, 8, 16])
     part.add_argument("--at", type=int, default=8, help="replicas of the rows that vary the rest")
-    part.add_argument("--merges", type=int, nargs="+", default=[100, 400, 25, 6])
+    part.add_argument("--epochs", type=int, default=BASE["epochs"])
+    part.add_argument("--apart", type=float, nargs="+", default=[0.02, 0.005, 0.01, 0.05, 0.1, 0.2])
     part.add_argument("--combine", nargs="+", default=["counts", "sum", "mean"])
     part = parts.add_parser("cost")
     part.set_defaults(do=cost)
@@ -162,7 +179,8 @@ def main() -> None:
     part.add_argument("--model", type=float, default=96e6, help="bytes of the model: 4 n (m + 1) V")
     part.add_argument("--moved", type=float, default=1.0, help="the share of it that a replica moves between merges")
     part.add_argument("--combining", type=float, default=4.4e-10, help="seconds a byte to place and combine")
-    part.add_argument("--merges", type=int, default=100, help="an epoch")
+    part.add_argument("--apart", type=float, default=0.02, help="g")
+    part.add_argument("--round", type=float, default=4000, help="words of a round: 1024 targets and what is left out")
     part.add_argument("--epochs", type=int, default=4)
     part.add_argument("--output", type=Path, default=Path("docs/measurements/cluster.png"))
     arguments = parser.parse_args()

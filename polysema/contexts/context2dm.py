@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from polysema.contexts.sample import Ids, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
+from polysema.engine.engine import Engine, Local
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import option
@@ -33,6 +35,9 @@ Array = NDArray[np.float64]
 
 BLOCK = 2048
 """Words between two writings of the state."""
+
+PART = 32
+"""Words that a task of a cluster takes."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ def context2dm(
     progress: Report = silent,
     checkpoint_seconds: float = 60.0,
     workers: int = 1,
+    engine: Engine | None = None,
     **options: Any,
 ) -> Lexicon:
     """Density matrices of a corpus's words from clusters of their contexts.
@@ -68,6 +74,7 @@ def context2dm(
         state: a folder for the state of the run: one that was stopped goes on where it was.
         progress: called with how far it has come.
         workers: processes to cluster in.
+        engine: who clusters; by default those processes. The result does not depend on it.
         options: see :class:`Context2DMOptions`.
     """
     _library()
@@ -86,7 +93,7 @@ def context2dm(
         digest.update("\n".join(sample.vocabulary.words).encode())
         identity = {"options": chosen.as_dict(), "text": corpus.digest, "vectors": digest.hexdigest()}
         saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
-    factors = _clustered(sample, starts, positions, contexts, chosen, saved, progress, workers)
+    factors = _clustered(sample, starts, positions, contexts, chosen, saved, progress, workers, engine or Local())
     known = np.flatnonzero(factors.any(axis=(1, 2)))
     if not len(known):
         raise CorpusError(f"{corpus.path}: none of its contexts holds a word that has a vector")
@@ -147,6 +154,7 @@ def _clustered(
     saved: Checkpoint | None,
     progress: Report,
     workers: int,
+    engine: Engine,
 ) -> NDArray[np.float32]:
     """The factors (V, n, senses), block by block; zero for words whose contexts hold no vector."""
     from joblib import Parallel, delayed
@@ -156,19 +164,32 @@ def _clustered(
     if saved is not None and saved.load():
         factors, first = saved.arrays["factors"], int(saved.numbers["next"])
     begun = time.perf_counter()
+
+    def cuts(low: int, high: int) -> list[NDArray[np.float32]]:
+        """The contexts of each of some words."""
+        vectors = contexts(positions[starts[low] : starts[high]])
+        return [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in range(low, high)]
+
     with Parallel(n_jobs=workers) as parallel:
         for low in range(first, count, BLOCK):
             high = min(low + BLOCK, count)
-            vectors = contexts(positions[starts[low] : starts[high]])
-            cuts = [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in range(low, high)]
-            for word, found in enumerate(
-                parallel(delayed(senses_of)(cut, options.senses, options.weights) for cut in cuts), low
-            ):
+            if isinstance(engine, Local):
+                senses = parallel(delayed(senses_of)(cut, options.senses, options.weights) for cut in cuts(low, high))
+            else:
+                parts = (cuts(at, min(at + PART, high)) for at in range(low, high, PART))
+                senses = chain.from_iterable(engine.map(_senses_of_some, engine.put(options), parts))
+            for word, found in enumerate(senses, low):
                 factors[word, :, : found.shape[1]] = found
-            progress(Progress("clustering", high, count, speed=(high - first) / (time.perf_counter() - begun)))
+            speed = (high - first) / (time.perf_counter() - begun)
+            progress(Progress("clustering", high, count, speed=speed, detail=engine.status()))
             if saved is not None and (saved.due or high == count):
                 saved.save({"next": high}, {"factors": factors})
     return factors
+
+
+def _senses_of_some(options: Context2DMOptions, words: list[NDArray[np.float32]], _: Report) -> list[Any]:
+    """A task: the senses of some words."""
+    return [senses_of(contexts, options.senses, options.weights) for contexts in words]
 
 
 def senses_of(contexts: NDArray[Any], most: int, weights: str = "even") -> NDArray[np.float32]:

@@ -30,7 +30,17 @@ from polysema.corpus.columns import WHOLE_LINES
 from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
-from polysema.corpus.pieces import SLOTS, Tokens, has_room, new_table, pieces, tokenise, tokenise_piece
+from polysema.corpus.pieces import (
+    SLOTS,
+    Tokens,
+    add_words,
+    has_room,
+    merge_words,
+    new_table,
+    pieces,
+    tokenise,
+    tokenise_piece,
+)
 from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, Span, find_sources, read_blocks
 from polysema.corpus.urls import Source, describe, size_of
 from polysema.engine.engine import Engine, Local, engine_named
@@ -44,6 +54,8 @@ from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
+GROUP, MANY = 16, 16
+"""Workers of a cluster merge the words of so many pieces, where there are many: one process would hold them up."""
 _NO_TEXT = 0.1  # the share of invalid bytes above which a file is no text
 _SUSPECT = 1e-4  # the share above which it is said aloud
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
@@ -454,15 +466,14 @@ class _Build:
     def _spread(self, engine: Engine) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """As :meth:`_in_order`, where an engine's workers read and tokenise."""
         settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
-        shared = engine.put(self.reader)
+        shared, group = engine.put(self.reader), GROUP if engine.workers > MANY else 1
         with ThreadPoolExecutor(1) as pool:
-            for tables in engine.map(tokenise_piece, shared, pieces(self.reader)):
-                for found in tables:
-                    mapping = np.empty(len(found.counts), np.uint32)
-                    self.words.add(found.arena.copy(), found.offsets.copy(), 0, len(found.counts), mapping)
-                    self.words.counts[mapping] += found.counts
-                    for block in found.blocks:  # copies: what comes from others is read-only, and theirs
-                        tokens = replace(block, ids=block.ids.copy(), ends=block.ends.copy())
+            for found, words in engine.merged(
+                tokenise_piece, shared, pieces(self.reader, engine.workers), merge_words, group=group
+            ):
+                mappings = [mapping for part in words for mapping in add_words(self.words, part)]
+                for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
+                    for tokens in blocks:
                         settled.append((pool.submit(self._settle, *self._place(tokens, mapping)), tokens.read))
                 while len(settled) > 64:
                     future, read = settled.popleft()
@@ -497,6 +508,7 @@ class _Build:
 
     def _settle(self, ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, Array]:
         """Sentences with global ids: their words, their ends, and the words of those too short. Runs in a thread."""
+        ids, ends = (array if array.flags.writeable else array.copy() for array in (ids, ends))  # a worker's
         size = int(ends[-1]) if len(ends) else 0
         out, dropped, out_ends = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(len(ends), np.int64)
         shortest = self.normalisation.min_sentence

@@ -2,7 +2,8 @@
 
 A plain file is cut where a line ends, into pieces of some megabytes, so that each piece has the blocks that a single
 reader of the whole file would make. A packed file is one piece; a large one is unpacked by the reader and its blocks
-are sent. What comes back has the piece's distinct words and its ids in them.
+are sent. What comes back has the piece's distinct words and its ids in them. The words of neighbouring pieces can be
+merged before they come back (:func:`merge_words`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import Block, Span, spans
 from polysema.corpus.urls import Source, size_of
-from polysema.files.progress import Report
+from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
 
-PIECE = 1 << 24
-"""Bytes of text that a task takes."""
+PIECE, LEAST = 1 << 24, 1 << 22
+"""Bytes of text that a task takes at most, and at least: less where there is little text for the workers."""
+
+_TASKS = 8  # for each worker, so that all have work to the end
 
 PACKED = 1 << 25
 """Bytes of an archive that a task takes whole; a larger one is unpacked by the reader."""
@@ -71,27 +74,33 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokenised:
-    """Blocks with the distinct words that they have: their bytes, where each word starts, how often each is there."""
+class Words:
+    """The distinct words of some tables, in the order in which they are first seen.
+
+    Attributes:
+        arena, offsets, counts: their bytes, where each word starts, how often each is there.
+        ids: for each table, of its words here.
+    """
 
     arena: Array
     offsets: Array
     counts: Array
-    blocks: list[Tokens]
+    ids: list[Array]
 
 
-def pieces(reader: Any) -> Iterator[Piece]:
+def pieces(reader: Any, workers: int = 1) -> Iterator[Piece]:
     """The tasks of a reader, in the order of the text."""
     if reader.files is None:
         yield from _sent(iter(reader))
         return
+    piece = min(PIECE, max(LEAST, (reader.total or 0) // (_TASKS * workers)))
     before = 0
     for source in reader.files:
         if str(source) == "-":
             yield from _sent(reader.read(source, before))
             continue
         size = size_of(source)
-        cut = spans(source, size, reader.encoding, reader.block, PIECE)
+        cut = spans(source, size, reader.encoding, reader.block, piece)
         if cut is not None:
             yield from (Piece(source, span, before + span.begin) for span in cut)
         elif size <= PACKED:
@@ -115,26 +124,47 @@ def _sent(blocks: Iterator[Block]) -> Iterator[Piece]:
         yield Piece(blocks=tuple(some))
 
 
-def tokenise_piece(reader: Any, piece: Piece, _: Report) -> list[Tokenised]:
-    """Read and tokenise a piece; most often into one table of words."""
+def tokenise_piece(reader: Any, piece: Piece, report: Report) -> tuple[list[list[Tokens]], Words]:
+    """Read and tokenise a piece: its blocks in ids of tables, most often of one, and the words of these tables."""
     blocks = piece.blocks or reader.read(piece.source, piece.before, piece.span)
-    found: list[Tokenised] = []
-    table, some = new_table(), list[Tokens]()
+    table, found = new_table(), list[Words]()
+    some: list[list[Tokens]] = [[]]
     for block in blocks:
         if not has_room(table, len(block.data)):
-            found.append(_counted(table, some))
-            table, some = new_table(len(block.data)), []
-        some.append(tokenise(reader.normalisation, block, table))
-    return [*found, _counted(table, some)]
+            found.append(_counted(table, some[-1]))
+            table = new_table(len(block.data))
+            some.append([])
+        some[-1].append(tokenise(reader.normalisation, block, table))
+    found.append(_counted(table, some[-1]))
+    report(Progress("reading", sum(len(tokens.ids) for blocks in some for tokens in blocks)))
+    return some, merge_words(found) if len(found) > 1 else found[0]
 
 
-def _counted(table: Any, blocks: list[Tokens]) -> Tokenised:
+def _counted(table: Any, blocks: list[Tokens]) -> Words:
     used = int(table.used[0])
     offsets = table.offsets[: used + 1].copy()
     counts = np.zeros(used, np.int64)
     for tokens in blocks:
         counts += np.bincount(tokens.ids, minlength=used)
-    return Tokenised(table.arena[: int(offsets[-1])].copy(), offsets, counts, blocks)
+    return Words(table.arena[: int(offsets[-1])].copy(), offsets, counts, [np.arange(used, dtype=np.uint32)])
+
+
+def merge_words(parts: list[Words]) -> Words:
+    """The words of parts that follow each other."""
+    from polysema.corpus.table import WordTable
+
+    table = WordTable()
+    ids = [mapped for part in parts for mapped in add_words(table, part)]
+    table.cut(len(table))
+    return Words(table.arena, table.offsets, table.counts, ids)
+
+
+def add_words(table: Any, words: Words) -> list[Array]:
+    """Take words and their counts into a WordTable; for each table that they come from, the ids of its words there."""
+    mapping = np.empty(len(words.counts), np.uint32)
+    table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what is sent is read-only
+    table.counts[mapping] += words.counts
+    return [mapping[ids] for ids in words.ids]
 
 
 def new_table(size: int = 0, slots: int = SLOTS) -> Any:

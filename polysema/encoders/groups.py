@@ -13,7 +13,7 @@ from polysema.contexts.sample import Ids, Part
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.moments import Projection
 from polysema.encoders.pieces import PieceTable
-from polysema.files.progress import Report
+from polysema.files.progress import Progress, Report
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Encoded:
     words: int
 
 
-def encode_group(reading: Reading, group: Group, _: Report) -> Encoded:
+def encode_group(reading: Reading, group: Group, report: Report) -> Encoded:
     """Read a group; sums are taken in double precision, batch after batch."""
     import torch
 
@@ -92,6 +92,7 @@ def encode_group(reading: Reading, group: Group, _: Report) -> Encoded:
                 kept.append(vectors.to(getattr(torch, reading.dtype)).cpu().numpy())
                 positions.append(part.positions[batch.tokens])
             words += batch.words
+    report(Progress("encoding", words))
     width = len(reading.projection.basis.T) if reading.projection is not None else encoder.width
     vectors = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *kept])
     summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from polysema.errors import InputError, UnknownChoiceError
@@ -19,11 +20,19 @@ Value = TypeVar("Value")
 Value_co = TypeVar("Value_co", covariant=True)
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Own = TypeVar("Own")
+Joint = TypeVar("Joint")
 
 Work = Callable[[Shared, Task, Report], Result]
 """What a worker does: a function of a module, since workers import it. It may report how far its task has come."""
 
+Merge = Callable[[list[Joint]], Joint]
+"""Makes one of some results that follow each other; a function of a module, too."""
+
 ENGINES = ("local", "ray")
+
+FAN = 4
+"""So many results are merged into one."""
 
 
 class Placed(Protocol[Value_co]):
@@ -65,6 +74,23 @@ class Engine(Protocol):
             progress: told how far all tasks together have come.
         """
 
+    def merged(
+        self,
+        work: Work[Shared, Task, tuple[Own, Joint]],
+        shared: Placed[Shared],
+        tasks: Iterable[Task],
+        merge: Merge[Joint],
+        *,
+        group: int,
+        cores: int = 1,
+    ) -> Iterator[tuple[list[Own], list[Joint]]]:
+        """As :meth:`map`, where workers also merge the second half of each result, by a tree (:func:`tree`).
+
+        Args:
+            group: so many tasks make a tree. Its shape depends on their number only, so results have the same bits for
+                any number of workers. For each group come the first halves, and at most ``FAN`` merged second halves.
+        """
+
     def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Raise InputError if a worker cannot see one of these files or folders, or sees others."""
 
@@ -73,6 +99,28 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End what was begun."""
+
+
+def tree(values: Iterable[Value], count: int, merge: Callable[[list[Value]], Value]) -> list[Value]:
+    """Merge neighbours, ``FAN`` at a time, and what comes of them again, until ``FAN`` are left or fewer.
+
+    The caller merges those. Few values are held at once.
+    """
+    while count > FAN:
+        values, count = _level(values, merge), -(-count // FAN)
+    return list(values)
+
+
+def _level(values: Iterable[Value], merge: Callable[[list[Value]], Value]) -> Iterator[Value]:
+    for some in grouped(values, FAN):
+        yield merge(some) if len(some) > 1 else some[0]
+
+
+def grouped(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
+    """Lists of so many tasks; the last may be shorter."""
+    left = iter(tasks)
+    while some := list(islice(left, size)):
+        yield some
 
 
 class Local:
@@ -97,6 +145,27 @@ class Local:
         """See :class:`Engine`."""
         for task in tasks:
             yield work(shared(), task, progress)
+
+    def merged(
+        self,
+        work: Work[Shared, Task, tuple[Own, Joint]],
+        shared: Placed[Shared],
+        tasks: Iterable[Task],
+        merge: Merge[Joint],
+        *,
+        group: int,
+        cores: int = 1,
+    ) -> Iterator[tuple[list[Own], list[Joint]]]:
+        """See :class:`Engine`."""
+        for some in grouped(tasks, group):
+            owns: list[Own] = []
+
+            def joints(some: list[Task] = some, owns: list[Own] = owns) -> Iterator[Joint]:
+                for own, joint in self.map(work, shared, some):
+                    owns.append(own)
+                    yield joint
+
+            yield owns, tree(joints(), len(some), merge)
 
     def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """This process sees what it sees."""

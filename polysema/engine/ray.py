@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysema.engine.engine import Placed, Result, Shared, Task, Value, Work
+from polysema.engine.engine import Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
 from polysema.errors import InputError, MissingExtraError, OutputError, PolysemaError
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.signals import SIGNALS
@@ -52,12 +52,23 @@ def _ray() -> Any:
 
 @dataclass(slots=True)
 class _Sent:
-    """A task on its way."""
+    """Tasks on their way, whose results come together.
 
-    task: Any
+    Attributes:
+        owns: of each task.
+        joints: what is merged of them.
+    """
+
+    tasks: list[Any]
     number: int
-    reference: Any
+    owns: list[Any]
+    joints: list[Any]
     avoid: list[str] = field(default_factory=list)
+
+    @property
+    def references(self) -> list[Any]:
+        """All that is waited for."""
+        return [*self.owns, *self.joints]
 
 
 class RayEngine:
@@ -71,6 +82,8 @@ class RayEngine:
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self._ray = ray = _ray()
         self._done: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+        self._begun = time.monotonic()
         self._waiting = 0
         self._opened = not ray.is_initialized()
         if self._opened:
@@ -122,6 +135,27 @@ class RayEngine:
         progress: Report = silent,
     ) -> Iterator[Result]:
         """The results of all tasks in their order, however workers finish or die."""
+        for owns, _ in self._done_in_order(work, shared, tasks, None, 1, cores, gpus, progress):
+            yield owns[0]
+
+    def merged(
+        self,
+        work: Work[Shared, Task, tuple[Own, Joint]],
+        shared: Placed[Shared],
+        tasks: Iterable[Task],
+        merge: Merge[Joint],
+        *,
+        group: int,
+        cores: int = 1,
+    ) -> Iterator[tuple[list[Own], list[Joint]]]:
+        """See :class:`polysema.engine.engine.Engine`: what is merged goes from worker to worker."""
+        return self._done_in_order(work, shared, tasks, merge, group, cores, 0, silent)
+
+    def _done_in_order(
+        self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
+        progress: Report,
+    ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
+        """Groups of results."""
         ray = self._ray
         board = None
         total = 0
@@ -129,42 +163,59 @@ class RayEngine:
             tasks = list(tasks)
             total = len(tasks)
             board = ray.remote(num_cpus=0)(_Board).remote()
-        remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES)(_work)
-        common = [work, shared, board]
+        halves = 1 if merge is None else 2
+        remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
+        join = ray.remote(num_cpus=1, max_retries=TRIES)(_merge)
+        common = [work, shared, board, merge is not None]
         sent: deque[_Sent] = deque()
 
-        def submit(task: Any, number: int, avoid: list[str]) -> _Sent:
+        def submit(some: list[Any], number: int, avoid: list[str]) -> _Sent:
             options = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
                 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
                 options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(others[0], soft=True)
-            return _Sent(task, number, remote.options(**options).remote(*common, task, number), avoid)
+            owns: list[Any] = []
+            joints: list[Any] = []
+            for task in some:
+                if len(owns) >= self._window:
+                    ray.wait(owns, num_returns=len(owns) - self._window + 1)
+                made = remote.options(**options).remote(*common, task, number + len(owns))
+                own, *joint = made if merge is not None else [made]
+                owns.append(own)
+                joints += joint
+            joints = tree(joints, len(joints), lambda values: join.remote(merge, *values))
+            return _Sent(some, number, owns, joints, avoid)
 
-        def taken() -> Any:
-            item = sent.popleft()
+        def taken() -> tuple[list[Any], list[Any]]:
             while True:
-                self._waiting = len(sent) + 1
+                item = sent[0]
+                self._waiting = sum(len(item.tasks) for item in sent)
                 self._await(item, board, progress, total)
                 try:
-                    node, value = ray.get(item.reference)
+                    owns, joints = ray.get(item.owns), ray.get(item.joints)
                 except ray.exceptions.RayTaskError as error:
-                    item = self._again(item, error, submit)
+                    sent[0] = self._again(item, error, submit)
                 except ray.exceptions.RayError as error:
                     raise OutputError(f"a task could not be done: {' '.join(str(error).split())[:300]}") from None
                 else:
-                    self._done[node] += 1
-                    return value
+                    sent.popleft()
+                    for node, words, _ in owns:
+                        self._done[node] += 1
+                        self._words[node] += words
+                    return [value for *_, value in owns], joints
 
         try:
-            for number, task in enumerate(tasks):
-                sent.append(submit(task, number, []))
-                if len(sent) >= self._window:
+            number = 0
+            for some in grouped(tasks, group):
+                sent.append(submit(some, number, []))
+                number += len(some)
+                if sum(len(item.tasks) for item in sent) >= self._window:
                     yield taken()
             while sent:
                 yield taken()
         finally:
-            self._end([item.reference for item in sent])
+            self._end([reference for item in sent for reference in item.references])
             self._waiting = 0
             if board is not None:
                 ray.kill(board)
@@ -178,8 +229,8 @@ class RayEngine:
                 self._ray.cancel(reference, force=True)
 
     def _await(self, item: _Sent, board: Any, progress: Report, total: int) -> None:
-        """Wait until a task is done; meanwhile tell how far all have come."""
-        while not self._ray.wait([item.reference], timeout=_LOOK)[0]:
+        """Wait until tasks are done; meanwhile tell how far all have come."""
+        while self._ray.wait(item.references, num_returns=len(item.references), timeout=_LOOK)[1]:
             if board is not None:
                 progress(_joined(self._ray.get(board.look.remote()), total))
 
@@ -190,7 +241,7 @@ class RayEngine:
             raise error
         if cause.disk and len(item.avoid) < len(self._alive()) - 1:
             _LOG.warning(f"{cause.node}: {cause.error}: the task goes to another node")
-            return submit(item.task, item.number, [*item.avoid, cause.id])  # type: ignore[no-any-return]
+            return submit(item.tasks, item.number, [*item.avoid, cause.id])  # type: ignore[no-any-return]
         if isinstance(cause.error, PolysemaError) and not cause.disk:
             raise cause.error from None
         if cause.disk:
@@ -250,9 +301,12 @@ class RayEngine:
                     )
 
     def status(self) -> str:
-        """Tasks done by each node, and how many are waiting."""
-        parts = [f"{node}: {count}" for node, count in sorted(self._done.items())]
-        return f"{', '.join(parts) or 'no'} tasks done; {self._waiting} waiting"
+        """The speed of each node, or the tasks done by each where they do not count words; and how many are waiting."""
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        speeds = [f"{node}: {words / seconds / 1e6:.2f}" for node, words in sorted(self._words.items()) if words]
+        tasks = [f"{node}: {count}" for node, count in sorted(self._done.items())]
+        done = f"{', '.join(speeds)} M words/s" if speeds else f"{', '.join(tasks) or 'no'} tasks done"
+        return f"{done}; {self._waiting} waiting"
 
     def close(self) -> None:
         """Leave the cluster; Ray that was started here ends."""
@@ -286,32 +340,38 @@ class _InStore:
         return _ray().get(self.reference)
 
 
-def _work(work: Any, shared: _InStore, board: Any, task: Any, number: int) -> tuple[str, Any]:
-    """One task, in a worker."""
+def _work(work: Any, shared: _InStore, board: Any, halves: bool, task: Any, number: int) -> Any:
+    """One task, in a worker: where it was done, of how many words, and the result; the second half of it apart."""
     name, id = _node()
     try:
         key = shared.reference.hex()
         if key not in _KEPT:
             _KEPT.clear()
             _KEPT[key] = shared()
-        return name, work(_KEPT[key], task, _teller(board, number, name))
+        tell = _Teller(board, number, name)
+        result = work(_KEPT[key], task, tell)
+        return ((name, tell.words, result[0]), result[1]) if halves else (name, tell.words, result)
     except Exception as error:
         raise _Failure(error, name, id) from error
 
 
-def _teller(board: Any, number: int, node: str) -> Report:
-    """Reports to the board, not too often."""
-    if board is None:
-        return silent
-    last = 0.0
+def _merge(merge: Any, *values: Any) -> Any:
+    """What becomes of neighbours, in a worker."""
+    return merge(list(values))
 
-    def tell(at: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _LOOK:
-            last = time.monotonic()
-            board.tell.remote(number, node, at)
 
-    return tell
+class _Teller:
+    """Notes how many words a task has come through, and tells the board, where there is one, not too often."""
+
+    def __init__(self, board: Any, number: int, node: str) -> None:
+        self.board, self.number, self.node = board, number, node
+        self.words, self.last = 0, 0.0
+
+    def __call__(self, at: Progress) -> None:
+        self.words = at.done if at.unit == "words" else 0
+        if self.board is not None and time.monotonic() - self.last >= _LOOK:
+            self.last = time.monotonic()
+            self.board.tell.remote(self.number, self.node, at)
 
 
 class _Board:

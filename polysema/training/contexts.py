@@ -69,7 +69,8 @@ def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
         vectors = single(load(vectors, "vectors"), "context2dm")
     return context2dm(
         job.corpus, vectors, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, **_own(options, Context2DMOptions),
+        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
+        **_own(options, Context2DMOptions),
     )  # fmt: skip
 
 

@@ -149,7 +149,7 @@ MODELS: dict[str, Model] = {
         Model(glove.GloveOptions, glove.train, "vectors: GloVe, from co-occurrence counts"),
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
-              devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}),
+              devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}, spread="tasks"),
         Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
               parsed=True),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES,

@@ -93,7 +93,10 @@ class NegativeSamplingOptions(TextOptions):
         1, "R, parts of the text that are learnt from one state apart, and whose steps are combined again and again",
         least=1, most=4096,
     )  # fmt: skip
-    merges: int = option(100, "how many times an epoch the steps of replicas are combined", least=1)
+    apart: float = option(
+        0.02, "g, how much replicas learn apart before their steps are combined, as a share of what is learnt already",
+        above=0, most=1,
+    )  # fmt: skip
     combine: str = option(
         "counts", "of the steps of replicas: " + "; ".join(f"{name}: {what}" for name, what in COMBINERS.items()),
         choices=COMBINERS,

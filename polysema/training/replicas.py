@@ -7,6 +7,10 @@ for some rounds, and gives back its step δᵣ = Sᵣ − S. The steps are combi
 
 row by row: c replicas have moved the row, and w between 0 and 1 says how far steps add up (:func:`weights`).
 
+What replicas learn apart is at most a share g of what was learnt before (``apart``): a young model moves fast, and
+steps from one old state do not make up for moves that build on each other. So legs grow, in proportion to what is
+learnt; and while a leg would be less than a round a replica, replicas learn in turn (:func:`legs`).
+
 R is part of the configuration, the number of workers is not: a replica's step depends on S, r and the leg only, so the
 result is the same to the bit for any number of workers. All replicas share one history. Models that were started apart
 must not be added: ρ = B Bᵀ is the same for B Q, and columns permute.
@@ -14,9 +18,9 @@ must not be added: ρ = B Bᵀ is the same for B Q, and columns permute.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.engine.engine import Engine, Placed
+from polysema.engine.engine import Engine, Local, Placed
 from polysema.errors import InputError
-from polysema.files.progress import Report
-from polysema.kernels.combine import add_steps, find_steps
+from polysema.files.platform import processors
+from polysema.files.progress import Progress, Report
+from polysema.kernels.combine import add_steps, find_steps, sum_steps
 from polysema.kernels.simd import padded
 from polysema.training.cpu import CpuEngine, auto_round
 from polysema.training.options import NegativeSamplingOptions
@@ -38,12 +43,18 @@ from polysema.training.text import TrainingText
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float32]
-Step = tuple[NDArray[np.int64], Array]
-"""Rows that moved, and how; of the rows (V · m, n) of one side of a model."""
+Step = tuple[NDArray[np.int64], Array, NDArray[np.int32]]
+"""Rows that moved, by how much in all, and how many replicas moved each; of the rows (V · m, n) of a model's side."""
 
+
+KEPT = 64
+"""So many replicas a process is ready for at once."""
 
 PULL = 0.05
 """The share of its way that a word goes in one move, over the rate; chosen by held-out loss (docs/cluster.md)."""
+
+_IN_TURN = 0.5  # of the text, above which it is said that this is little text for so many replicas
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -54,14 +65,17 @@ class Learner:
     vocabulary: Vocabulary
     options: NegativeSamplingOptions
     threads: int
-    _engine: tuple[int, CpuEngine] | None = field(default=None, init=False, repr=False)
-    _own: State | None = field(default=None, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init} | {
-            "_engine": None,
-            "_own": None,
-        }
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # workers make the rest again
+
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        self.__dict__.update(known)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        self._regions: Regions | None = None
+        self._at: tuple[int, int] | None = None
 
     @cached_property
     def text(self) -> TrainingText:
@@ -87,17 +101,54 @@ class Learner:
         n = padded(self.options.dim)
         return n * self.options.m if self.options.model == "word2dm" else n
 
-    def engine(self, replica: int, state: State) -> CpuEngine:
-        """What learns from the region of a replica, from a state."""
-        if self._own is None:
-            self._own = State(np.empty_like(state.target), np.empty_like(state.context))
-        np.copyto(self._own.target, state.target)
-        np.copyto(self._own.context, state.context)
-        if self._engine is None or self._engine[0] != replica:
-            if self._engine is not None:
-                self._engine[1].close()
-            self._engine = (replica, CpuEngine(self.text, self._own, self.threads, self.rounds[replica]))
-        return self._engine[1]
+    def step(self, leg: Leg) -> tuple[float, tuple[Step, Step]]:
+        """What a replica learns: the loss on the way, and its step on both sides.
+
+        What it learns in is afterwards put back, row by row, to what it started from: the next replica's start.
+        """
+        start = State(*leg.state())
+        if self._regions is None:
+            own = State(np.empty_like(start.target), np.empty_like(start.context))
+            self._regions = Regions(self.text, self.rounds, own, self.threads)
+        own = self._regions.state
+        if self._at != (leg.epoch, leg.first):
+            np.copyto(own.target, start.target)
+            np.copyto(own.context, start.context)
+        self._at = None
+        loss = self._regions.learn(leg.replica, leg.first, leg.last, leg.epoch, leg.key)
+        target, context = (
+            _step(before.reshape(-1, self.width), after.reshape(-1, self.width))
+            for before, after in ((start.target, own.target), (start.context, own.context))
+        )
+        self._at = (leg.epoch, leg.first)
+        return loss, (target, context)
+
+
+class Regions:
+    """Learns from any region of a text, in one state; a process is ready for some regions at once.
+
+    Args:
+        rounds: (R, rounds + 1) where each round of each region begins.
+    """
+
+    def __init__(self, text: TrainingText, rounds: NDArray[np.int64], state: State, threads: int) -> None:
+        self.text, self.rounds, self.state, self.threads = text, rounds, state, threads
+        self._engines: dict[int, CpuEngine] = {}
+
+    def learn(self, replica: int, first: int, last: int, epoch: int, key: int) -> float:
+        """Learn from some rounds of a region; returns the loss on the way."""
+        if replica not in self._engines:
+            if len(self._engines) == KEPT:
+                self._engines.pop(next(iter(self._engines))).close()
+            self._engines[replica] = CpuEngine(self.text, self.state, self.threads, self.rounds[replica])
+        done = np.arange(first, last) / (self.rounds.shape[1] - 1)
+        rate = rates(self.text.options, epoch, done)
+        return self._engines[replica].train(first, last, rate, np.uint64(key))
+
+    def close(self) -> None:
+        """End all threads."""
+        while self._engines:
+            self._engines.popitem()[1].close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +163,51 @@ class Leg:
     state: Placed[tuple[Array, Array]]
 
 
-def learn(learner: Learner, leg: Leg, _: Report) -> tuple[Step, Step, float]:
-    """The step of a replica on both sides, and the loss on the way."""
-    start = State(*leg.state())
-    engine = learner.engine(leg.replica, start)
-    done = np.arange(leg.first, leg.last) / (len(engine.rounds) - 1)
-    loss = engine.train(leg.first, leg.last, rates(learner.options, leg.epoch, done), np.uint64(leg.key))
-    learnt, width = engine.state, learner.width
-    return _step(start.target, learnt.target, width), _step(start.context, learnt.context, width), loss
+def learn(learner: Learner, leg: Leg, report: Report) -> tuple[float, tuple[Step, Step]]:
+    """A task; see :meth:`Learner.step`."""
+    first, last = learner.rounds[leg.replica, [leg.first, leg.last]]
+    report(Progress("training", int(np.diff(learner.text.text.sentences[[first, last]])[0])))
+    return learner.step(leg)
 
 
-def _step(before: Array, after: Array, width: int) -> Step:
-    old, new = before.reshape(-1, width), after.reshape(-1, width)
-    rows, steps = np.empty(len(old), np.int64), np.empty_like(new)
-    found = find_steps(old, new, rows, steps)
-    return rows[:found].copy(), steps[:found].copy()
+def _step(before: Array, after: Array) -> Step:
+    """The rows that differ and by how much; ``after`` is put back."""
+    rows, steps = np.empty(len(before), np.int64), np.empty_like(before)
+    found = find_steps(before, after, rows, steps)
+    return rows[:found].copy(), steps[:found].copy(), np.ones(found, np.int32)
+
+
+def merge(parts: list[tuple[Step, Step]]) -> tuple[Step, Step]:
+    """The steps of replicas that follow each other, summed."""
+    return _summed([part[0] for part in parts]), _summed([part[1] for part in parts])
+
+
+def _summed(steps: list[Step]) -> Step:
+    rows, values, counts = (np.concatenate([step[i] for step in steps]) for i in range(3))
+    ends = np.cumsum([len(step[0]) for step in steps])
+    starts = np.append(0, ends[:-1])
+    to, sums, moved = np.empty_like(rows), np.empty_like(values), np.empty_like(counts)
+    found = sum_steps(rows, values, counts, starts, ends, to, sums, moved)
+    return to[:found].copy(), sums[:found].copy(), moved[:found].copy()
+
+
+def legs(each: int, epoch: int, apart: float) -> NDArray[np.int64]:
+    """Where the legs of an epoch begin, among the rounds of a replica; and the end.
+
+    When a replica has learnt from t rounds, a leg is g t rounds; 1 where that is less, and replicas learn in turn.
+    """
+    marks = [0]
+    while marks[-1] < each:
+        marks.append(min(each, marks[-1] + max(1, int(apart * (epoch * each + marks[-1])))))
+    return np.array(marks)
 
 
 class ReplicaEngine:
     """Does legs of training; a leg is a round to the run (:class:`polysema.training.run.Engine`).
 
     Attributes:
-        rounds: where each leg begins, were the text read in order; and the end.
-        legs, sent, merging: how many legs were done, the bytes of states and steps that were sent for them, and the
+        in_turn: the share of the training that is too early for replicas to learn apart.
+        merges, sent, merging: how many legs were merged, the bytes of states and steps that were sent for them, and the
             seconds that it took to place and to combine these, beside the learning.
     """
 
@@ -147,55 +220,77 @@ class ReplicaEngine:
         learner = Learner(text.corpus.path, text.vocabulary, options, threads)
         learner.__dict__["text"] = text  # here; workers open their own
         self._each = learner.rounds.shape[1] - 1
-        words = int(text.text.sentences[-1]) / options.replicas / self._each
-        self._leg = max(1, round(self._each / options.merges))
-        legs = -(-self._each // self._leg)
-        marks = np.minimum(np.arange(legs + 1) * self._leg, self._each) / self._each
-        self.rounds = np.round(marks * (len(text.text.sentences) - 1)).astype(np.int64)
-        self._moves = moves(text, self._leg * words)
+        self._here = Regions(text, learner.rounds, state, threads if isinstance(engine, Local) else processors())
+        self._moves = moves(text, int(text.text.sentences[-1]) / options.replicas / self._each)
         self._width = learner.width
         self._learner = engine.put(learner)
-        self.legs, self.sent, self.merging = 0, 0, 0.0
+        self._legs: tuple[int, NDArray[np.int64]] = (-1, np.empty(0, np.int64))
+        self.merges, self.sent, self.merging = 0, 0, 0.0
+        self.in_turn = min(1.0, 1 / (options.apart * self._each * max(options.epochs or 0, 1)))
+        self._say(options)
+
+    def _say(self, options: NegativeSamplingOptions) -> None:
+        """Say where replicas are of little use."""
+        if self.in_turn > _IN_TURN:
+            words = int(self.text.text.sentences[-1]) * self.in_turn / _IN_TURN
+            _LOG.warning(
+                f"{options.replicas} replicas learn {self.in_turn:.0%} of this text in turn, not apart: "
+                f"so many are for {words:,.0f} words and more; choose fewer"
+            )
+
+    @property
+    def _marks(self) -> NDArray[np.int64]:
+        """Where the legs of this epoch begin."""
+        epoch = self.state.epoch
+        if self._legs[0] != epoch:
+            self._legs = (epoch, legs(self._each, epoch, self.text.options.apart))
+        return self._legs[1]
+
+    @property
+    def rounds(self) -> NDArray[np.int64]:
+        """The sentence at which each leg of this epoch begins, were the text read in order; and the end."""
+        return np.round(self._marks / self._each * (len(self.text.text.sentences) - 1)).astype(np.int64)
 
     def train(self, first: int, last: int, _: NDArray[np.float32], key: np.uint64) -> float:
         """Do some legs; returns the mean loss of the replicas in the last."""
-        loss = float("nan")
+        marks = self._marks.tolist()
+        losses = [float("nan")]
         for leg in range(first, last):
-            loss = self._train(leg * self._leg, min((leg + 1) * self._leg, self._each), int(key))
-        return loss
+            begin, end = marks[leg], marks[leg + 1]
+            if self.text.options.apart * (self.state.epoch * self._each + begin) < 1:
+                replicas = range(self.text.options.replicas)
+                losses = [self._here.learn(r, begin, end, self.state.epoch, int(key)) for r in replicas]
+            else:
+                self._here.close()
+                losses = self._apart(begin, end, int(key))
+        known = [loss for loss in losses if not np.isnan(loss)]
+        return float(np.mean(known)) if known else float("nan")
 
-    def _train(self, first: int, last: int, key: int) -> float:
+    def _apart(self, first: int, last: int, key: int) -> list[float]:
+        """A leg of all replicas at once, and the merge of what they learnt; returns their losses."""
         state, options = self.state, self.text.options
         started = time.perf_counter()
         placed = self.engine.put((state.target, state.context))
         self.merging += time.perf_counter() - started
-        legs = [Leg(r, first, last, state.epoch, key, placed) for r in range(options.replicas)]
-        targets, contexts, losses = zip(*self.engine.map(learn, self._learner, legs, cores=self.threads), strict=True)
+        tasks = [Leg(r, first, last, state.epoch, key, placed) for r in range(options.replicas)]
+        [(losses, parts)] = self.engine.merged(learn, self._learner, tasks, merge, group=len(tasks), cores=self.threads)
         started = time.perf_counter()
         rate = float(rates(options, state.epoch, np.array([(first + last) / 2 / self._each]))[0])
-        for side, steps, moved in zip((state.target, state.context), (targets, contexts), self._moves, strict=True):
-            rows = side.reshape(-1, self._width)
-            _add(rows, steps, np.repeat(weights(moved, rate, options), len(rows) // len(moved)))
+        for side, step, moved in zip((state.target, state.context), merge(parts), self._moves, strict=True):
+            rows, weight = side.reshape(-1, self._width), weights(moved * (last - first), rate, options)
+            add_steps(rows, *step, np.repeat(weight, len(rows) // len(moved)))
         self.merging += time.perf_counter() - started
-        self.legs += 1
-        self.sent += len(legs) * (state.target.nbytes + state.context.nbytes)
-        self.sent += sum(step[0].nbytes + step[1].nbytes for step in (*targets, *contexts))
-        known = [loss for loss in losses if not np.isnan(loss)]
-        return float(np.mean(known)) if known else float("nan")
+        self.merges += 1
+        self.sent += len(tasks) * (state.target.nbytes + state.context.nbytes)
+        self.sent += sum(array.nbytes for part in parts for step in part for array in step)
+        return losses
 
     def pull(self) -> None:
         """Bring what was learnt into the state: it is there already."""
 
     def close(self) -> None:
-        """Nothing to give back: the engine is the caller's."""
-
-
-def _add(side: Array, steps: Sequence[Step], weights: Array) -> None:
-    """Add the steps of replicas to rows (V · m, n) of a side, in the order of the replicas."""
-    ends = np.cumsum([len(rows) for rows, _ in steps])
-    starts = ends - [len(rows) for rows, _ in steps]
-    rows, values = (np.concatenate([step[i] for step in steps]) for i in (0, 1))
-    add_steps(side, rows, values, starts, ends, weights, np.empty(side.shape[1], np.float32))
+        """End the threads here; the engine is the caller's."""
+        self._here.close()
 
 
 def moves(text: TrainingText, words: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

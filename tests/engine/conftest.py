@@ -24,7 +24,7 @@ class Nodes:
         ray = _ray()
         from ray.cluster_utils import Cluster
 
-        quick = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_timeout_ms": 1000,
+        quick = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_timeout_ms": 10_000,
                  "health_check_failure_threshold": 3}  # fmt: skip
         self.cluster = Cluster(
             initialize_head=True,
@@ -84,6 +84,7 @@ def engine(nodes):
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE", 1 << 12)
+    monkeypatch.setattr(pieces, "LEAST", 1 << 12)
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_bytes(text(1))

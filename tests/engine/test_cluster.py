@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 import polysema as ps
+from polysema.corpus import build
 from polysema.corpus.build import build_corpus
+from polysema.engine.engine import Local
 from polysema.engine.ray import RayEngine
 from polysema.errors import InputError, OutputError
 from polysema.reproduction.reproduce import Plan, reproduce
@@ -35,7 +37,14 @@ def test_order_and_progress(engine):
     found = list(engine.map(work.square, engine.put(7), range(9), progress=said.append))
     assert found == [(7, n * n) for n in range(9)]
     assert engine.status().count(":") >= 1
+    assert "M words/s; 0 waiting" in engine.status()
     assert all(at.total == 9000 for at in said)
+
+
+def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
+    for group in (3, 23):
+        here = list(Local().merged(work.letter, Local().put("x"), range(23), work.bracket, group=group))
+        assert list(engine.merged(work.letter, engine.put("x"), range(23), work.bracket, group=group)) == here
 
 
 def test_a_worker_keeps_what_is_shared(engine):
@@ -74,6 +83,19 @@ def test_a_disk_that_is_full_or_read_only(engine, number):
         list(engine.map(work.disk, engine.put(("", number)), [1]))
 
 
+@pytest.mark.parametrize(("kind", "said"), [("full", "No space left"), ("read-only", "Read-only file system")])
+def test_a_real_disk_that_is_full_or_read_only(engine, tmp_path, caplog, kind, said):
+    """A lexicon is saved in a shared folder whose disk is full, or read-only, on one node: another node saves it."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    bad = engine.nodes[0]["id"]
+    done = list(engine.map(work.saved, engine.put((bad, kind, tmp_path)), range(4)))
+    assert bad not in done
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{task}.dm" for task in range(4)]
+    assert all((ps.load(tmp_path / f"{task}.dm").array == task + 1).all() for task in range(4))
+    assert said in caplog.text
+
+
 def test_what_nodes_see(engine, tmp_path):
     (tmp_path / "text").write_text("words")
     engine.see([tmp_path / "text", tmp_path, "s3://bucket/text"])
@@ -84,8 +106,9 @@ def test_what_nodes_see(engine, tmp_path):
     engine._ask = shared
 
 
-def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes):
-    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way."""
+def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes, monkeypatch):
+    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way; two workers merge words by a tree."""
+    monkeypatch.setattr(build, "MANY", 1)
     here = build_corpus(sources, tmp_path / "here")
     for workers in (1, 2, 4):
         there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))
@@ -114,14 +137,19 @@ def test_a_cluster_learns_the_same(corpus, alone, nodes):
 DRIVER = """
 import sys, polysema as ps
 from tests.engine.work import REPLICAS
-options = {**REPLICAS, "epochs": 40, "checkpoint_minutes": 0.0}
-print("begun", flush=True)
+options = {**REPLICAS, "epochs": 30, "checkpoint_minutes": 0.0}
 ps.train(sys.argv[1], engine="ray", address=sys.argv[2], state=sys.argv[3], **options).save(sys.argv[4])
 """
 
 
+@pytest.fixture(scope="module")
+def long(corpus):
+    """What the driver would have learnt."""
+    return ps.train(corpus, **{**REPLICAS, "epochs": 30})
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_is_killed(corpus, nodes, tmp_path, number):
+def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     """The same command goes on from the checkpoint, to the same bits; Ctrl-C leaves one, too."""
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     arguments = [str(corpus.path), nodes.address, str(tmp_path / "state"), str(tmp_path / "out")]
@@ -132,18 +160,17 @@ def test_a_driver_that_is_killed(corpus, nodes, tmp_path, number):
     driver.send_signal(number)
     driver.wait()
     assert not (tmp_path / "out").exists()
-    options = {**REPLICAS, "epochs": 40}
     begun = []
-    resumed = ps.train(corpus, state=tmp_path / "state", progress=begun.append, **options)
+    resumed = ps.train(corpus, state=tmp_path / "state", progress=begun.append, **{**REPLICAS, "epochs": 30})
     assert begun[0].done > 0
-    assert same(resumed, ps.train(corpus, **options))
+    assert same(resumed, long)
 
 
 def test_a_cluster_sweeps_the_same(corpus, nodes, tmp_path):
     """Also when a node dies."""
-    options = {**OPTIONS, "epochs": 30}
+    options = {**OPTIONS, "epochs": 20}
     here = sweep(str(corpus.path), tmp_path / "here", seed=[1, 2, 3, 4], **options)
-    killer = threading.Timer(1.0, nodes.kill)
+    killer = threading.Timer(0.5, nodes.kill)
     killer.start()
     said = []
     engine = RayEngine(nodes.address)
@@ -176,6 +203,17 @@ def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
     killed = ps.train(text, "bert2dm", engine=RayEngine(nodes.address), **options, cluster=True)
     killer.join()
     assert np.array_equal(here.array, killed.array)
+
+
+def test_contexts_are_clustered_the_same(corpus, engine):
+    """Context2DM, word by word."""
+    pytest.importorskip("sklearn", reason="the extra cluster is not installed")
+    words = corpus.vocabulary.words
+    vectors = ps.VectorLexicon(words, np.random.default_rng(1).standard_normal((len(words), 5)).astype(np.float32))
+    options = {"vectors": vectors, "min_count": 1, "occurrences": 20, "threads": 1}
+    here, there = (ps.train(corpus, "context2dm", engine=who, **options) for who in ("local", engine))
+    assert np.array_equal(here.array, there.array)
+    assert here.vocabulary.words == there.vocabulary.words
 
 
 def test_a_reproduction_has_the_same_rows(nodes, tmp_path):

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from polysema.corpus import pieces
-from polysema.corpus.build import build_corpus
+from polysema.corpus.build import MANY, build_corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import read_blocks, spans
 from polysema.engine.engine import Local
@@ -16,10 +16,14 @@ from tests.engine.work import BLOCK, files_of, text
 
 
 class _Other:
-    """An engine that is not Local, without Ray."""
+    """An engine that is not Local, without Ray; with many workers, words are merged by a tree."""
 
-    workers = 1
-    map, put, see, status, close = Local.map, Local.put, Local.see, Local.status, Local.close
+    map, merged, put, see, status, close = (
+        Local.map, Local.merged, Local.put, Local.see, Local.status, Local.close,
+    )  # fmt: skip
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
 
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
@@ -52,8 +56,9 @@ def test_pieces_make_the_same_corpus(sources, tmp_path, monkeypatch, packed, nor
     monkeypatch.setattr(pieces, "SLOTS", 1 << 10)
     options = {"block": BLOCK, "long_line": BLOCK, "normalisation": normalisation}
     here = build_corpus(sources, tmp_path / "here", workers=1, **options)
-    there = build_corpus(sources, tmp_path / "there", engine=_Other(), **options)
-    assert files_of(here) == files_of(there)
+    for workers in (1, MANY + 1):
+        there = build_corpus(sources, tmp_path / str(workers), engine=_Other(workers), **options)
+        assert files_of(here) == files_of(there)
 
 
 def test_lists_too(tmp_path):

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import pytest
 
-from polysema.engine.engine import engine_named
+from polysema.engine.engine import FAN, Local, engine_named
 from polysema.errors import InputError, UnknownChoiceError
 from tests.engine import work
 
@@ -25,6 +25,17 @@ def test_local():
         pass
     with pytest.raises(InputError, match="choose the engine ray"), engine_named("local", "10.0.0.1:6379"):
         pass
+
+
+@pytest.mark.parametrize("tasks", [1, FAN, FAN + 1, 23])
+def test_a_tree_has_one_shape(tasks):
+    """Whoever does the tasks; neighbours are merged, a few at a time."""
+    [(owns, joints)] = Local().merged(work.letter, Local().put("x"), range(tasks), work.bracket, group=tasks)
+    assert owns == list(range(tasks))
+    assert len(joints) <= FAN
+    assert "".join(joints).replace("(", "").replace(")", "") == "x" * tasks
+    if tasks == 23:
+        assert joints == ["((xxxx)(xxxx)(xxxx)(xxxx))", "((xxxx)(xxx))"]
 
 
 def test_ray_is_not_imported_without_it():

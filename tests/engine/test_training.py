@@ -9,7 +9,7 @@ import polysema as ps
 from polysema.engine.engine import Local
 from polysema.errors import InputError
 from polysema.training.options import MSWord2DMOptions
-from polysema.training.replicas import weights
+from polysema.training.replicas import legs, weights
 from polysema.training.sweep import grid, sweep
 from tests.engine.work import OPTIONS, REPLICAS, same
 
@@ -57,6 +57,24 @@ def test_every_form(corpus, combine, model):
     if model == "word2vec":
         options = {**{k: v for k, v in options.items() if k != "senses"}, "form": "cbow"}
     assert np.isfinite(ps.train(corpus, model, **options).array).all()
+
+
+def test_legs_grow_with_what_is_learnt():
+    """One round at a time, in turn, until a share of what is learnt is a round; then that share."""
+    first, second = legs(100, 0, 0.1), legs(100, 1, 0.1)
+    assert np.diff(first)[:20].tolist() == [1] * 20
+    assert np.diff(first)[-2] == 8
+    assert np.diff(second)[:3].tolist() == [10, 11, 12]
+    assert first[-1] == second[-1] == 100
+    assert legs(3, 0, 1.0).tolist() == [0, 1, 2, 3]
+
+
+def test_replicas_in_turn_say_so(corpus, caplog):
+    """What is too little text for them is learnt in turn: no worse than one replica, and said."""
+    options = {**REPLICAS, "apart": 1e-6}
+    here, there = (ps.train(corpus, engine=engine, **options) for engine in ("local", Elsewhere()))
+    assert same(here, there)
+    assert "4 replicas learn 100% of this text in turn, not apart" in caplog.text
 
 
 def test_weights_go_from_the_sum_to_the_mean():
