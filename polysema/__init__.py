@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from polysema.encoders.bert2dm import bert2dm as bert2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
+    from polysema.encoders.teaching import teach as teach
     from polysema.errors import CorpusError as CorpusError
     from polysema.errors import DataError as DataError
     from polysema.errors import Failed as Failed
@@ -150,6 +151,7 @@ _WHERE = {
     # matrices from contexts and from encoders
     "context2dm": "polysema.contexts.context2dm",
     "bert2dm": "polysema.encoders.bert2dm",
+    "teach": "polysema.encoders.teaching",
     "Encoder": "polysema.encoders.huggingface",
     "Contextual": "polysema.encoders.contextual",
     # composition

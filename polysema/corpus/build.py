@@ -180,6 +180,15 @@ def _note(read: dict[str, int]) -> None:
         _LOG.info(f"{read['cut_sentences']:,} sentences of more than 10,000 words were cut into pieces")
 
 
+def encoded(text: Corpus | str | Path | Sources, folder: Path) -> Corpus:
+    """Text as a corpus: what is one already is opened, other text is encoded in a folder."""
+    if isinstance(text, Corpus):
+        return text
+    if isinstance(text, str | Path) and is_corpus(text):
+        return Corpus(text)
+    return build_corpus(text, folder)
+
+
 def _files(sources: Sources) -> list[Source] | None:
     """The files to read; None for an iterable of token lists."""
     if isinstance(sources, str | Path):
