@@ -201,10 +201,14 @@ def main() -> None:
     parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
     parser.add_argument("--flatness", type=float, nargs="+", default=[1.0])
     parser.add_argument("--pull", type=float, nargs="+", default=[0.0])
+    parser.add_argument("--lemmas", type=int, default=0, help="only so many of the lemmas, drawn by the seed; 0 for all")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     lexicon = ps.load(options.lexicon)
     uses, synsets = read_uses(options.dict)
+    if options.lemmas:
+        kept = set(random.Random(options.seed).sample(sorted({use.lemma for use in uses}), options.lemmas))
+        uses = [use for use in uses if use.lemma in kept]
     tasks = {"same word": same_word(uses, options.seed), "two words": two_words(uses, synsets, options.seed)}
     asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
     assert lexicon.telling is not None

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from polysema.encoders.bert2dm import bert2dm as bert2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
+    from polysema.encoders.teaching import teach as teach
     from polysema.errors import CorpusError as CorpusError
     from polysema.errors import DataError as DataError
     from polysema.errors import Failed as Failed
@@ -133,6 +134,7 @@ _NAMES = {
     # matrices from contexts and from encoders
     "contexts.context2dm": "context2dm",
     "encoders.bert2dm": "bert2dm",
+    "encoders.teaching": "teach",
     "encoders.huggingface": "Encoder",
     "encoders.contextual": "Contextual",
     # composition

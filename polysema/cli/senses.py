@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
+from polysema.cli.corpora import read_words
 from polysema.cli.lexicons import lexicon_option
 from polysema.cli.output import NATURAL, heading, is_quiet, json_option, print_json
+from polysema.corpus.build import encoded
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
+from polysema.files.working import WorkingFolder
 from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
@@ -196,4 +200,86 @@ def adapt_command(
     click.echo(f"come back among the ten words nearest to them\n\nnext:  polysema neighbours WORD -l {output}")
 
 
-COMMANDS = [describe_command, examples_command, adapt_command]
+@click.command("teach")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.option(
+    "--encoder",
+    required=True,
+    metavar="NAME",
+    help="What reads the text: a folder, or a name on the hub.",
+)
+@click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Words to teach, a line each.")
+@click.option(
+    "--most", default=200, show_default=True, type=NATURAL,
+    help="Without --words: this many, those whose places in TEXT their senses fit least.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="OUT", help="The folder to write."
+)
+@lexicon_option
+@click.option(
+    "--occurrences", default=100, show_default=True, type=NATURAL, help="Of each word to read, at most, from each TEXT."
+)
+@click.option("--split", default=6.0, show_default=True, type=float, help="Higher for fewer senses.")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda or auto.")
+@click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--seed", default=1, show_default=True, type=NATURAL)
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+def teach_command(
+    text: tuple[str, ...],
+    encoder: str,
+    words: Path | None,
+    most: int,
+    output: Path,
+    path: str | None,
+    occurrences: int,
+    split: float,
+    device: str,
+    dtype: str,
+    seed: int,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Let an encoder find the senses of some words in your own TEXT, and put them into the model that ships.
+
+    Each TEXT is a file, a folder of `polysema corpus build` or a folder of files; as many occurrences are read from
+    each. The encoder is not needed afterwards. Place words that the lexicon does not know with `polysema adapt` first.
+
+    \b
+      polysema teach my-text.txt --encoder sentence-transformers/all-MiniLM-L6-v2 --words words.txt -o mine
+      polysema senses match -l mine
+    """
+    from polysema.encoders.huggingface import Encoder
+    from polysema.encoders.taught import LAYERS
+    from polysema.encoders.teaching import misfits, teach
+    from polysema.progress import progress_report
+
+    model = with_matrices(load(path), "teaching of words")
+    inputs: list[str | Path] = [*text, *([words] if words is not None else [])]
+    with (
+        writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force, format="folder"),
+        progress_report() as show,
+        TemporaryDirectory(prefix="polysema-") as temporary,
+    ):
+        reader = Encoder.load(encoder, layers=LAYERS, device=device)
+        corpora = [encoded(item, Path(temporary) / str(number)) for number, item in enumerate(text)]
+        chosen = read_words(words) if words is not None else misfits(model, corpora, most, seed=seed, progress=show)
+        state = WorkingFolder(output.with_name(output.name + ".teaching"))
+        taught = teach(
+            model, chosen, corpora, reader, occurrences=occurrences, split=split, seed=seed, state=state.path,
+            progress=show,
+        )  # fmt: skip
+        write(taught, output, dtype=dtype, overwrite=force, format="folder")
+        state.remove()
+    facts = taught.metadata["taught_again"][-1]
+    if as_json:
+        print_json({"lexicon": str(output), "asked": len(chosen), **facts})
+        return
+    click.echo(f"{output}: senses of {len(facts['words']):,} of {len(chosen):,} words found in {len(text)} texts")
+    click.echo(f"the encoder's space meets the lexicon's with a cosine of {facts['cosine']:.2f}")
+    if facts["words"]:
+        click.echo(f"\nnext:  polysema senses {facts['words'][0]} -l {output}")
+
+
+COMMANDS = [describe_command, examples_command, adapt_command, teach_command]

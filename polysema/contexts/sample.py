@@ -138,7 +138,7 @@ class Sample:
 
     def _positions(self, size: int) -> Iterator[Ids]:
         for start in range(0, len(self.sentences), size):
-            yield _ranges(*self._bounds(self.sentences[start : start + size]))
+            yield ranges(*self._bounds(self.sentences[start : start + size]))
 
     def _bounds(self, chosen: Ids) -> tuple[Ids, Ids]:
         return np.asarray(self.corpus.sentences[chosen]), np.asarray(self.corpus.sentences[chosen + 1])
@@ -146,7 +146,7 @@ class Sample:
     def part(self, sentences: Ids) -> Part:
         """Some sentences of the sample, by their indices in the corpus."""
         starts, ends = self._bounds(sentences)
-        positions = _ranges(starts, ends)
+        positions = ranges(starts, ends)
         tokens = np.asarray(self.corpus.tokens[positions])
         bounds = np.concatenate([[0], np.cumsum(ends - starts)])
         return Part(self._read_index[tokens], bounds, positions, self.rows[tokens])
@@ -170,7 +170,7 @@ class Sample:
         return starts, positions[np.lexsort((positions, owner))]
 
 
-def _ranges(starts: Ids, ends: Ids) -> Ids:
+def ranges(starts: Ids, ends: Ids) -> Ids:
     """All whole numbers of the ranges start … end, one range after the other."""
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -190,6 +190,15 @@ def _note(read: dict[str, int]) -> None:
         _LOG.info(f"{read['overlong_runs']:,} runs of more than 255 bytes were left out")
     if read["cut_sentences"]:
         _LOG.info(f"{read['cut_sentences']:,} sentences of more than 10,000 words were cut into pieces")
+
+
+def encoded(text: Corpus | str | Path | Sources, folder: Path) -> Corpus:
+    """Text as a corpus: what is one already is opened, other text is encoded in a folder."""
+    if isinstance(text, Corpus):
+        return text
+    if isinstance(text, str | Path) and is_corpus(text):
+        return Corpus(text)
+    return build_corpus(text, folder)
 
 
 def _files(sources: Sources) -> list[Source] | None:

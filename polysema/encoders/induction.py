@@ -79,9 +79,9 @@ def within_words(vectors: NDArray[Any], starts: Ids, device: str) -> tuple[Array
     import torch
 
     total = torch.zeros(vectors.shape[1], vectors.shape[1], dtype=torch.float64, device=device)
-    for low, high in _blocks(len(starts) - 1, device):
-        z, ok = _padded(vectors, starts, low, high, device)
-        scaled = (_centred(z, ok) / ok.sum(1).sqrt()[:, None, None]).flatten(0, 1)
+    for low, high in blocks_of(len(starts) - 1, device):
+        z, ok = padded(vectors, starts, low, high, device)
+        scaled = (centred(z, ok) / ok.sum(1).sqrt()[:, None, None]).flatten(0, 1)
         total += (scaled.T @ scaled).double()
     values, axes = np.linalg.eigh(total.cpu().numpy() / (len(starts) - 1))
     return values[::-1].copy(), axes[:, ::-1].copy()
@@ -130,23 +130,38 @@ def induce(
     )
     if saved.load():
         first, found = int(saved.numbers["next"]), Senses(**saved.arrays)
-    for low, high in _blocks(count, device, first):
+    for low, high in blocks_of(count, device, first):
         random = torch.Generator(device).manual_seed(int(stream_key(seed, 3, low)) >> 1)
-        z, ok = _padded(vectors, starts, low, high, device)
-        r, numbers = _centred(z, ok), ok.sum(1)
+        z, ok = padded(vectors, starts, low, high, device)
+        r, numbers = centred(z, ok), ok.sum(1)
         enough = (numbers >= LEAST).cpu().numpy()
         moved = (r @ spread).square().sum((1, 2)) / (numbers - 1).clamp(min=1) / spread.shape[1]
         found.information[low:high] = np.where(enough, moved.cpu().numpy(), np.nan)
-        labels = sense_labels(r @ space, ok, most, split, random)
         unit = torch.nn.functional.normalize(z[..., :dim], dim=-1)
-        members = _members(labels, ok, most)
-        found.vectors[low:high] = torch.nn.functional.normalize(members.mT @ unit, dim=-1).cpu().numpy()
-        found.weights[low:high] = (members.sum(1) / numbers[:, None]).cpu().numpy()
+        labels, vectors_of, shares = senses_of(r @ space, unit, ok, most, split, random)
+        found.vectors[low:high], found.weights[low:high] = vectors_of.cpu().numpy(), shares.cpu().numpy()
         found.labels[starts[low] : starts[high]] = labels[ok > 0].cpu().numpy()
         progress(Progress("clustering", high, count, speed=(high - first) / (time.perf_counter() - begun)))
         if saved.due or high == count:
             saved.save({"next": high}, dict(vars(found)))
     return found
+
+
+def senses_of(
+    x: Tensor, unit: Tensor, ok: Tensor, most: int, split: float, random: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The senses of B words: the label (B, L) of each occurrence, their unit vectors (B, m, n), their shares (B, m).
+
+    Args:
+        x, ok: as in :func:`sense_labels`.
+        unit: (B, L, n) the occurrences in the lexicon's space.
+    """
+    import torch
+
+    labels = sense_labels(x, ok, most, split, random)
+    members = _members(labels, ok, most)
+    vectors = torch.nn.functional.normalize(members.mT @ unit, dim=-1)
+    return labels, vectors, members.sum(1) / ok.sum(1, keepdim=True)
 
 
 def sense_labels(x: Tensor, ok: Tensor, most: int, split: float, random: Any) -> Tensor:
@@ -228,13 +243,13 @@ def _members(labels: Tensor, ok: Tensor, k: int) -> Tensor:
     return torch.nn.functional.one_hot(labels, k).to(ok.dtype) * ok[..., None]
 
 
-def _centred(z: Tensor, ok: Tensor) -> Tensor:
+def centred(z: Tensor, ok: Tensor) -> Tensor:
     """r (B, L, N)."""
     mean = z.sum(1) / ok.sum(1, keepdim=True)
     return (z - mean[:, None]) * ok[..., None]
 
 
-def _padded(vectors: NDArray[Any], starts: Ids, low: int, high: int, device: str) -> tuple[Tensor, Tensor]:
+def padded(vectors: NDArray[Any], starts: Ids, low: int, high: int, device: str) -> tuple[Tensor, Tensor]:
     """The vectors of some words as (B, L, N), filled up with zeros, and where there are any, (B, L), as 0 and 1."""
     import torch
 
@@ -245,7 +260,7 @@ def _padded(vectors: NDArray[Any], starts: Ids, low: int, high: int, device: str
     return torch.from_numpy(z).to(device), torch.from_numpy(ok).float().to(device)
 
 
-def _blocks(count: int, device: str, first: int = 0) -> Iterator[tuple[int, int]]:
+def blocks_of(count: int, device: str, first: int = 0) -> Iterator[tuple[int, int]]:
     """The first word of each block, and the one after its last."""
     step = BLOCK[device]
     for low in range(first, count, step):

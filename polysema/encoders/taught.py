@@ -39,8 +39,8 @@ from polysema.senses.fitting import least_cosines
 PROJECTED = 128
 """N, the dimensions that senses are looked for in."""
 
-LAYERS = "5-8"
-"""Whose mean is taken by default: the middle of twelve, where word senses are clearest."""
+LAYERS = "middle"
+"""Whose mean is taken by default: 5 to 8 of twelve."""
 
 MEASURE = "contextual variance"
 
@@ -84,7 +84,7 @@ def taught(
     """A lexicon of the senses that an encoder finds in a corpus.
 
     Args:
-        encoder: an encoder, or the name or folder of one, whose layers 5 to 8 are then taken. Clusters and context
+        encoder: an encoder, or the name or folder of one, whose middle layers are then taken. Clusters and context
             vectors are computed where it is.
         keep: words that get a matrix though they are rare.
         state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was. Without, it

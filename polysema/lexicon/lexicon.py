@@ -374,15 +374,15 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         self.folder: Path | None = None
 
     def with_parts(self, **parts: Any) -> Lexicon:
-        """The same words and matrices with other parts, by the names of the arguments above."""
-        own = {
+        """The same lexicon with other parts, by the names of the arguments above."""
+        own = {"words": self.vocabulary, "factors": self.array} | {
             name: getattr(self, name)
             for name in (
                 "columns", "metadata", "contexts", "norms", "encoder", "clusters",
                 "telling", "information", "inventory", "faces", "edited", "slots",
             )
         }  # fmt: skip
-        return Lexicon(self.vocabulary, self.array, **{**own, **parts})
+        return Lexicon(**{**own, **parts})
 
     @classmethod
     def from_matrices(

@@ -348,7 +348,7 @@ def test_by_the_table_of_models(corpus, folder, lexicon):
     ("options", "message"),
     [
         ({}, "taught reads with an encoder"),
-        ({"encoder": "TINY"}, "this encoder has layers 0 to 3"),
+        ({"encoder": "TINY", "layers": "5-8"}, "this encoder has layers 0 to 3"),
         ({"encoder": "TINY", "layers": "last", "dim": 25}, "24 numbers: dim cannot be 25"),
         ({"encoder": "TINY", "layers": "last", "split": -1}, "split must be at least 0"),
         ({"encoder": "TINY", "layers": "last", "senses": 0}, "senses must be at least 1"),
