@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, chosen
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -264,8 +264,7 @@ def paired_test(
         comparisons: how many comparisons are made in all, for Bonferroni's correction.
         margin: differences below it count as equivalence.
     """
-    if method not in TESTS:
-        raise UnknownChoiceError("paired test", method, TESTS)
+    test = chosen("paired test", method, TESTS)
     if comparisons < 1 or resamples < 1:
         raise InputError(f"a test needs at least one comparison and one resample, not {comparisons} and {resamples}")
     both = np.isfinite(gold) & np.isfinite(first) & np.isfinite(second)
@@ -279,7 +278,7 @@ def paired_test(
     drawn = bootstrap(g, np.stack([a, b]), min(resamples, _INTERVAL), seed, [str(code) for code in codes])
     spread = drawn[0] - drawn[1]
     error = _error(spread, groups)
-    better, worse = TESTS[method](g, a, b, codes, difference, error, resamples, seed)
+    better, worse = test(g, a, b, codes, difference, error, resamples, seed)
     near = 1.0
     if error > 0:
         near = student_tail((margin - abs(difference)) / error, groups - 1)
@@ -324,14 +323,7 @@ def _permutation(
 
 
 def _bootstrap(
-    g: Array,
-    a: Array,
-    b: Array,
-    clusters: NDArray[np.int64],
-    difference: float,
-    error: float,
-    resamples: int,
-    seed: int,
+    g: Array, a: Array, b: Array, clusters: NDArray[np.int64], difference: float, error: float, *_: int
 ) -> tuple[float, float]:
     if not error > 0:
         return float(not difference > 0), float(not difference < 0)
