@@ -175,7 +175,7 @@ def _sha256(path: Path) -> str:
 def load_sets(
     names: Iterable[str] | None = None, data: str | Path | None = None
 ) -> tuple[dict[str, EvaluationSet], dict[str, str]]:
-    """The sets of those names (by default all nine), and of those that are not there the reason, by name."""
+    """The sets of those names (by default all), and of those that are not there the reason, by name."""
     records = [RECORDS[name] for name in (RECORDS if names is None else names)]
     found = search((file for record in records for file in record.files), data)
     sets: dict[str, EvaluationSet] = {}
