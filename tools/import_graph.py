@@ -181,9 +181,7 @@ def main() -> None:
     """Draw, or count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", nargs="*", type=Path, help="folders that hold polysema/; by default this one")
-    parser.add_argument(
-        "--count", action="store_true", help="print lines, files, classes and imports, and the lines of each room"
-    )
+    parser.add_argument("--count", action="store_true", help="print lines, files, classes, imports, and lines by room")
     parser.add_argument("--output", type=Path, help="draw the graph: .svg or .png")
     arguments = parser.parse_args()
     checkouts = arguments.checkouts or [ROOT]
