@@ -30,7 +30,8 @@ TEXT = 10
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches, laid out so that no label is cut off."""
     with needing("a picture", "plots"):
-        from polysema.drawing.picture import Picture
+        import matplotlib.figure  # noqa: F401
+    from polysema.drawing.picture import Picture
 
     return Picture(figsize=(width, height), dpi=120, layout="constrained")
 
