@@ -23,10 +23,13 @@ in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class PolysemaError(Exception):
@@ -69,6 +72,13 @@ class UnknownChoiceError(InputError):
         super().__init__(f"unknown {what} {name!r}: choose {_listed(self.choices, 'or')}")
 
 
+def chosen(what: str, name: str, table: Mapping[str, T]) -> T:
+    """What a table has under a name; an unknown one is an error that lists the choices."""
+    if name not in table:
+        raise UnknownChoiceError(what, name, table)
+    return table[name]
+
+
 class TreeError(InputError):
     """Brackets or a pattern that cannot be read as a tree."""
 
@@ -96,6 +106,21 @@ class MissingExtraError(PolysemaError, ImportError):
         self.extra = extra
         self.command = command or f"pip install 'polysema[{extra}]'"
         super().__init__(f"{what} needs an optional part: {self.command}")
+
+
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Around the import of an optional library: where it is missing, an error says what to install.
+
+    >>> with needing("a picture", "plots"):
+    ...     import a_library_that_is_not_installed
+    Traceback (most recent call last):
+    polysema.errors.MissingExtraError: a picture needs an optional part: pip install 'polysema[plots]'
+    """
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,14 @@ def count(package: Path) -> dict[str, int]:
     }
 
 
+def lines_by_room(package: Path) -> dict[str, int]:
+    """How many lines each room has: those of the list first, then those of other checkouts."""
+    found = Counter({name: 0 for names in layers() for name in names})
+    for name, path in modules(package).items():
+        found[room(name)] += len(path.read_text(encoding="utf-8").splitlines())
+    return dict(found)
+
+
 def largest_cycle(edges: set[tuple[str, str]]) -> int:
     """How many rooms the largest group has in which each reaches every other; 1 where there is no cycle.
 
@@ -173,18 +181,19 @@ def main() -> None:
     """Draw, or count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", nargs="*", type=Path, help="folders that hold polysema/; by default this one")
-    parser.add_argument("--count", action="store_true", help="print lines, files, classes and imports")
+    parser.add_argument("--count", action="store_true", help="print lines, files, classes, imports, and lines by room")
     parser.add_argument("--output", type=Path, help="draw the graph: .svg or .png")
     arguments = parser.parse_args()
     checkouts = arguments.checkouts or [ROOT]
     if arguments.output:
         draw(checkouts[0] / PACKAGE, arguments.output)
     if arguments.count:
-        counted = [count(checkout / PACKAGE) for checkout in checkouts]
-        print("| | " + " | ".join(str(checkout) for checkout in checkouts) + " |")
-        print("|---|" + "---|" * len(checkouts))
-        for name in counted[0]:
-            print(f"| {name} | " + " | ".join(f"{numbers[name]:,}" for numbers in counted) + " |")
+        for numbers in (count, lines_by_room):
+            counted = [numbers(checkout / PACKAGE) for checkout in checkouts]
+            print("| | " + " | ".join(str(checkout) for checkout in checkouts) + " |")
+            print("|---|" + "---|" * len(checkouts))
+            for name in dict.fromkeys(name for own in counted for name in own):
+                print(f"| {name} | " + " | ".join(f"{own.get(name, 0):,}" for own in counted) + " |")
     for edge in upward(imports(checkouts[0] / PACKAGE), layers()) if checkouts == [ROOT] else []:
         print(f"points up: {edge.importer}:{edge.line} imports {edge.imported}")
 

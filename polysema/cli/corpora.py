@@ -9,7 +9,17 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NATURAL, engine_options, heading, is_quiet, json_option, print_json, print_table, say
+from polysema.cli.output import (
+    NATURAL,
+    PATH,
+    engine_options,
+    heading,
+    is_quiet,
+    json_option,
+    print_json,
+    print_table,
+    say,
+)
 from polysema.corpus.build import build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
@@ -18,8 +28,6 @@ from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
 from polysema.progress import progress_report
-
-FILE = click.Path(path_type=Path)
 
 
 @click.group()
@@ -32,14 +40,10 @@ def corpus() -> None:
 
 @corpus.command()
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder to write."
-)
+@click.option("-o", "--output", required=True, type=PATH, metavar="DIR", help="The folder to write.")
 @click.option("--min-count", default=1, show_default=True, help="Leave out words seen less often.")
-@click.option("--max-size", default=None, type=int, help="Keep so many of the most frequent words at most.")
-@click.option(
-    "--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to keep whatever their count, a line each."
-)
+@click.option("--max-size", default=None, type=int, help="Keep at most this many of the most frequent words.")
+@click.option("--keep", type=PATH, metavar="FILE", help="Words to keep whatever their count, a line each.")
 @click.option("--keep-case", is_flag=True, help="Do not lower-case.")
 @click.option("--digits", is_flag=True, help="Runs with digits are words too.")
 @click.option("--hyphens", is_flag=True, help="Hyphenated words are one word.")
@@ -52,7 +56,7 @@ def corpus() -> None:
     "--token", default="form", show_default=True, metavar="WHAT", help=f"Where the source has it: {', '.join(TOKENS)}."
 )
 @click.option("--columns", default=None, metavar="NAMES", help="Of a vertical file: form,tag,lemma in their order.")
-@click.option("--encoding", default="auto", show_default=True, help="Of the text: utf-8, latin-1, …")
+@click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
 @click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
@@ -107,9 +111,7 @@ def build(
 @corpus.command()
 @click.argument("folder", metavar="DIR")
 @click.option("-n", "--top", default=20, show_default=True, type=NATURAL, help="How many of the most frequent words.")
-@click.option(
-    "--words", type=click.Path(path_type=Path), metavar="FILE", help="A list of words, a line each: how many are there?"
-)
+@click.option("--words", type=PATH, metavar="FILE", help="A list of words, a line each: say how many are there.")
 @json_option
 def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
     """What an encoded corpus holds: sentences, tokens, types, the most frequent words, the coverage of a word list.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import say
+from polysema.cli.output import PATH, say
 from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_file
 from polysema.files.door import check_output
@@ -28,9 +28,9 @@ _output = click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
-    help="png, svg or pdf, by its name.",
+    help="The picture to write: png, svg or pdf.",
 )
 
 

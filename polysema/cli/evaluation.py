@@ -10,6 +10,7 @@ import click
 
 from polysema.cli.output import (
     NATURAL,
+    PATH,
     engine_options,
     heading,
     is_quiet,
@@ -32,7 +33,7 @@ _ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
 
 data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=PATH,
     envvar="POLYSEMA_DATA",
     metavar="DIR",
     help="The folder with the evaluation sets, searched by file name; also POLYSEMA_DATA. Then the user's cache.",
@@ -146,7 +147,7 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
 )
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
-@click.option("--seed", default=0, type=NATURAL, show_default=True, help="Of the resamples.")
+@click.option("--seed", default=0, type=NATURAL, show_default=True, help="Seed of the resamples.")
 @click.option(
     "--pairs",
     multiple=True,
@@ -165,12 +166,12 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
 )
 @infersent_option
-@click.option("--layer", default=None, metavar="LAYER", help="Of encoders: whose vector of the verb to take.")
+@click.option("--layer", default=None, metavar="LAYER", help="The encoder's layer for the vector of the verb.")
 @click.option(
     "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
 )
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
-@click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report there, HTML and more.")
+@click.option("--report", type=PATH, metavar="DIR", help="Write the report there, HTML and more.")
 @click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @engine_options
@@ -235,7 +236,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where all goes.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="DIR", help="The folder for all of it.")
 @click.option(
     "--preset",
     default="small",
@@ -251,7 +252,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     help="Another value than the preset's, such as glove.epochs=5, again for more; the report lists them.",
 )
 @click.option("--only", multiple=True, metavar="ROW", help=f"Train only this row, again for more: {', '.join(_ROWS)}.")
-@click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds a model.  [default: by the preset]")
+@click.option("--seeds", default=None, type=click.IntRange(min=1), help="Seeds of a model.  [default: by the preset]")
 @click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
 @click.option(
     "--model",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from polysema.cli.output import PATH
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
@@ -20,10 +21,8 @@ from polysema.lexicon.formats import load
 @click.option("--port", default=8765, show_default=True, help="Which port; 0 takes any that is free.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--prefix", default="", metavar="PATH", help="What stands before every path behind a proxy.")
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name that it may be asked under.")
-@click.option(
-    "--evaluation", type=click.Path(path_type=Path), metavar="FILE", help="What polysema evaluate --json wrote."
-)
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A further host name that it answers to.")
+@click.option("--evaluation", type=PATH, metavar="FILE", help="What polysema evaluate --json wrote.")
 def explore(
     lexicons: tuple[str, ...],
     host: str,

@@ -13,6 +13,7 @@ import click
 from polysema import measures
 from polysema.cli.output import (
     NATURAL,
+    PATH,
     heading,
     json_option,
     lines_of,
@@ -96,11 +97,11 @@ def info(lexicon: str | None, kind: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("lexicon")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=PATH)
 @click.option("--to", "format", default="", metavar="FORMAT", help="The format, if OUT's name does not tell.")
 @click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
 @click.option("--senses", is_flag=True, help="A key for every sense beside its word: bank, bank#0, bank#2 …")
-@click.option("--words", default=None, type=NATURAL, help="With --senses, of so many of the most frequent words only.")
+@click.option("--words", default=None, type=NATURAL, help="With --senses, of this many frequent words only.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @kind_option
 @json_option
@@ -187,7 +188,7 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
 @click.argument("queries", nargs=-1, required=True, metavar="WORD …")
 @lexicon_option
 @top_option(10, "neighbours to give")
-@click.option("--common", default=None, type=NATURAL, help="Look among so many of the most frequent words only.")
+@click.option("--common", default=None, type=NATURAL, help="Look only among this many of the most frequent words.")
 @json_option
 def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int | None, as_json: bool) -> None:
     """The words most similar to a word, or to a phrase.
@@ -211,7 +212,7 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 @top_option(8, "neighbours to name each sense by")
 @click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
 @click.option(
-    "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by so many of the most frequent words."
+    "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by this many of the frequent words."
 )
 @click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
@@ -224,7 +225,7 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 )
 @click.option("--merge", multiple=True, metavar="ID,ID", help="Put senses together, into the first.")
 @click.option("--hide", type=int, multiple=True, metavar="ID", help="Never show or choose a sense.")
-@click.option("--reset", is_flag=True, help="Take back all names, merges and hidings of the word.")
+@click.option("--reset", is_flag=True, help="Undo all names, merges and hidden senses of the word.")
 @json_option
 def senses(
     words: tuple[str, ...],
@@ -334,7 +335,7 @@ def ambiguity(
 
 @click.command()
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - is stdin.")
 @lexicon_option
 @click.option(
     "-m",
@@ -446,7 +447,7 @@ compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
 @click.argument("broad", metavar="B")
 @lexicon_option
 @click.option(
-    "--smoothing", default=0.1, show_default=True, metavar="SHARE", help="ε of the last two; 0: not smoothed."
+    "--smoothing", default=0.1, show_default=True, metavar="SHARE", help="ε of the last two; 0 does not smooth."
 )
 @json_option
 def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json: bool) -> None:
@@ -462,9 +463,9 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
       k_hyp  the largest k with B − kA ≥ 0, in [0, 1] (unit trace)
       relative entropy  tr A(ln A − ln B), 0 or more: the less, the more A entails B
 
-    Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of low
-    rank, of which that is never true: k_hyp is then 0 and the relative entropy infinite, whatever the words. So both
-    are taken of B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
+    Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of
+    low rank, for which that is never true: k_hyp would be 0 and the relative entropy infinite for all words. So both
+    are computed with B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
     """
     model = with_matrices(load(path), "entailment")
     a, b = model.meaning(narrow), model.meaning(broad)
@@ -484,7 +485,7 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
 
 
 @click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=PATH)
 @click.argument("lexicons", nargs=-1, required=True, metavar="MEMBER …")
 @click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")

@@ -31,15 +31,16 @@ def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 NATURAL = click.IntRange(min=0)
+PATH = click.Path(path_type=Path)
 
 
 def engine_options(command: Any) -> Any:
     """The options of a command that can work on a cluster."""
     add_address = click.option(
-        "--address", metavar="HOST:PORT", help="Of a Ray cluster, or auto; by default a new one."
+        "--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."
     )
     add_engine = click.option(
-        "--engine", default="local", metavar="NAME", help="Who does it: local, or ray (a cluster)."
+        "--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."
     )
     return add_engine(add_address(command))
 

@@ -12,21 +12,19 @@ import click
 
 from polysema.cli.corpora import corpus
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import is_quiet, json_option, print_json, print_table, say
+from polysema.cli.output import PATH, is_quiet, json_option, print_json, print_table, say
 from polysema.composition.phrases import read_phrases
 from polysema.errors import PolysemaError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
 from polysema.progress import progress_report
 
-OUTPUT = click.Path(path_type=Path)
-
 
 @corpus.command()
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option("-o", "--output", required=True, type=OUTPUT, metavar="NAME.parsed", help="The folder to write.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one per core.")
-@click.option("--encoding", default="auto", show_default=True, help="Of the text: utf-8, latin-1, …")
+@click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
 @click.option("--force", is_flag=True, help="Replace parsed text that is there.")
 @json_option
 def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: str, force: bool, as_json: bool) -> None:
@@ -56,7 +54,7 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
 
 @corpus.command()
 @click.argument("parsed", nargs=-1, required=True, metavar="NAME.parsed …")
-@click.option("-o", "--output", required=True, type=OUTPUT, metavar="NAME.parsed", help="The folder to write.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
 @click.option("--force", is_flag=True, help="Replace parsed text that is there.")
 @json_option
 def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:

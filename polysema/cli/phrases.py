@@ -38,7 +38,7 @@ memory_option = click.option(
     "--memory", is_flag=True, help="What a sentence tells of a word holds in the sentences after it."
 )
 parser_option = click.option(
-    "--no-parser", is_flag=True, help="Do not parse: tell by the words around alone, which is far quicker."
+    "--no-parser", is_flag=True, help="Do not parse: use the words around alone, which is far quicker."
 )
 
 

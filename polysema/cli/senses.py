@@ -11,7 +11,7 @@ import click
 
 from polysema.cli.corpora import read_words
 from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import NATURAL, heading, is_quiet, json_option, print_json
+from polysema.cli.output import NATURAL, PATH, heading, is_quiet, json_option, print_json
 from polysema.corpus.build import encoded
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
@@ -23,17 +23,17 @@ from polysema.lexicon.lexicon import with_matrices
 
 @click.command("describe")
 @click.argument("lexicon")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="OUT", help="Write here; by default LEXICON.")
+@click.argument("corpus", type=PATH)
+@click.option("-o", "--output", type=PATH, metavar="OUT", help="Write here; by default LEXICON.")
 @click.option("--most", default=150, show_default=True, type=NATURAL, help="Occurrences of each word to look at.")
 @click.option(
     "--faces", default=20_000, show_default=True, type=NATURAL, help="Keep examples for this many frequent words."
 )
 @click.option(
-    "--separation", default=None, type=float, help="How far apart contexts of two senses are; 0 merges no columns."
+    "--separation", default=None, type=float, help="How far apart contexts of two senses must be; 0 merges none."
 )
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
-@click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--dtype", default="float32", show_default=True, help="Type of the saved numbers: float32 or float16.")
 @click.option("--seed", default=1, show_default=True, type=NATURAL)
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @json_option
@@ -69,7 +69,7 @@ def describe_command(
 
 @click.command("examples")
 @click.argument("word")
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @lexicon_option
 @click.option("--most", default=500, show_default=True, type=NATURAL, help="Occurrences to look at.")
 @click.option("--seed", default=1, show_default=True, type=NATURAL)
@@ -148,14 +148,12 @@ def _numbers(listed: str) -> list[int]:
 
 @click.command("adapt")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="OUT", help="The folder to write."
-)
+@click.option("-o", "--output", type=PATH, required=True, metavar="OUT", help="The folder to write.")
 @lexicon_option
 @click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
-@click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Of each word to look at, at most.")
+@click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Look at this many of each word.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
-@click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--dtype", default="float16", show_default=True, help="Type of the saved numbers: float32 or float16.")
 @click.option("--seed", default=1, show_default=True, type=NATURAL)
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @json_option

@@ -21,7 +21,7 @@ from polysema.lexicon.results import Ambiguity
 @click.command("disambiguate")
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Sentences from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Sentences from a file, a line each; - is stdin.")
 @lexicon_option
 @click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
@@ -129,7 +129,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 
 @click.command("read")
 @click.argument("texts", nargs=-1, metavar="TEXT …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Texts from a file, a line each; - reads on.")
+@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Texts from a file, a line each; - is stdin.")
 @lexicon_option
 @click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from polysema.cli.corpora import read_words
-from polysema.cli.output import is_quiet, json_option, print_json, quiet_option
+from polysema.cli.output import PATH, is_quiet, json_option, print_json, quiet_option
 from polysema.corpus.stop_words import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.files.options import Options, kind_of
@@ -106,14 +106,12 @@ class _Train(click.Command):
 
 @click.command("train", cls=_Train)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="LEXICON", help="The folder to write.")
-@click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="Options from a TOML file, by the names below."
-)
-@click.option("--keep", type=click.Path(path_type=Path), metavar="FILE", help="Words to train whatever their count.")
+@click.option("-o", "--output", type=PATH, metavar="LEXICON", help="The folder to write.")
+@click.option("--config", type=PATH, metavar="FILE", help="Options from a TOML file, by the names below.")
+@click.option("--keep", type=PATH, metavar="FILE", help="Words to train whatever their count.")
 @click.option("--each", is_flag=True, help="A lexicon for each CORPUS, such as a slice of time.")
-@click.option("--start", default=None, metavar="LEXICON", help="Go on from a trained lexicon, on new text.")
-@click.option("--dtype", default="float32", show_default=True, help="Of the saved numbers: float32 or float16.")
+@click.option("--start", default=None, metavar="LEXICON", help="Continue training a lexicon, on new text.")
+@click.option("--dtype", default="float32", show_default=True, help="Type of the saved numbers: float32 or float16.")
 @click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
 @json_option
 @quiet_option

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from polysema.contexts.sample import Ids, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
 from polysema.engine.engine import Engine, Local
-from polysema.errors import CorpusError, InputError, MissingExtraError
+from polysema.errors import CorpusError, InputError, needing
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.options import option
 from polysema.files.progress import Progress, Report, silent
@@ -248,7 +248,5 @@ def _cut(children: NDArray[Any], count: int, k: int) -> NDArray[np.intp]:
 
 
 def _library() -> None:
-    try:
+    with needing("clustering contexts", "cluster"):
         import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("clustering contexts", "cluster") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polysema.errors import MissingExtraError
+from polysema.errors import needing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,10 +29,8 @@ TEXT = 10
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches, laid out so that no label is cut off."""
-    try:
+    with needing("a picture", "plots"):
         import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("a picture", "plots") from None
     from polysema.drawing.picture import Picture
 
     return Picture(figsize=(width, height), dpi=120, layout="constrained")

@@ -175,7 +175,7 @@ def _sha256(path: Path) -> str:
 def load_sets(
     names: Iterable[str] | None = None, data: str | Path | None = None
 ) -> tuple[dict[str, EvaluationSet], dict[str, str]]:
-    """The sets of those names (by default all nine), and of those that are not there the reason, by name."""
+    """The sets of those names (by default all), and of those that are not there the reason, by name."""
     records = [RECORDS[name] for name in (RECORDS if names is None else names)]
     found = search((file for record in records for file in record.files), data)
     sets: dict[str, EvaluationSet] = {}
@@ -225,10 +225,8 @@ def _phrases(record: Record, path: Path, sentences: Path | None) -> EvaluationSe
         key = tuple(row[column] for column in (*record.columns, record.landmark, *record.also))
         item = items.setdefault(key, len(items))
         found.append((annotators.setdefault(row[record.annotator], len(annotators)), item, float(row[record.rating])))
-    who, which, rating = (np.array(column) for column in zip(*found, strict=True))
-    gold = np.bincount(which, rating) / np.bincount(which)
-    ratings = np.full((len(annotators), len(items)), np.nan)
-    ratings[who, which] = np.where((rating >= record.scale[0]) & (rating <= record.scale[1]), rating, np.nan)
+    gold, ratings = _judged(found)
+    ratings[(ratings < record.scale[0]) | (ratings > record.scale[1])] = np.nan
     words = len(record.columns)
     verb = record.columns.index("verb")
     first = tuple(key[:words] for key in items)
@@ -236,6 +234,14 @@ def _phrases(record: Record, path: Path, sentences: Path | None) -> EvaluationSe
     return EvaluationSet(
         record.name, record.pattern, first, second, gold, ratings, _sentences(sentences), note=record.note
     )
+
+
+def _judged(found: Sequence[tuple[int, int, float]]) -> tuple[Array, Array]:
+    """The mean judgement of each item (k,), and all of them (annotators, k), from (annotator, item, judgement)."""
+    who, which, rating = (np.array(column) for column in zip(*found, strict=True))
+    ratings = np.full((who.max() + 1, which.max() + 1), np.nan)
+    ratings[who, which] = rating
+    return np.bincount(which, rating) / np.bincount(which), ratings
 
 
 def _sentences(path: Path | None) -> dict[str, str]:
@@ -298,10 +304,7 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
         found.append((annotators.setdefault(row.get("annotator", ""), len(annotators)), item, score))
     if len(items) < 3:
         raise DataError(f"{path}: {len(items)} pairs: a correlation needs at least three")
-    who, which, rating = (np.array(column) for column in zip(*found, strict=True))
-    gold = np.bincount(which, rating) / np.bincount(which)
-    ratings = np.full((len(annotators), len(items)), np.nan)
-    ratings[who, which] = rating
+    gold, ratings = _judged(found)
     return EvaluationSet(
         name or path.stem,
         pattern,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from polysema.errors import DataError, MissingExtraError
+from polysema.errors import DataError, needing
 from polysema.evaluation.datasets import cache_directory, search
 from polysema.evaluation.records import DataFile, Record
 
@@ -26,10 +26,8 @@ def fetch(
     missing = [item.file for item in found.values() if item.path is None]
     if not missing:
         return []
-    try:
+    with needing("downloading evaluation sets", "data"):
         import pooch
-    except ImportError:
-        raise MissingExtraError("downloading evaluation sets", "data") from None
     pooch.get_logger().setLevel("WARNING")
     fetched = []
     for file in missing:

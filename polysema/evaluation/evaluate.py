@@ -224,7 +224,7 @@ def _common_name(names: Sequence[str]) -> str:
 
 
 def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict[str, EvaluationSet]:
-    """The sets asked for, where all of them must be there; by default those of the nine that are."""
+    """The sets asked for, where all of them must be there; by default those that are there."""
     asked = None if sets is None else [record_named(name).name for name in sets]
     found, missing = load_sets(asked, data)
     if missing and (asked is not None or len(missing) == len(RECORDS)):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from polysema.errors import UnknownChoiceError
+from polysema.errors import chosen
 from polysema.evaluation.results import Result
 from polysema.evaluation.statistics import bootstrap
 
@@ -39,6 +39,4 @@ PROTOCOLS: dict[str, Callable[[Sequence[Result], int], list[float]]] = {"plain":
 
 def figures(results: Sequence[Result], protocol: str = "plain", seed: int = 0) -> list[float]:
     """The figure of each result on one set under a protocol."""
-    if protocol not in PROTOCOLS:
-        raise UnknownChoiceError("protocol", protocol, PROTOCOLS)
-    return PROTOCOLS[protocol](results, seed)
+    return chosen("protocol", protocol, PROTOCOLS)(results, seed)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from polysema.errors import UnknownChoiceError
+from polysema.errors import chosen
 
 Task = Literal["word-similarity", "disambiguation"]
 
@@ -215,7 +215,4 @@ DISAMBIGUATION = tuple(name for name, record in RECORDS.items() if record.task =
 
 def record_named(name: str) -> Record:
     """The record of that name; an unknown one is an error that lists the choices."""
-    try:
-        return RECORDS[name]
-    except KeyError:
-        raise UnknownChoiceError("data set", name, RECORDS) from None
+    return chosen("data set", name, RECORDS)

@@ -7,7 +7,7 @@ already, so what is resampled are clusters, never single items.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, chosen
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -191,9 +191,9 @@ class Comparison:
     Attributes:
         difference: ρ of the first less ρ of the second, over the items that both cover.
         interval: its 95 % interval.
-        p: one-sided: how likely so large a difference is if the first were no better.
+        p: one-sided: how likely a difference at least this large is if the first were no better.
         p_worse: likewise, if it were no worse.
-        p_equivalent: how likely a difference so near to 0 is if the true one were ``margin`` or more (two one-sided
+        p_equivalent: how likely a difference this near to 0 is if the true one were ``margin`` or more (two one-sided
             tests, TOST).
         comparisons: how many were made in all, which Bonferroni's correction counts.
         items: how many both cover.
@@ -255,17 +255,16 @@ def paired_test(
     - ``bootstrap``: clusters are resampled with replacement, both models together; p is that of the difference over
       its standard error, by Student's t with one degree of freedom less than there are clusters.
 
-    The interval and the equivalence test are the bootstrap's in both. What is resampled are the clusters, of which
-    there could have been others; the p of a t-test over bootstrap samples, as in the released scripts, only tells how
-    many samples were drawn.
+    The interval and the equivalence test are the bootstrap's in both. Clusters are resampled, because another data
+    set would have other clusters. The p of a t-test over bootstrap samples, as in the released scripts, depends on how
+    many samples were drawn, and tells nothing else.
 
     Args:
         clusters: the cluster of each item, such as its verb and landmark; by default each item is its own.
         comparisons: how many comparisons are made in all, for Bonferroni's correction.
         margin: differences below it count as equivalence.
     """
-    if method not in TESTS:
-        raise UnknownChoiceError("paired test", method, TESTS)
+    test = chosen("paired test", method, TESTS)
     if comparisons < 1 or resamples < 1:
         raise InputError(f"a test needs at least one comparison and one resample, not {comparisons} and {resamples}")
     both = np.isfinite(gold) & np.isfinite(first) & np.isfinite(second)
@@ -279,7 +278,7 @@ def paired_test(
     drawn = bootstrap(g, np.stack([a, b]), min(resamples, _INTERVAL), seed, [str(code) for code in codes])
     spread = drawn[0] - drawn[1]
     error = _error(spread, groups)
-    better, worse = TESTS[method](g, a, b, codes, difference, error, resamples, seed)
+    better, worse = test(g, a, b, codes, difference, error, resamples, seed)
     near = 1.0
     if error > 0:
         near = student_tail((margin - abs(difference)) / error, groups - 1)
@@ -324,14 +323,7 @@ def _permutation(
 
 
 def _bootstrap(
-    g: Array,
-    a: Array,
-    b: Array,
-    clusters: NDArray[np.int64],
-    difference: float,
-    error: float,
-    resamples: int,
-    seed: int,
+    g: Array, a: Array, b: Array, clusters: NDArray[np.int64], difference: float, error: float, *_: int
 ) -> tuple[float, float]:
     if not error > 0:
         return float(not difference > 0), float(not difference < 0)
@@ -339,7 +331,7 @@ def _bootstrap(
     return tail, 1 - tail
 
 
-TESTS = {"permutation": _permutation, "bootstrap": _bootstrap}
+TESTS: dict[str, Callable[..., tuple[float, float]]] = {"permutation": _permutation, "bootstrap": _bootstrap}
 """The paired tests by name."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polysema.errors import MissingExtraError, UnknownChoiceError
+from polysema.errors import chosen, needing
 from polysema.vocabulary import Vocabulary
 
 Resolver = Callable[[str, str], int]
@@ -47,19 +47,15 @@ POLICIES: dict[str, tuple[str, Callable[[str, str], list[str]]]] = {
 
 def resolver(vocabulary: Vocabulary, policy: str = "skip") -> Resolver:
     """How words are looked up in a vocabulary under a policy."""
-    if policy not in POLICIES:
-        raise UnknownChoiceError("out-of-vocabulary policy", policy, POLICIES)
-    offered = POLICIES[policy][1]
+    _, offered = chosen("out-of-vocabulary policy", policy, POLICIES)
     indices = vocabulary.indices
 
     def resolve(word: str, role: str) -> int:
         for spelling in (word, word.lower()):
             if spelling in indices:
                 return indices[spelling]
-        try:
+        with needing(f"the out-of-vocabulary policy {policy!r}", "lemmas"):
             known = [indices[form] for form in offered(word.lower(), role) if form in indices]
-        except ImportError:
-            raise MissingExtraError(f"the out-of-vocabulary policy {policy!r}", "lemmas") from None
         return max(known, key=lambda index: (vocabulary.counts[index], -index), default=-1)
 
     return resolve

@@ -11,17 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from polysema.errors import InputError, MissingExtraError
+from polysema.errors import InputError, needing
 from polysema.explorer.listing import Model
 from polysema.explorer.web import Guard, application
 from polysema.lexicon.formats import load
 
-try:
+with needing("the explorer", "explore"):
     import uvicorn
     from threadpoolctl import threadpool_limits
     from uvicorn.protocols.http.h11_impl import H11Protocol
-except ImportError as missing:
-    raise MissingExtraError("the explorer", "explore") from missing
 
 PORT = 8765
 CONNECTIONS = 512

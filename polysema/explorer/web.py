@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from polysema.composition.phrases import is_text
-from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError
+from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, needing
 from polysema.explorer import answers, pictures
 from polysema.explorer.listing import Facts, Filter, Model, listing
 from polysema.explorer.parsed import Parsed
@@ -22,7 +22,7 @@ from polysema.explorer.work import Busy, Work
 from polysema.parsing.sentences import parser
 from polysema.version import __version__
 
-try:
+with needing("the explorer", "explore"):
     import jinja2
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -30,8 +30,6 @@ try:
     from starlette.responses import Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-except ImportError as missing:
-    raise MissingExtraError("the explorer", "explore") from missing
 
 log = logging.getLogger("polysema.explorer")
 

@@ -1,4 +1,4 @@
-"""Work off the event loop, bounded: so many at once, so many that wait, so long for each."""
+"""Work off the event loop, with bounds on how much runs at once, how much waits, and how long each may take."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from polysema.composition.operators import compress
 from polysema.composition.phrases import Phrase, as_tree, is_parsed, is_text, read_phrases
 from polysema.composition.trees import Leaf, Node, Tree, leaves
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownChoiceError
+from polysema.errors import InputError, PolysemaError, UnknownChoiceError, needing
 from polysema.lexicon.lexicon import Lexicon
 
 Array = NDArray[np.float64]
@@ -162,8 +162,6 @@ def _words(tree: Tree) -> str:
 
 
 def _circuit() -> Any:
-    try:
+    with needing("circuits of DisCoPy", "discopy"):
         from discopy.quantum import circuit
-    except ImportError:
-        raise MissingExtraError("circuits of DisCoPy", "discopy") from None
     return circuit

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from polysema.composition.compose import Composed
-from polysema.errors import Failed, InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import Failed, InputError, UnknownChoiceError, needing
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
@@ -117,10 +117,8 @@ def _column(values: Iterable[float | None], like: Any, name: str) -> Any:
 
 def _framed(rows: list[dict[str, Any]], library: str, index: Any = None) -> Any:
     if library == "polars":
-        try:
+        with needing("a DataFrame of polars", "frames"):
             import polars
-        except ImportError:
-            raise MissingExtraError("a DataFrame of polars", "frames") from None
         return polars.DataFrame(rows, infer_schema_length=None)
     return _pandas().DataFrame(rows, index=index)
 
@@ -131,8 +129,6 @@ def _index(column: Any) -> Any:
 
 
 def _pandas() -> Any:
-    try:
+    with needing("a DataFrame", "frames"):
         import pandas
-    except ImportError:
-        raise MissingExtraError("a DataFrame", "frames") from None
     return pandas

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from polysema.errors import FormatError, InputError, MissingExtraError, OutputError
+from polysema.errors import FormatError, InputError, OutputError, needing
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.version import __version__
@@ -87,8 +87,6 @@ def _line(error: Exception) -> str:
 
 
 def _hub() -> Any:
-    try:
+    with needing("the Hugging Face hub", "hub"):
         import huggingface_hub
-    except ImportError:
-        raise MissingExtraError("the Hugging Face hub", "hub") from None
     return huggingface_hub

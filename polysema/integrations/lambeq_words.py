@@ -13,7 +13,7 @@ import numpy as np
 from polysema.composition.compose import Composer, Composition
 from polysema.composition.trees import Leaf, Node, Tree
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, MissingExtraError
+from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import AnyLexicon
 
 START = "START"
@@ -120,9 +120,7 @@ def _sentence(words: list[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def _backend(part: str) -> Any:
-    try:
-        from importlib import import_module
+    from importlib import import_module
 
+    with needing("diagrams of lambeq", "lambeq"):
         return import_module(f"lambeq.backend.{part}")
-    except ImportError:
-        raise MissingExtraError("diagrams of lambeq", "lambeq") from None

@@ -76,7 +76,7 @@ SHARPNESS = USUAL.sharpness
 again (``docs/measurements/senses.md``)."""
 
 LITTLE = USUAL.little
-"""κ: with so much evidence around, in words that surely survive subsampling, it counts half."""
+"""κ: with this much evidence around, counted in words that surely survive subsampling, it counts half."""
 
 TREE_WEIGHT = 0.15
 """τ: the weight of composition, whose evidence is not independent of that of the words."""
@@ -697,7 +697,7 @@ class Evidence:
         return next((word for word in tried if word in self.lexicon), None)
 
     def is_ambiguous(self, word: str, min_weight: float) -> bool:
-        """Whether two of its senses weigh so much."""
+        """Whether two of its senses weigh at least this much."""
         return int((self.senses_of(word).weights >= min_weight).sum()) > 1
 
     # ln of the evidence for each sense, (k,)

@@ -618,6 +618,6 @@ def with_matrices(model: object, what: str) -> Lexicon:
 
 
 def _heaviest(weights: NDArray[np.float64], least: float) -> NDArray[np.int64]:
-    """Which weights are at least so large, the largest first."""
+    """Which weights are at least this large, the largest first."""
     order = np.argsort(-weights, kind="stable")
     return order[weights[order] >= least]

@@ -21,7 +21,7 @@ from polysema.errors import MissingExtraError
 _WORDS = 4096  # words in a block of the product: its scores stay in the cache for the selection
 _QUERIES = 1024  # queries in a block, so that memory does not grow with their number
 _MOST = 256  # from more neighbours on, sorting beats the compiled selection, which inserts one by one
-_FEW = 8  # up to so many queries, NumPy's selection beats loading the compiled one
+_FEW = 8  # up to this many queries, NumPy's selection beats loading the compiled one
 
 
 def is_packed(n: int, m: int) -> bool:

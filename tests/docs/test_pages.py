@@ -33,8 +33,13 @@ def toy_text() -> str:
     return "\n".join(SENTENCES[i] for i in rng.integers(len(SENTENCES), size=1500))
 
 
+@pytest.fixture(scope="session")
+def packed_text(toy_text) -> bytes:
+    return lzma.compress(toy_text.encode())
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, toy_text) -> Path:
+def folder(tmp_path, monkeypatch, toy_text, packed_text) -> Path:
     """A folder with the files that the pages name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
@@ -42,7 +47,7 @@ def folder(tmp_path, monkeypatch, toy_text) -> Path:
     Path("sentences.txt").write_text("The bank raised its interest rate.\nThe boat reached the river bank.\n")
     Path("concordance.txt").write_text("\n".join(10 * CONCORDANCE), encoding="utf-8")
     for name in ("wiki.txt.xz", "my-text.txt.xz"):
-        Path(name).write_bytes(lzma.compress(toy_text.encode()))
+        Path(name).write_bytes(packed_text)
     return tmp_path
 
 
@@ -153,16 +158,21 @@ FOREIGN = re.compile(
 """What says that a command line needs more than the toy folder holds, or more than a few seconds."""
 
 
-@pytest.mark.parametrize("page", MANUAL, ids=lambda page: page.name)
+def runnable(page: Path) -> list[Found]:
+    """The command lines of a page's blocks that need no more than the toy folder has."""
+    lines = (command for command in commands(page) if command.kind == "block")
+    return [line for line in lines if line.text.startswith("polysema ") and not FOREIGN.search(line.text)]
+
+
+@pytest.mark.parametrize("page", filter(runnable, MANUAL), ids=lambda page: page.name)
 def test_commands_run(page, folder, capsys, request):
     """The command lines of a manual page's blocks run one after the other, where the toy folder has what they need."""
     if page.name == "encoders.md":
         request.getfixturevalue("encoder_folders")
     assert main(["corpus", "build", "wiki.txt.xz", "-o", "wiki.corpus"]) == 0
-    for command in commands(page):
-        if command.kind == "block" and command.text.startswith("polysema ") and not FOREIGN.search(command.text):
-            code = main(words(command.text)[1:])
-            assert code == 0, f"{command}: {command.text}: {capsys.readouterr().err}"
+    for command in runnable(page):
+        code = main(words(command.text)[1:])
+        assert code == 0, f"{command}: {command.text}: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

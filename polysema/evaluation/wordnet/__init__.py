@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
 
-from polysema.errors import UnknownChoiceError
+from polysema.errors import chosen
 from polysema.senses.wordnet import library_synsets
 
 
@@ -46,6 +46,4 @@ def sense_counts(words: Iterable[str], source: str = "wordnet-3.0") -> list[int]
     >>> sense_counts(["run", "bank", "bright", "qwerty"])
     [57, 18, 11, 0]
     """
-    if source not in SOURCES:
-        raise UnknownChoiceError("source of sense counts", source, SOURCES)
-    return SOURCES[source](words)
+    return chosen("source of sense counts", source, SOURCES)(words)

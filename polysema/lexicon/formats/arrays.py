@@ -57,7 +57,7 @@ def _encoder(own: Arrays, metadata: Mapping[str, Any]) -> EncoderPart:
 def _telling(own: Arrays, metadata: Mapping[str, Any]) -> Telling | None:
     settings = metadata.get("telling")
     if isinstance(settings, dict):
-        return Telling(**settings, **own)
+        return Telling(**settings, distance_weights=own.get("distance_weights"))
     if own:
         raise InputError("'distance_weights' without 'telling' in the metadata")
     return None

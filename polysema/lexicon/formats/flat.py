@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, InputError, MatrixError, MissingExtraError
+from polysema.errors import FormatError, InputError, MatrixError, needing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.vocabulary import Vocabulary
 
@@ -116,10 +116,8 @@ def with_senses(lexicon: Lexicon, words: int | None = None) -> Lexicon:
 
 def to_gensim(lexicon: AnyLexicon) -> Any:
     """gensim ``KeyedVectors`` with the rows of a lexicon."""
-    try:
+    with needing("converting to gensim", "gensim"):
         from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtraError("converting to gensim", "gensim") from None
     rows = to_rows(lexicon, 0, len(lexicon))
     vectors = KeyedVectors(rows.shape[1])
     vectors.add_vectors(lexicon.vocabulary.words, rows)

@@ -24,7 +24,7 @@ from polysema.lexicon.lexicon import AnyLexicon
 from polysema.vocabulary import Vocabulary
 
 _LINES = 4096  # parsed together
-_BYTES = 1 << 24  # or as soon as they have so many bytes
+_BYTES = 1 << 24  # or as soon as they have this many bytes
 WIDEST = 1 << 20
 """Numbers that a word may have: matrices of 1024×1024."""
 LONGEST = 32 * WIDEST
