@@ -201,7 +201,9 @@ def main() -> None:
     parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
     parser.add_argument("--flatness", type=float, nargs="+", default=[1.0])
     parser.add_argument("--pull", type=float, nargs="+", default=[0.0])
-    parser.add_argument("--lemmas", type=int, default=0, help="only so many of the lemmas, drawn by the seed; 0 for all")
+    parser.add_argument(
+        "--lemmas", type=int, default=0, help="only so many of the lemmas, drawn by the seed; 0 for all"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     lexicon = ps.load(options.lexicon)

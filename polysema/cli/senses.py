@@ -264,10 +264,11 @@ def teach_command(
         corpora = [encoded(item, Path(temporary) / str(number)) for number, item in enumerate(text)]
         chosen = read_words(words) if words is not None else misfits(model, corpora, most, seed=seed, progress=show)
         state = WorkingFolder(output.with_name(output.name + ".teaching"))
-        taught = teach(
-            model, chosen, corpora, reader, occurrences=occurrences, split=split, seed=seed, state=state.path,
-            progress=show,
-        )  # fmt: skip
+        with state.held():
+            taught = teach(
+                model, chosen, corpora, reader, occurrences=occurrences, split=split, seed=seed, state=state.path,
+                progress=show,
+            )  # fmt: skip
         write(taught, output, dtype=dtype, overwrite=force, format="folder")
         state.remove()
     facts = taught.metadata["taught_again"][-1]

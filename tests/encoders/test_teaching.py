@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from polysema import load
 from polysema.cli.senses import teach_command
 from polysema.corpus.build import build_corpus
-from polysema.encoders import induction, teaching
+from polysema.encoders import induction, teaching, telling
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.taught import taught
 from polysema.encoders.teaching import Map, misfits, read_windows, teach, windows_of
@@ -47,7 +47,8 @@ def encoder(folder):
 def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(teaching, "FEWEST", 5)
-        patch.setitem(induction.BLOCK, "cpu", 4)
+        patch.setattr(telling, "STEPS", 20)
+        patch.setitem(induction.BLOCK, "cpu", 8)
         yield
 
 
@@ -162,7 +163,7 @@ def test_words_that_fit_least_are_chosen(lexicon, texts):
     assert "bank" not in misfits(strict, texts, 3, among={"run", "river"})
 
 
-def test_the_command(lexicon, folder, tmp_path):
+def test_the_command(lexicon, folder, tmp_path, monkeypatch):
     lexicon.save(tmp_path / "mine")
     (tmp_path / "words.txt").write_text("bank\nhapax\n")
     text = tmp_path / "text.txt"
@@ -176,6 +177,10 @@ def test_the_command(lexicon, folder, tmp_path):
     facts = json.loads(result.stdout)
     assert facts["words"] == ["bank"]
     assert facts["asked"] == 2
+    assert not (tmp_path / "out.teaching").exists()
+    monkeypatch.setattr(teaching, "FEWEST", 1000)
+    refused = CliRunner().invoke(teach_command, [*arguments, "--force"])
+    assert isinstance(refused.exception, InputError)
     assert not (tmp_path / "out.teaching").exists()
     assert "bank" in load(tmp_path / "out")
 
