@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print tries and faults of each kind")
     parser.add_argument("--no-encoder", action="store_true", help="leave out what needs torch")
     parser.add_argument("--gpu", action="store_true", help="there is a GPU: trainings on it may be tried")
+    parser.add_argument("--folder", type=Path, help="keep inputs here for the next part, of the same commit")
     parser.add_argument(
         "--results", type=Path, help="keep tries and finds in this file, and leave out what it has of this seed"
     )

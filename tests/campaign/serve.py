@@ -62,9 +62,9 @@ def _listen(top: Path, loaded: str) -> None:
     """Answer each caller by a fork; who asks for a part that is not loaded is answered by a fork that has it."""
     started = {loaded}
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(top / "new"))
+        door.bind(str(top / f"new-{loaded}"))
         door.listen(64)
-        (top / "new").rename(top / f"socket{loaded}")
+        (top / f"new-{loaded}").rename(top / f"socket{loaded}")
         while True:
             caller, _ = door.accept()
             lines = caller.makefile("rw")

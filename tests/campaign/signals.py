@@ -240,8 +240,9 @@ def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any], real: bool = Fal
     struck = _run(sandbox, what, moment=moment, timeout=60 + 10 * known.seconds, exec=real)
     codes = (0, -9) if moment["signal"] == "KILL" else (0, 130)
     after = snapshot(sandbox.place)
-    if moment["at"] == "seconds" and after == before and "/polysema/" not in struck.err and struck.code in (-15, -2, 1):
-        return []  # before the first line of polysema
+    early = moment["at"] == "seconds" or moment.get("where", "").startswith("__main__.py")
+    if early and after == before and "/polysema/" not in struck.err and struck.code in (-15, -2, 1):
+        return []  # before polysema has a handler
     faults = behaviour(struck, codes)
     faults += [
         f"{'changed' if name in after else 'deleted'}: {name}"

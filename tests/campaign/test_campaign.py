@@ -16,7 +16,7 @@ import pytest
 from tests.campaign.campaign import saved
 from tests.campaign.cases import CASES
 from tests.campaign.workers import begin, one
-from tests.campaign.world import Sandbox, quick_place
+from tests.campaign.world import Sandbox, parts_here, quick_place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the campaign watches processes through /proc")
 
@@ -32,7 +32,7 @@ TASKS = {
 @pytest.fixture(scope="module")
 def results(request):
     """What comes of every task that is asked for, by its name."""
-    parts = frozenset({"plots", "cluster"})
+    parts = frozenset({"plots", "cluster", "parser"} & {*parts_here()})
     asked = [item.callspec.params["name"] for item in request.session.items if item.fspath == request.fspath]
     with TemporaryDirectory(prefix="campaign-", dir=quick_place()) as top:
         first = Sandbox(Path(top), parts)

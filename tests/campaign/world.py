@@ -245,7 +245,8 @@ class Sandbox:
     def _served(self) -> subprocess.Popen[bytes]:
         """The server, when it is ready."""
         door = self.home / "socket"
-        door.unlink(missing_ok=True)
+        for old in (*self.home.glob("socket*"), *self.home.glob("new-*")):
+            old.unlink()
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.campaign.serve", str(self.home), *sorted(self.parts)],
             cwd=Path(__file__).parents[2], env=os.environ | LARGE_PAGES,
