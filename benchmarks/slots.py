@@ -304,13 +304,9 @@ def planted(slots: Slots, held: HeldOut, most: int = 4) -> tuple[float, float]:
     for verb, slot, noun in held.relations:
         if noun in slots.lexicon:
             arguments.setdefault(verb, []).append((slot, noun))
-    plain = [word for word in slots.lexicon.vocabulary.words if word.isalpha()]
-    rows = np.array([slots.lexicon.vocabulary.index(word) for word in plain])
-    vectors = slots.vectors(rows, "verb")
     right: list[tuple[bool, bool]] = []
     for pair in held.planted:
-        order = [np.argsort(-(vectors @ slots.vector(verb, "verb")), kind="stable")[:3] for verb in pair]
-        near_to = [next(plain[row] for row in rows_ if plain[row] not in pair) for rows_ in order]
+        near_to = [next(word for word, _ in neighbours(slots, verb, 2) if word not in pair) for verb in pair]
         for verb, one, other in ((pair[0], *near_to), (pair[1], *near_to[::-1])):
             for fills in [(item,) for item in arguments.get(verb, [])[:most]]:
                 both = "+".join(pair), blocks(slots, "+".join(pair), fills)
@@ -346,7 +342,10 @@ class BackedOff(Slots):
         if slot not in ("subj", "obj"):
             return weights, vectors
         own = self.lexicon.vocabulary.count(word) / (self.lexicon.vocabulary.count(word) + self.kappa)
-        others = [(super(BackedOff, self).mixture(other, slot), near**4) for other, near in _neighbours(self, word)]
+        others = [
+            (super(BackedOff, self).mixture(other, slot), max(near, 0.0) ** 4)
+            for other, near in neighbours(self, word, 10)
+        ]
         others = [(item, share) for item, share in others if len(item[0])]
         total = sum(share for _, share in others)
         if not total:
@@ -357,8 +356,20 @@ class BackedOff(Slots):
 
 
 @cache
-def _neighbours(slots: BackedOff, word: str) -> list[tuple[str, float]]:
-    return [(other, near) for other, near in slots.alternatives(word, "verb") if other.isalpha()][:10]
+def _verbs(lexicon: Lexicon) -> tuple[list[str], Array]:
+    """The words without a particle that have a vector as verbs, and these vectors."""
+    slots = Slots.of(lexicon)
+    vectors = slots.vectors(np.arange(len(lexicon)), "verb")
+    rows = [row for row, word in enumerate(lexicon.vocabulary.words) if word.isalpha() and vectors[row].any()]
+    return [lexicon.vocabulary.words[row] for row in rows], vectors[rows]
+
+
+def neighbours(slots: Slots, verb: str, most: int) -> list[tuple[str, float]]:
+    """The verbs most like one, with their cosines."""
+    words, vectors = _verbs(slots.lexicon)
+    cosines = vectors @ slots.vector(verb, "verb")
+    order = np.argsort(-cosines, kind="stable")[: most + 1]
+    return [(words[row], float(cosines[row])) for row in order if words[row] != verb][:most]
 
 
 @dataclass(frozen=True)

@@ -522,7 +522,7 @@ def _described(model: Model) -> str:
 def _items(content: Any) -> list[tuple[str, Any]]:
     if isinstance(content, dict):
         return [(str(key), value) for key, value in content.items()]
-    if isinstance(content, list):
+    if isinstance(content, list) and not all(isinstance(value, str) for value in content):
         return [(str(index + 1), value) for index, value in enumerate(content)]
     return [("", content)]
 

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from polysema.composition import operators
 from polysema.composition.negation import Negate, negate_by
 from polysema.composition.phrases import Read
-from polysema.composition.trees import Leaf, LeftOut, Node, Tree, conjuncts, leaves, postorder, readings, with_paths
+from polysema.composition.trees import (
+    Leaf,
+    LeftOut,
+    Node,
+    Tree,
+    conjuncts,
+    leaves,
+    nodes,
+    postorder,
+    readings,
+    with_paths,
+)
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError, TreeError
 from polysema.measures import entropy
@@ -162,7 +173,7 @@ def fold(
     matrices = method.on == "matrices"
     states: list[tuple[State, NDArray[np.bool_], NDArray[np.float64]]] = []
     results: list[Folded] = []
-    silent = {id(node.functor) for node in postorder(tree) if isinstance(node, Node) and node.kind == "negation"}
+    silent = {id(node.functor) for node in nodes(tree, "negation")}
     for path, node in with_paths(tree) if every_node else (("", node) for node in postorder(tree)):
         if id(node) in silent:  # *not* has no meaning of its own
             continue
@@ -275,8 +286,8 @@ class Composed(ABC):
     @property
     def steps(self) -> list[Step]:
         """Every node of the tree from the root down, left before right."""
-        nodes = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
-        return [Step(node, _words(node), path, self.entropy_at(path)) for path, node in nodes]
+        found = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
+        return [Step(node, _words(node), path, self.entropy_at(path)) for path, node in found]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

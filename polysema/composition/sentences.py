@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from polysema.composition.occurrences import Span
-from polysema.composition.trees import Node, Tree, head, leaves
+from polysema.composition.trees import Tree, head, leaves, nodes
 from polysema.errors import MissingExtraError, UnknownChoiceError
 
 TENSES = {
@@ -35,12 +35,13 @@ def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span
     """
     if tense not in TENSES:
         raise UnknownChoiceError("tense", tense, TENSES)
-    verbs = _verbs(tree)
+    verbs = {head(node.functor).position for node in nodes(tree, "argument")}  # what takes arguments
+    adverbs = _adverbs(tree, verbs)
     words: list[tuple[str, int | None]] = []
     opening, subject = True, ""
     for leaf in leaves(tree):
         verb = leaf.position in verbs
-        if not verb and leaf.position not in _adverbs(tree):
+        if not verb and leaf.position not in adverbs:
             if opening:
                 words.append(("the", None))
             opening = False
@@ -60,31 +61,10 @@ def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span
     return text[:1].upper() + text[1:] + ".", spans
 
 
-def _verbs(tree: Tree) -> set[int]:
-    """The positions of words that take arguments."""
-    found: set[int] = set()
-    stack = [tree]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Node):
-            if top.kind == "argument":
-                found.add(head(top.functor).position)
-            stack += [top.functor, top.argument]
-    return found
-
-
-def _adverbs(tree: Tree) -> set[int]:
+def _adverbs(tree: Tree, verbs: set[int]) -> set[int]:
     """The positions of words that modify a verb."""
-    verbs = _verbs(tree)
-    found: set[int] = set()
-    stack = [tree]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Node):
-            if top.kind == "modifier" and head(top.argument).position in verbs:
-                found |= {leaf.position for leaf in leaves(top.functor)}
-            stack += [top.functor, top.argument]
-    return found
+    of_verbs = [node for node in nodes(tree, "modifier") if head(node.argument).position in verbs]
+    return {leaf.position for node in of_verbs for leaf in leaves(node.functor)}
 
 
 def inflected(verb: str, subject: str, tense: str = "present") -> tuple[str, str]:

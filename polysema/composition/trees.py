@@ -105,15 +105,12 @@ class LeftOut(NamedTuple):
 
 def leaves(tree: Tree) -> list[Leaf]:
     """The words of a tree, left to right."""
-    found: list[Leaf] = []
-    stack = [tree]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Leaf):
-            found.append(top)
-        else:
-            stack += [top.right, top.left]
-    return found
+    return [node for node in postorder(tree) if isinstance(node, Leaf)]
+
+
+def nodes(tree: Tree, kind: Kind) -> list[Node]:
+    """The nodes of one kind, in postorder."""
+    return [node for node in postorder(tree) if isinstance(node, Node) and node.kind == kind]
 
 
 def head(tree: Tree) -> Leaf:

@@ -563,6 +563,9 @@ class Evidence:
             for i, (place, found) in enumerate(zip(places, founds, strict=True)):
                 by_words[i, : len(senses[i].ids)] = self.by_encoder(place.word, place.read, found)
             by_words -= np.where(weights > 0, prior, 0.0)
+        elif self.lexicon.slots is not None:
+            for i, place in enumerate(places):
+                by_words[i, : len(senses[i].ids)] = by_part_of_speech(senses[i].ids, place)
         elif self.contexts is not None:
             by_words, nearest = self.by_contexts(senses, founds)
         else:
@@ -570,7 +573,8 @@ class Evidence:
                 by_words[i, : len(senses[i].ids)] = self.by_mixture(senses[i].vectors, found)
         told = _padded([np.zeros(0) if place.told is None else place.told for place in places], (most,))
         by_tree = np.zeros_like(weights)
-        parsed = [found.leaf is not None and isinstance(self.composer, Method) for found in founds]
+        by_trees = isinstance(self.composer, Method) and self.lexicon.slots is None
+        parsed = [found.leaf is not None and by_trees for found in founds]
         for i in np.flatnonzero(parsed).tolist():
             try:
                 by_tree[i, : len(senses[i].ids)] = self.by_composition(senses[i].vectors, founds[i])
@@ -774,6 +778,16 @@ class Evidence:
     def _index(self, word: str) -> int | None:
         indices = self.lexicon.vocabulary.indices
         return indices.get(word, indices.get(word.lower()))
+
+
+_PARTS = ("NOUN", "VERB", "ADJ")
+
+
+def by_part_of_speech(ids: NDArray[np.int64], place: Place) -> Array:
+    """The columns of a lexicon of slots are nouns, verbs, adjectives: which is meant is what the parser says."""
+    pos = next((token.pos for token in place.read.words.tokens if token.span == place.span), "")
+    part = "NOUN" if pos == "PROPN" else pos
+    return np.where(ids == _PARTS.index(part), 0.0, -30.0) if part in _PARTS else np.zeros(len(ids))
 
 
 def _tells(word: str) -> bool:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from polysema.composition.compose import Composition
 from polysema.composition.negation import negation_named
 from polysema.composition.phrases import Read
-from polysema.composition.trees import Leaf, Node, Tree, postorder, with_paths
+from polysema.composition.trees import Leaf, Tree, nodes, postorder, with_paths
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
@@ -331,7 +331,7 @@ def compose(lexicon: Lexicon, read: Read, method: str = "slots", negation: str =
         for item in state:
             names = [*whole.get(item.head.position, ()), *dict(item.slots)]
             whole[item.head.position] = tuple(dict.fromkeys(names))
-    silent = {id(node.functor) for node in postorder(read.tree) if isinstance(node, Node) and node.kind == "negation"}
+    silent = {id(node.functor) for node in nodes(read.tree, "negation")}
     meanings = {
         path: phrase_matrix(slots, states[id(node)], whole, negation)
         for path, node in with_paths(read.tree)

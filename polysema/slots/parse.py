@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -99,10 +99,10 @@ def _parse_pieces(
 def _counting(workers: int) -> Iterator[Callable[[Iterable[str]], Iterator[tuple[Counter[Relation], int]]]]:
     """What counts the relations of blocks, in their order: this process, or several."""
     if workers == 1:
-        yield partial(map, count_relations)
+        yield lambda blocks: map(count_relations, blocks)
         return
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield partial(pool.imap, count_relations)
+        yield lambda blocks: pool.imap(count_relations, blocks)
 
 
 def _text(path: Path, encoding: str) -> Iterator[Any]:

@@ -39,7 +39,7 @@ def planted(seed: int = 0, clauses: int = 4000) -> Parsed:
     counts: Counter[Relation] = Counter()
 
     def one(of: Sequence[T]) -> T:
-        return of[rng.integers(len(of))]
+        return of[int(rng.integers(len(of)))]
 
     for _ in range(clauses):
         verb, adjective = one([*VERBS]), one([*ADJECTIVES])

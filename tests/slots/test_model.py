@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from polysema.composition.occurrences import Token
+from polysema.composition.occurrences import Token, Tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.trees import leaves, parse_brackets
 from polysema.errors import InputError
+from polysema.lexicon.disambiguation import Place, ReadContext, by_part_of_speech
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.measures import entropy, similarity
@@ -167,3 +168,12 @@ def test_leading_singular_vectors() -> None:
         assert np.allclose(values, s[:5], rtol=1e-4)
         assert np.allclose(np.abs((left * u[:, :5]).sum(axis=0)), 1, atol=1e-3)
         assert (left[np.abs(left).argmax(axis=0), np.arange(5)] > 0).all()
+
+
+def test_the_part_of_speech_tells_the_sense() -> None:
+    """What the parser says counts, not the words around; without a parser the shares stay."""
+    tokens = (Token("The", "the", 0, "DET"), Token("run", "run", 4, "NOUN"), Token("ends", "end", 8, "VERB"))
+    place = Place("run", ReadContext(Tokenised("The run ends", tokens)), (4, 7), 0, 1)
+    assert by_part_of_speech(np.array([1, 0]), place).argmax() == 1  # verbs are column 1, nouns column 0
+    unparsed = Place("run", ReadContext(Tokenised("The run", (Token("run", "run", 4),))), (4, 7), 0, 1)
+    assert not by_part_of_speech(np.array([1, 0]), unparsed).any()
