@@ -209,7 +209,5 @@ def test_a_pipeline_with_a_transformer_for_a_parser(transformer_pipeline, doc):
     assert read[10]._.sense == doc[10]._.sense
     lexicon = ps.load()
     assert str(lexicon.compose(TEXT, nlp=transformer_pipeline).tree) == str(lexicon.compose(doc).tree)
-    assert (
-        lexicon.disambiguate("bank", TEXT, which=1, nlp=transformer_pipeline).sense
-        == lexicon.disambiguate(doc[10]).sense
-    )
+    told = lexicon.disambiguate("bank", TEXT, which=1, nlp=transformer_pipeline)
+    assert told.sense == lexicon.disambiguate("bank", doc, which=1).sense
