@@ -42,8 +42,9 @@ def compiled_ahead(options: Options, device: str) -> Iterator[Callable[[], Any]]
 
 def _needed(options: Options, device: str) -> subprocess.Popen[bytes] | None:
     """The process that compiles; None where there is nothing to compile."""
-    sampled = isinstance(options, known.NegativeSamplingOptions)
-    if not sampled or device != "cpu" or is_kept(kernel_of(options).train_rounds):
+    if not isinstance(options, known.NegativeSamplingOptions) or device != "cpu":
+        return None
+    if is_kept(kernel_of(options).train_rounds):
         return None
     chosen = {name: getattr(options, name) for name in ("form", "optimiser") if hasattr(options, name)}
     return started(options.model, chosen)
