@@ -16,6 +16,7 @@ from polysema.cli.corpora import read_words
 from polysema.cli.output import PATH, is_quiet, json_option, print_json, quiet_option
 from polysema.corpus.stop_words import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.files.compiling import begin
 from polysema.files.options import Options, kind_of
 from polysema.files.progress import Progress
 from polysema.files.reading import read_text
@@ -23,7 +24,6 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, single
 from polysema.progress import progress_report
-from polysema.training.ahead import begin
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:

@@ -410,7 +410,8 @@ class _Build:
         """All blocks, settled: by threads of this process, or by an engine's workers."""
         if not isinstance(self.engine, Local):
             return self._spread(self.engine)
-        blocks, first, size = iter(self.reader), [], 0
+        first: list[Block] = []
+        blocks, size = iter(self.reader), 0
         for block in blocks:
             first.append(block)
             size += len(block.data)

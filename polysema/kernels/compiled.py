@@ -34,7 +34,7 @@ def sources_digest(folder: Path = Path(__file__).parent) -> str:
 _STAMP = sources_digest()
 
 
-class _Linked(JITCodeLibrary):  # type: ignore[misc]
+class _Linked(JITCodeLibrary):
     """The code of a function that only other kernels call. It becomes machine code as a part of them."""
 
     def finalize(self) -> None:
@@ -61,7 +61,7 @@ class _Linked(JITCodeLibrary):  # type: ignore[misc]
         """Nothing to set."""
 
 
-class _Inner(Compiler):  # type: ignore[misc]
+class _Inner(Compiler):
     """Compiles functions that only other kernels call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:

@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from math import log
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -194,7 +195,7 @@ def learn_placing(
         counts = np.asarray(corpus.counts)
         rows: Ids = np.array([lexicon.vocabulary.find(word) for word in corpus.vocabulary.words], np.int64)
         seen = np.flatnonzero((rows >= 0) & (rows < len(lexicon) - placed) & (counts >= FEW[0]))
-        few = np.exp(np.random.default_rng(seed).uniform(*np.log(FEW), len(seen))).astype(np.int64)
+        few = np.exp(np.random.default_rng(seed).uniform(log(FEW[0]), log(FEW[1]), len(seen))).astype(np.int64)
         around = _Features(lexicon, corpus, rows, few, seed, progress).of(seen)
     fitted = np.array([not _is_left_out(word) for word in lexicon.vocabulary.words], bool)
     fitted[len(lexicon) - placed :] = False

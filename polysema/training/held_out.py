@@ -47,7 +47,8 @@ def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint6
     bits = mixed.py_func(np.repeat(hashes, counts) + (_within(counts) + 1).astype(np.uint64) * GOLDEN)
     place = ((bits >> half) * np.uint64(len(alias))) >> half
     cell = alias[place]
-    return np.where((bits & low) <= (cell >> half), place, cell & low).astype(np.uint32)
+    drawn: NDArray[np.uint64] = np.where((bits & low) <= (cell >> half), place, cell & low)
+    return drawn.astype(np.uint32)
 
 
 def _within(counts: Ids) -> Ids:

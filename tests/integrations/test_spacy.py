@@ -164,3 +164,50 @@ def test_a_pipeline_by_its_name():
     assert str(ps.parse_sentence("The dog sleeps.", nlp=name).tree) == "(dog sleeps*)"
     with pytest.raises(InputError, match="no pipeline of spaCy: no_such"):
         ps.parse_sentence("The dog sleeps.", nlp="no_such")
+
+
+@pytest.fixture
+def transformer_pipeline(doc):
+    """Shaped as a ``trf`` pipeline: no vectors, tensors in ``doc._.trf_data``, one component of its own that parses.
+
+    The parse is the one of ``doc``, so that what comes of it can be compared.
+    """
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+    if not Doc.has_extension("trf_data"):
+        Doc.set_extension("trf_data", default=None)
+
+    @Language.component("test_transformer")
+    def transformer(read):
+        read._.trf_data = {"last_hidden_layer_state": np.zeros((2 * len(read), 768), np.float32)}
+        return read
+
+    @Language.component("test_transformer_parser")
+    def parsed(read):
+        assert read._.trf_data is not None
+        for name in ("tag_", "pos_", "lemma_", "dep_"):
+            for token, known in zip(read, doc, strict=True):
+                setattr(token, name, getattr(known, name))
+        for token, known in zip(read, doc, strict=True):
+            token.head = read[known.head.i]
+        return read
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("test_transformer")
+    pipeline.add_pipe("test_transformer_parser")
+    pipeline.add_pipe("polysema")
+    return pipeline
+
+
+def test_a_pipeline_with_a_transformer_for_a_parser(transformer_pipeline, doc):
+    assert transformer_pipeline.vocab.vectors.shape[0] == 0
+    (read,) = transformer_pipeline.pipe([TEXT])
+    assert read._.trf_data is not None
+    assert read._.composition.phrase == doc._.composition.phrase
+    assert np.array_equal(read._.composition.meaning.dense(), doc._.composition.meaning.dense())
+    assert read[10]._.sense == doc[10]._.sense
+    lexicon = ps.load()
+    assert str(lexicon.compose(TEXT, nlp=transformer_pipeline).tree) == str(lexicon.compose(doc).tree)
+    told = lexicon.disambiguate("bank", TEXT, which=1, nlp=transformer_pipeline)
+    assert told.sense == lexicon.disambiguate("bank", doc, which=1).sense

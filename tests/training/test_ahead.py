@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from polysema.files import compiling
 from polysema.training import ahead
 from polysema.training.models import MODELS
 
@@ -21,8 +22,8 @@ from polysema.files.platform import processors
 from polysema.kernels import ms_word2dm
 from polysema.training.ahead import compiled_ahead
 from polysema.training.models import MODELS, train
-import polysema.training.ahead as ahead
-ahead.processors = lambda: 2
+import polysema.files.compiling as compiling
+compiling.processors = lambda: 2
 with compiled_ahead(MODELS["ms-word2dm"].chosen({{}}), "cpu") as wait:
     assert wait() == 0
 with compiled_ahead(MODELS["ms-word2dm"].chosen({{}}), "cpu") as wait:
@@ -40,8 +41,8 @@ assert sum(stats.cache_hits.values()) == 1 and not stats.cache_misses, stats
 
 @pytest.mark.parametrize(("model", "device"), [("glove", "cpu"), ("ms-word2dm", "cuda")])
 def test_nothing_is_compiled_ahead_for_what_has_no_such_kernels(monkeypatch, model, device):
-    monkeypatch.setattr(ahead.subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
-    monkeypatch.setattr("polysema.kernels.compiled.is_kept", lambda _: False)
+    monkeypatch.setattr(compiling.subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(ahead, "is_kept", lambda _: False)
     with ahead.compiled_ahead(MODELS[model].chosen({}), device) as wait:
         assert wait() is None
 
@@ -60,9 +61,9 @@ def test_the_process_ends_when_reading_fails(monkeypatch):
         def kill(self):
             self.calls.append("kill")
 
-    monkeypatch.setattr(ahead.subprocess, "Popen", Child)
-    monkeypatch.setattr("polysema.kernels.compiled.is_kept", lambda _: False)
-    monkeypatch.setattr(ahead, "processors", lambda: 2)
+    monkeypatch.setattr(compiling.subprocess, "Popen", Child)
+    monkeypatch.setattr(ahead, "is_kept", lambda _: False)
+    monkeypatch.setattr(compiling, "processors", lambda: 2)
     with pytest.raises(OSError, match="disk"), ahead.compiled_ahead(MODELS["ms-word2dm"].chosen({}), "cpu"):
         raise OSError("disk")
     assert children[0].calls == ["kill", "wait"]
@@ -85,10 +86,10 @@ def test_the_command_begins_before_the_compiler_is_loaded(monkeypatch, tmp_path,
     if kept:
         (tmp_path / "kernels").mkdir()
         (tmp_path / "kernels" / "rounds.nbi").write_bytes(b"")
-    monkeypatch.setattr(ahead, "_begun", None)
-    monkeypatch.setattr(ahead, "_started", lambda *told: told)
-    ahead.begin(arguments)
-    assert ahead._begun == (("ms-word2dm", {}) if begun else None)
+    monkeypatch.setattr(compiling, "_begun", None)
+    monkeypatch.setattr(compiling, "started", lambda *told: told)
+    compiling.begin(arguments)
+    assert compiling.begun() == (("ms-word2dm", {}) if begun else None)
 
 
 def test_what_was_begun_is_waited_for(monkeypatch):
@@ -99,8 +100,8 @@ def test_what_was_begun_is_waited_for(monkeypatch):
         def kill(self):
             pass
 
-    monkeypatch.setattr(ahead, "_begun", Child())
+    monkeypatch.setattr(compiling, "_begun", Child())
     monkeypatch.setattr(ahead, "_needed", lambda *_: pytest.fail("a second process"))
     with ahead.compiled_ahead(MODELS["ms-word2dm"].chosen({}), "cpu") as wait:
         assert wait() == 0
-    assert ahead._begun is None
+    assert compiling.begun() is None
