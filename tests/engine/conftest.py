@@ -30,6 +30,7 @@ class Nodes:
             initialize_head=True,
             head_node_args={
                 "num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False, "_system_config": quick,
+                "include_log_monitor": False, "no_monitor": True,
             },
         )  # fmt: skip
         self.address = self.cluster.address
