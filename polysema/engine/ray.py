@@ -43,6 +43,7 @@ _KEPT: dict[str, Any] = {}  # in a worker: what the tasks of a map share
 def _ray() -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # a busy machine is not a broken one
     try:
         import ray
     except ImportError:

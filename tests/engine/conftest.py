@@ -11,6 +11,8 @@ import pytest
 
 import polysema as ps
 from polysema.corpus import pieces
+from polysema.engine.ray import _ray
+from polysema.errors import MissingExtraError
 from tests.engine.work import REPLICAS, text
 from tests.training.planted import Planted
 
@@ -19,8 +21,6 @@ class Nodes:
     """A running cluster."""
 
     def __init__(self) -> None:
-        from polysema.engine.ray import _ray
-
         ray = _ray()
         from ray.cluster_utils import Cluster
 
@@ -59,7 +59,10 @@ class Nodes:
 
 @pytest.fixture(scope="session")
 def cluster():
-    pytest.importorskip("ray", reason="the extra ray is not installed")
+    try:
+        _ray()  # before anything else imports it: it says how long nodes may take to start
+    except MissingExtraError:
+        pytest.skip("the extra ray is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         running = Nodes()
