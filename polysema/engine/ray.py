@@ -272,9 +272,16 @@ class RayEngine:
                 what = str(error.cause or error).splitlines()[-1]
                 raise InputError(f"a node cannot run polysema: {what}: install it on every node") from None
             except self._ray.exceptions.RayError as error:
-                if node in self._alive():  # else it died while it was asked
+                if self._stays(node):  # else it died while it was asked
                     raise InputError(f"a node does not answer: {' '.join(str(error).split())[:200]}") from None
         return answers
+
+    def _stays(self, node: str) -> bool:
+        """Whether a node that did not answer is still there when the cluster has had time to notice."""
+        end = time.monotonic() + _PATIENCE
+        while node in self._alive() and time.monotonic() < end:
+            time.sleep(0.1)
+        return node in self._alive()
 
     def _probe(self) -> list[dict[str, Any]]:
         nodes: list[dict[str, Any]] = self._ask(_facts)
