@@ -163,7 +163,8 @@ class RayEngine:
         if progress is not silent:
             tasks = list(tasks)
             total = len(tasks)
-            board = ray.remote(num_cpus=0)(_Board).remote()
+            here = self._affinity(ray.get_runtime_context().get_node_id())  # another node may die
+            board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
         halves = 1 if merge is None else 2
         remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
         join = ray.remote(num_cpus=1, max_retries=TRIES)(_merge)
@@ -171,11 +172,9 @@ class RayEngine:
         sent: deque[_Sent] = deque()
 
         def submit(some: list[Any], number: int, avoid: list[str]) -> _Sent:
-            options = {"name": getattr(work, "__qualname__", "work")}
+            options: dict[str, Any] = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
-                from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-                options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(others[0], soft=True)
+                options["scheduling_strategy"] = self._affinity(others[0], soft=True)
             owns: list[Any] = []
             joints: list[Any] = []
             for task in some:
@@ -255,15 +254,19 @@ class RayEngine:
         """The ids of the nodes."""
         return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
 
-    def _ask(self, work: Any, *arguments: Any) -> list[Any]:
-        """What a function says on every node."""
+    @staticmethod
+    def _affinity(node: str, soft: bool = False) -> Any:
+        """On that node; elsewhere, if it is soft and the node is gone."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        return NodeAffinitySchedulingStrategy(node, soft=soft)
+
+    def _ask(self, work: Any, *arguments: Any) -> list[Any]:
+        """What a function says on every node."""
         remote = self._ray.remote(num_cpus=0, max_retries=2)(work)
         asked = {}
         for node in self._alive():
-            where = NodeAffinitySchedulingStrategy(node, soft=False)
-            asked[node] = remote.options(scheduling_strategy=where).remote(*arguments)
+            asked[node] = remote.options(scheduling_strategy=self._affinity(node)).remote(*arguments)
         answers = []
         for node, reference in asked.items():
             try:
