@@ -66,37 +66,61 @@ def quality(arguments: argparse.Namespace) -> None:
     print(table(heads, rows))
 
 
+def processor_seconds() -> float:
+    """Of this process and all that it has started, Ray's among them."""
+    import psutil
+
+    here = psutil.Process()
+    total = 0.0
+    for process in (here, *here.children(recursive=True)):
+        try:
+            spent = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += spent.user + spent.system
+    return total
+
+
 def cost(arguments: argparse.Namespace) -> None:
-    """Speed of both engines, in turns in one process, after a first run of each; and what a merge takes."""
+    """Speed of both engines, in turns in one process, after a first run of each; and what a merge takes.
+
+    Words a second of the clock, and words a second of processors: the second says more where others use them, too.
+    """
     text, corpus, workers = arguments.text, ps.Corpus(arguments.corpus), arguments.workers
     merges: list[ReplicaEngine] = []
 
-    def build(engine: Any, folder: str) -> float:
-        started = time.perf_counter()
-        words = ps.build_corpus(text, Path(folder) / "corpus", engine=engine, workers=workers).config["tokens"]
-        return float(words / (time.perf_counter() - started))
+    def build(engine: Any, folder: str) -> int:
+        return int(ps.build_corpus(text, Path(folder) / "corpus", engine=engine, workers=workers).config["tokens"])
 
-    def learn(engine: Any, threads: int) -> float:
-        options = {**BASE, "threads": threads, "epochs": 1, "replicas": workers}
+    def learn(engine: Any, threads: int) -> int:
+        options = {**BASE, "threads": threads, "epochs": 1, "replicas": workers, "apart": arguments.apart}
         noted = lambda run: merges.append(run.engine)  # noqa: E731
         lexicon = ps.train(corpus, engine=engine, quiet=True, on_epoch=noted, **options)
-        row = lexicon.metadata["curve"][-1]
-        return float(row["words"] / row["seconds"])
+        return int(lexicon.metadata["curve"][-1]["words"])
 
-    speeds: dict[str, list[float]] = {name: [] for name in ("build local", "build ray", "train local", "train ray")}
+    def speed(work: Any, *given: Any) -> tuple[float, float]:
+        begun, spent = time.perf_counter(), processor_seconds()
+        words = work(*given)
+        return words / (time.perf_counter() - begun), words / (processor_seconds() - spent)
+
+    names = ("build local", "build ray", "train local", "train ray")
+    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     with engine_named(arguments.engine, arguments.address, workers) as ray:
         for turn in range(arguments.repeats + 1):
             with TemporaryDirectory() as a, TemporaryDirectory() as b:
-                found = [build("local", a), build(ray, b), learn("local", workers), learn(ray, 1)]
+                found = [speed(build, "local", a), speed(build, ray, b), speed(learn, "local", workers)]
+                found.append(speed(learn, ray, 1))
             if turn:
-                for name, speed in zip(speeds, found, strict=True):
-                    speeds[name].append(speed)
+                for name, value in zip(names, found, strict=True):
+                    speeds[name].append(value)
     rows = []
     for work in ("build", "train"):
-        here, there = (statistics.median(speeds[f"{work} {engine}"]) for engine in ("local", "ray"))
-        ratios = [b / a for a, b in zip(speeds[f"{work} local"], speeds[f"{work} ray"], strict=True)]
-        spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-        rows.append([work, f"{here / 1e6:.2f}", f"{there / 1e6:.2f}", f"{statistics.median(ratios):.2f} ({spread})"])
+        for i, of in enumerate(("the clock", "processors")):
+            local, spread = ([value[i] for value in speeds[f"{work} {engine}"]] for engine in ("local", "ray"))
+            ratios = [b / a for a, b in zip(local, spread, strict=True)]
+            here, there, ratio = (statistics.median(values) for values in (local, spread, ratios))
+            among = f"{min(ratios):.2f}–{max(ratios):.2f}"
+            rows.append([f"{work}, s of {of}", f"{here / 1e6:.2f}", f"{there / 1e6:.2f}", f"{ratio:.2f} ({among})"])
     print(table(["", "local, M words/s", "ray, M words/s", "ray / local"], rows))
     last = merges[-1]
     model = last.state.target.nbytes + last.state.context.nbytes
@@ -170,6 +194,7 @@ def main() -> None:
     part.add_argument("text")
     part.add_argument("--workers", type=int, default=2)
     part.add_argument("--repeats", type=int, default=3)
+    part.add_argument("--apart", type=float, default=0.02)
     part.add_argument("--engine", default="ray")
     part.add_argument("--address")
     part = parts.add_parser("model")

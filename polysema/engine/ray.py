@@ -43,6 +43,7 @@ _KEPT: dict[str, Any] = {}  # in a worker: what the tasks of a map share
 def _ray() -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # a busy machine is not a broken one
     try:
         import ray
     except ImportError:
@@ -162,7 +163,8 @@ class RayEngine:
         if progress is not silent:
             tasks = list(tasks)
             total = len(tasks)
-            board = ray.remote(num_cpus=0)(_Board).remote()
+            here = self._affinity(ray.get_runtime_context().get_node_id())  # another node may die
+            board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
         halves = 1 if merge is None else 2
         remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
         join = ray.remote(num_cpus=1, max_retries=TRIES)(_merge)
@@ -170,11 +172,9 @@ class RayEngine:
         sent: deque[_Sent] = deque()
 
         def submit(some: list[Any], number: int, avoid: list[str]) -> _Sent:
-            options = {"name": getattr(work, "__qualname__", "work")}
+            options: dict[str, Any] = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
-                from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-                options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(others[0], soft=True)
+                options["scheduling_strategy"] = self._affinity(others[0], soft=True)
             owns: list[Any] = []
             joints: list[Any] = []
             for task in some:
@@ -254,15 +254,19 @@ class RayEngine:
         """The ids of the nodes."""
         return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
 
-    def _ask(self, work: Any, *arguments: Any) -> list[Any]:
-        """What a function says on every node."""
+    @staticmethod
+    def _affinity(node: str, soft: bool = False) -> Any:
+        """On that node; elsewhere, if it is soft and the node is gone."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        return NodeAffinitySchedulingStrategy(node, soft=soft)
+
+    def _ask(self, work: Any, *arguments: Any) -> list[Any]:
+        """What a function says on every node."""
         remote = self._ray.remote(num_cpus=0, max_retries=2)(work)
         asked = {}
         for node in self._alive():
-            where = NodeAffinitySchedulingStrategy(node, soft=False)
-            asked[node] = remote.options(scheduling_strategy=where).remote(*arguments)
+            asked[node] = remote.options(scheduling_strategy=self._affinity(node)).remote(*arguments)
         answers = []
         for node, reference in asked.items():
             try:
@@ -271,9 +275,16 @@ class RayEngine:
                 what = str(error.cause or error).splitlines()[-1]
                 raise InputError(f"a node cannot run polysema: {what}: install it on every node") from None
             except self._ray.exceptions.RayError as error:
-                if node in self._alive():  # else it died while it was asked
+                if self._stays(node):  # else it died while it was asked
                     raise InputError(f"a node does not answer: {' '.join(str(error).split())[:200]}") from None
         return answers
+
+    def _stays(self, node: str) -> bool:
+        """Whether a node that did not answer is still there when the cluster has had time to notice."""
+        end = time.monotonic() + _PATIENCE
+        while node in self._alive() and time.monotonic() < end:
+            time.sleep(0.1)
+        return node in self._alive()
 
     def _probe(self) -> list[dict[str, Any]]:
         nodes: list[dict[str, Any]] = self._ask(_facts)

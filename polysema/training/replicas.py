@@ -249,7 +249,7 @@ class ReplicaEngine:
     @property
     def rounds(self) -> NDArray[np.int64]:
         """The sentence at which each leg of this epoch begins, were the text read in order; and the end."""
-        return np.round(self._marks / self._each * (len(self.text.text.sentences) - 1)).astype(np.int64)
+        return np.asarray(np.round(self._marks / self._each * (len(self.text.text.sentences) - 1)), np.int64)
 
     def train(self, first: int, last: int, _: NDArray[np.float32], key: np.uint64) -> float:
         """Do some legs; returns the mean loss of the replicas in the last."""

@@ -32,13 +32,11 @@ class DivergenceError(PolysemaError):
 
 
 class Engine(Protocol):
-    """What does the rounds: a processor or a GPU.
+    """What does the rounds: a processor or a GPU."""
 
-    Attributes:
-        rounds: how many sentences were read before each round of an epoch, and in all (about so many words, at least).
-    """
-
-    rounds: NDArray[np.int64]
+    @property
+    def rounds(self) -> NDArray[np.int64]:
+        """How many sentences were read before each round of an epoch, and in all (about so many words, at least)."""
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
         """Do rounds ``first`` to ``last`` of an epoch, each at its rate; returns the loss of some of their samples."""

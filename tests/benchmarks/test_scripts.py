@@ -98,8 +98,8 @@ def test_word2dm(script, corpus, tmp_path):
 
 def test_cluster(script, text, corpus, shared, tmp_path):
     options = ["--seeds", 1, "--replicas", 2, "--at", 2, "--apart", 0.2, "--combine", "counts"]
-    assert "| 2 | 2 | counts |" in script("cluster", "quality", corpus, "--data", shared / "data", *options)
-    printed = script("cluster", "cost", corpus, text, "--repeats", 1, "--engine", "local")
+    assert "| 2 | 0.2 | counts |" in script("cluster", "quality", corpus, "--data", shared / "data", *options)
+    printed = script("cluster", "cost", corpus, text, "--repeats", 1, "--engine", "local", "--apart", 0.2)
     assert "a merge of 2 replicas: " in printed
     assert "one H200" in script("cluster", "model", "--output", tmp_path / "model.png")
     assert (tmp_path / "model.png").stat().st_size > 1000

@@ -5,22 +5,34 @@ from __future__ import annotations
 import gzip
 import logging
 import lzma
+import socket
 import warnings
+from contextlib import ExitStack
 
 import pytest
 
 import polysema as ps
 from polysema.corpus import pieces
+from polysema.engine.ray import _ray
+from polysema.errors import MissingExtraError
 from tests.engine.work import REPLICAS, text
 from tests.training.planted import Planted
+
+
+def _ports() -> dict[str, int]:
+    """Free ports for a node's agents: a node that need not ask them for theirs does not wait until they have started."""
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for taken in sockets:
+            taken.bind(("127.0.0.1", 0))
+        return {name: taken.getsockname()[1] for name, taken in zip(names, sockets, strict=True)}
 
 
 class Nodes:
     """A running cluster."""
 
     def __init__(self) -> None:
-        from polysema.engine.ray import _ray
-
         ray = _ray()
         from ray.cluster_utils import Cluster
 
@@ -30,6 +42,7 @@ class Nodes:
             initialize_head=True,
             head_node_args={
                 "num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False, "_system_config": quick,
+                "include_log_monitor": False, "no_monitor": True, **_ports(),
             },
         )  # fmt: skip
         self.address = self.cluster.address
@@ -37,7 +50,7 @@ class Nodes:
         ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR)
 
     def _add(self):
-        return self.cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+        return self.cluster.add_node(num_cpus=1, object_store_memory=100 << 20, **_ports())
 
     def kill(self) -> None:
         """The second node, without a word."""
@@ -58,7 +71,10 @@ class Nodes:
 
 @pytest.fixture(scope="session")
 def cluster():
-    pytest.importorskip("ray", reason="the extra ray is not installed")
+    try:
+        _ray()  # before anything else imports it: it says how long nodes may take to start
+    except MissingExtraError:
+        pytest.skip("the extra ray is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         running = Nodes()
