@@ -10,8 +10,9 @@ on the words that the lexicon knows gives W with μ_w ≈ W φ_w. A new word is 
 context vector is found in the same way. Every tenth known word is left out of the regression: it says how well words
 are placed.
 
-A small text has too few known words to learn W from. The model that ships brings a W that was learnt on its own text
-(``placing.safetensors``), from as few occurrences of each word as a small text has, and new words are placed by that.
+A small text has too few known words to learn W from. The model that ships brings a W₀ that was learnt on its own text
+(``placing.safetensors``), from as few occurrences of each word as a small text has. Texts differ, so a second
+regression W₁, on the known words of the text, learns what W₀ leaves: μ_w ≈ (W₀ + W₁) φ_w.
 
 Known words stay where they are; the weights of their senses move towards their shares of the text,
 
@@ -35,8 +36,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.build import build_corpus
-from polysema.corpus.corpus import Corpus, is_corpus
+from polysema.corpus.build import encoded
+from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.files.atomic import atomic_file
 from polysema.files.progress import Progress, Report, silent
@@ -107,7 +108,7 @@ def adapt(
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
     with TemporaryDirectory(prefix="polysema-") as temporary:
-        corpus = _encoded(text, Path(temporary))
+        corpus = encoded(text, Path(temporary) / "corpus")
         options = _Options(min_count, occurrences, max_size, weights, seed, placing)
         result = _adapted(lexicon, corpus, options, progress)
     named = text.path if isinstance(text, Corpus) else text
@@ -123,14 +124,6 @@ class _Options:
     weights: bool
     seed: int
     ridge: Ridge | None
-
-
-def _encoded(text: Corpus | str | Path | Iterable[Any], folder: Path) -> Corpus:
-    if isinstance(text, Corpus):
-        return text
-    if isinstance(text, str | Path) and is_corpus(text):
-        return Corpus(text)
-    return build_corpus(text, folder / "corpus")
 
 
 def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Report) -> Lexicon:
@@ -157,10 +150,16 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
         fitted = np.ones(len(lexicon), bool)
         fitted[rows[known[tried]]] = False
         ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+        placed = ridge.predicted([words[i] for i in ids], around)
     else:
-        tried = np.flatnonzero([_is_left_out(words[i]) for i in known])
+        own = np.array([not _is_left_out(words[i]) for i in known], bool)
+        tried = np.flatnonzero(~own)
+        placed = ridge.predicted([words[i] for i in ids], around)
+        if own.sum() >= FEWEST:
+            left = target[rows[known]] - placed[: len(known)]
+            rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
+            placed += rest.predicted([words[i] for i in ids], around)
     left_out = rows[known[tried]]
-    placed = ridge.predicted([words[i] for i in ids], around)
     result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
     if options.weights:
         result = _reweighed(result, corpus, occurrences, seed, progress)
@@ -191,7 +190,7 @@ def learn_placing(
     """
     placed = sum(facts["words"] for facts in lexicon.metadata.get("adapted", []))
     with TemporaryDirectory(prefix="polysema-") as temporary:
-        corpus = _encoded(text, Path(temporary))
+        corpus = encoded(text, Path(temporary) / "corpus")
         counts = np.asarray(corpus.counts)
         rows: Ids = np.array([lexicon.vocabulary.find(word) for word in corpus.vocabulary.words], np.int64)
         seen = np.flatnonzero((rows >= 0) & (rows < len(lexicon) - placed) & (counts >= FEW[0]))
