@@ -12,7 +12,8 @@ are placed.
 
 A small text has too few known words to learn W from. The model that ships brings a W₀ that was learnt on its own text
 (``placing.safetensors``), from as few occurrences of each word as a small text has. Texts differ, so a second
-regression W₁, on the known words of the text, learns what W₀ leaves: μ_w ≈ (W₀ + W₁) φ_w.
+regression W₁, on the known words of the text, learns what W₀ leaves: μ_w ≈ (W₀ + W₁) φ_w. Both draw words to the mean;
+they are put as far from it as known words are that were left out.
 
 Known words stay where they are; the weights of their senses move towards their shares of the text,
 
@@ -159,6 +160,8 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
             left = target[rows[known]] - placed[: len(known)]
             rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
             placed += rest.predicted([words[i] for i in ids], around)
+            for half in (slice(lexicon.n), slice(lexicon.n, None)):
+                placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
     left_out = rows[known[tried]]
     result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
     if options.weights:
@@ -178,6 +181,21 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
     }
     before = lexicon.metadata.get("adapted", [])
     return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+
+
+def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
+    """Words moved as far from the mean as words really are: m + s (μ − m), s = ‖t − m‖ / ‖μ − m‖ over words left out.
+
+    Ridge regression draws everything to the mean m; words would all be like each other.
+
+    Args:
+        placed: (k, n), the known words first.
+        true: where the known words are.
+        tried: which of these were left out.
+    """
+    mean = true.mean(axis=0)
+    drawn = np.linalg.norm(placed[tried] - mean)
+    return mean + np.linalg.norm(true[tried] - mean) / max(drawn, 1e-12) * (placed - mean) if len(tried) else placed
 
 
 def learn_placing(

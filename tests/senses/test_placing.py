@@ -14,7 +14,7 @@ from polysema.errors import InputError
 from polysema.lexicon.parts import Information, Inventory, Telling
 from polysema.senses import placing
 from polysema.senses.fitting import least_cosines
-from polysema.senses.placing import LETTERS, Ridge, hashed_letters
+from polysema.senses.placing import LETTERS, Ridge, _as_far, hashed_letters
 from polysema.vocabulary import Vocabulary
 
 TOPICS, EACH, N = 6, 60, 12
@@ -220,3 +220,16 @@ def test_the_ridge_is_the_minimum(monkeypatch):
 
 def z_of(around, own):
     return (around - around[own].mean(axis=0)) / (around[own].std(axis=0) + 1e-9)
+
+
+def test_placed_words_lie_as_far_from_the_mean_as_known_words() -> None:
+    """Ridge regression halves all distances here; the words that were left out say so."""
+    random = np.random.default_rng(3)
+    true = random.normal(size=(40, 6)) + 2.0
+    mean = true.mean(axis=0)
+    placed = np.concatenate([mean + (true - mean) / 2, mean + random.normal(size=(3, 6))])
+    tried = np.arange(0, 40, 10)
+    moved = _as_far(placed, true, tried)
+    np.testing.assert_allclose(moved[:40], true)
+    np.testing.assert_allclose(moved[40:], mean + 2 * (placed[40:] - mean))
+    assert _as_far(placed, true, tried[:0]) is placed
