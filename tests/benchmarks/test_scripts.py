@@ -16,9 +16,9 @@ from tests.benchmarks.conftest import ROOT
 COVERED = {
     "benchmarks": {
         "ambiguity", "bert2dm", "calibration", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "first_hour", "front", "gpu",
-        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "placing", "planted_senses", "quality", "questions", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
+        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "placing", "planted_senses", "quality", "questions", "sense_numbers", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
     },
-    "tools": {"default_model", "fuzz_readers", "import_graph", "wordnet_senses"},
+    "tools": {"default_model", "fuzz_readers", "import_graph", "licences", "wordnet_senses"},
 }  # fmt: skip
 
 
@@ -320,3 +320,15 @@ def test_words_in_context(script, tmp_path):
     for part in ("verb", "adj"):
         (tmp_path / f"data.{part}").write_text("")
     assert "no context" in script("words_in_context", tmp_path)
+
+
+def test_sense_numbers(script, known, encoder, tmp_path):
+    corpus = build_corpus(known, tmp_path / "known.corpus").path
+    sizes = ["--words", 20, "--occurrences", 8, "--device", "cpu", "--state", tmp_path / "state"]
+    printed = script("sense_numbers", corpus, "--encoder", encoder, *sizes)
+    assert "| 5 | 2 |" in printed
+    assert "10 words of several synsets, 5 seeds" in printed
+
+
+def test_licences(script):
+    assert re.search(r"\| `small` \|.*\bnumpy\b", script("licences"))

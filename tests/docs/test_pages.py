@@ -164,7 +164,7 @@ def runnable(page: Path) -> list[Found]:
     return [line for line in lines if line.text.startswith("polysema ") and not FOREIGN.search(line.text)]
 
 
-@pytest.mark.parametrize("page", filter(runnable, MANUAL), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list(filter(runnable, MANUAL)), ids=lambda page: page.name)
 def test_commands_run(page, folder, capsys, request):
     """The command lines of a manual page's blocks run one after the other, where the toy folder has what they need."""
     if page.name == "encoders.md":
