@@ -23,7 +23,7 @@ def behaviour(outcome: Outcome, codes: Iterable[int] = (0, 2)) -> list[str]:
     elif outcome.code not in codes:
         faults.append(f"exit code {outcome.code}")
     faults += [f"it printed {word!r}: {_last(outcome.err)}" for word in _WORDS if word in outcome.err + outcome.out][:1]
-    told = outcome.err.strip() or ("--json" in outcome.argv and '"error": "' in outcome.out)
+    told = outcome.err.strip() or ({"--json", "--jsonl"} & set(outcome.argv) and '"error": "' in outcome.out)
     if outcome.code == 2 and not outcome.ended_for and not told:
         faults.append("exit code 2 without a word")
     longest = max(map(len, outcome.err.splitlines()), default=0)  # of many inputs each may have its line
