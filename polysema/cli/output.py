@@ -30,7 +30,19 @@ def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-NATURAL = click.IntRange(min=0)
+
+
+class _Natural(click.IntRange):
+    """0, 1, 2 … as far as a machine counts; the bound is not part of every line of help."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(super().convert(value, param, ctx))
+        if number > sys.maxsize:
+            self.fail(f"{number} is too large: at most {sys.maxsize}.", param, ctx)
+        return number
+
+
+NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
 
 

@@ -150,9 +150,9 @@ def _listening(host: str, port: int) -> socket.socket:
         found = socket.socket(family, kind, protocol)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from error
+        raise InputError(f"cannot listen on {host}:{port}: {reason}; choose another with --host or --port") from error
     return found
 
 

@@ -198,7 +198,7 @@ def _npz(data: bytes, rng: np.random.Generator) -> bytes:
     name = list(arrays)[rng.integers(len(arrays))]
     array = arrays[name]
     changed: list[Any] = [
-        None, array[:-1], array.reshape(-1), array[None], array.astype(object) if array.dtype.kind != "O" else array,
+        None, np.atleast_1d(array)[:-1], array.reshape(-1), array[None], array.astype(object) if array.dtype.kind != "O" else array,
         np.zeros(0), np.zeros(array.shape, np.complex64), np.zeros(array.shape, bool), np.full(array.shape, np.nan), np.full(array.shape, -1),
         np.full(array.shape, np.inf), np.zeros(array.shape, "M8[s]"), np.zeros(array.shape, "S3"), np.array(3.0), np.zeros(array.shape, [("a", "f4")]),
     ]  # fmt: skip
