@@ -113,10 +113,19 @@ def main(arguments: list[str] | None = None) -> int:
         name = f"{error.filename}: " if error.filename else ""
         return _complain(f"{name}{error.strerror or error}", BAD_INPUT)
     except Exception as error:
+        if _was_stopped(error):
+            return _complain("stopped", INTERRUPTED)
         if os.environ.get("POLYSEMA_TRACEBACK"):
             raise
         what = _one_line(f"{type(error).__name__}: {error}")
         return _complain(f"this is a fault of polysema: {what} (POLYSEMA_TRACEBACK=1 shows where)", FAILED)
+
+
+def _was_stopped(error: BaseException | None) -> bool:
+    """Whether a signal is behind an error: NumPy makes a TypeError of whatever ends a comparison of its types."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def run() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from polysema.cli import main
+
 ROOT = Path(__file__).parents[2]
 
 STOPPED_WHILE_LOADING = """
@@ -67,3 +69,20 @@ def test_the_package_runs():
     command = [sys.executable, "-m", "polysema", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stdout.startswith("polysema")) == (0, True)
+
+
+def test_a_signal_that_a_library_made_another_error_of_is_a_stop(monkeypatch, capsys):
+    """As NumPy does where a signal comes while it compares structured types."""
+
+    def interrupted(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as stop:
+            raise TypeError("Cannot compare structured arrays") from stop
+
+    monkeypatch.setattr("polysema.cli.lexicons.load", interrupted)
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "polysema: error: stopped\n"
+    monkeypatch.setattr("polysema.cli.lexicons.load", lambda *_, **__: 1 + "1")
+    assert main(["info"]) == 1
+    assert "fault of polysema" in capsys.readouterr().err
