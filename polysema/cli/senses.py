@@ -193,9 +193,13 @@ def adapt_command(
         print_json({"lexicon": str(output), "known": len(model), **facts})
         return
     click.echo(f"{output}: {facts['words']:,} new words placed beside {len(model):,}")
-    share, number = facts["among_ten_nearest"], facts["held_out"]
-    click.echo(f"of {number:,} known words placed in the same way, to see how well it works, {share:.0%}")
-    click.echo(f"come back among the ten words nearest to them\n\nnext:  polysema neighbours WORD -l {output}")
+    if number := facts["held_out"]:
+        share = facts["among_ten_nearest"]
+        click.echo(f"of {number:,} known words placed in the same way, to see how well it works, {share:.0%}")
+        click.echo("come back among the ten words nearest to them")
+    else:
+        click.echo("how well they are placed is not known: the text has too few words that the lexicon knows")
+    click.echo(f"\nnext:  polysema neighbours WORD -l {output}")
 
 
 @click.command("teach")

@@ -141,8 +141,10 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
             f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
             "to place others by them; give more text"
         )
-    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
     ids = np.concatenate([known, new])
+    if not len(ids):
+        raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
+    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
     around = features.of(ids)
     target = _targets(lexicon)
     progress(Progress("placing", 0, len(new)))
@@ -481,6 +483,8 @@ def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, pr
 
 def _held_out(lexicon: Lexicon, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:
     """How near words that were left out come to their matrices, and how many words are nearer to where they come."""
+    if not len(rows):
+        return {"held_out": 0}
     unit = placed / np.linalg.norm(placed, axis=1, keepdims=True)
     b = lexicon.factors[rows].astype(np.float64)
     overlap = ((b.mT @ unit[:, :, None]) ** 2).sum(axis=(1, 2))

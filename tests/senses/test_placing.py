@@ -118,6 +118,15 @@ def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, ada
         ps.adapt(known, few, min_count=3)
     again = ps.adapt(known, few, min_count=3, placing=ridge)
     assert again.metadata["adapted"][-1]["words"] == facts["words"]
+    tiny = ps.adapt(known, [[placed[0], "nowhere"]] * 3, min_count=3, placing=ridge)
+    assert tiny.metadata["adapted"][-1]["held_out"] == 0
+    with pytest.raises(InputError, match="no word stands in the text 4 times"):
+        ps.adapt(known, [["no", "where"]] * 3, min_count=4, placing=ridge)
+    monkeypatch.setattr(placing, "FEWEST", 50)  # a second regression on what the first one leaves
+    both = ps.adapt(known, few, min_count=3, placing=ridge)
+    near = [int(np.argmax(topics @ both.factors[both.vocabulary.find(word), :, 0])) == topic[word] for word in placed]
+    assert np.mean(near) > 0.9
+    assert not np.allclose(both[placed[0]].dense(), again[placed[0]].dense(), atol=1e-4)
 
 
 def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypatch):
