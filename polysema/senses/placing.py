@@ -196,8 +196,11 @@ def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
         tried: which of these were left out.
     """
     mean = true.mean(axis=0)
-    drawn = np.linalg.norm(placed[tried] - mean)
-    return mean + np.linalg.norm(true[tried] - mean) / max(drawn, 1e-12) * (placed - mean) if len(tried) else placed
+    drawn = float(np.linalg.norm(placed[tried] - mean))
+    if drawn == 0:
+        return placed
+    found: Array = mean + float(np.linalg.norm(true[tried] - mean)) / drawn * (placed - mean)
+    return found
 
 
 def learn_placing(
