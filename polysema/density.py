@@ -48,7 +48,8 @@ class DensityMatrix:
     name: str
 
     def __init__(self, factor: ArrayLike, name: str = "") -> None:
-        array = np.asarray(factor, dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN is an error below, not a warning here
+            array = np.asarray(factor, dtype=np.float64)
         if array.ndim < 2 or 0 in array.shape[-2:]:
             raise MatrixError(f"{_called(name)}a factor has shape (n, m) or (..., n, m), not {array.shape}")
         self.parts = (unit_trace(array, name),)

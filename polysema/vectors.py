@@ -68,7 +68,8 @@ def cosine(a: Vector, b: Vector) -> Any:
 
 
 def _checked(array: ArrayLike, name: str) -> NDArray[np.float64]:
-    vector = np.asarray(array, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN is an error below, not a warning here
+        vector = np.asarray(array, dtype=np.float64)
     called = f"{name!r}: " if name else ""
     if vector.ndim < 1 or vector.shape[-1] == 0:
         raise MatrixError(f"{called}a vector has shape (n,) or (..., n), not {vector.shape}")

@@ -11,8 +11,12 @@ from hypothesis import HealthCheck, settings
 
 from polysema import Lexicon, VectorLexicon, Vocabulary
 
-settings.register_profile(
-    "polysema", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+settings.register_profile(  # the same examples every time; POLYSEMA_EXPLORE=1 looks for others
+    "polysema",
+    deadline=None,
+    max_examples=60,
+    derandomize="POLYSEMA_EXPLORE" not in os.environ,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("polysema")
 

@@ -74,6 +74,7 @@ def test_stack():
     [
         (np.zeros((3, 2)), "'bank': its density matrix has zero trace"),
         (np.full((3, 2), np.nan), "'bank': its density matrix is not finite"),
+        (np.full((3, 2), 0x7F800001, np.uint32).view(np.float32), "'bank': its density matrix is not finite"),
         (np.full((3, 2), np.inf), "'bank': its density matrix is not finite"),
         (np.zeros(3), r"'bank': a factor has shape \(n, m\)"),
         (np.zeros((0, 2)), r"'bank': a factor has shape \(n, m\)"),
