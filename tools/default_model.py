@@ -28,7 +28,8 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
 from polysema.progress import progress_report
-from polysema.senses.placing import FILE, learn_placing
+from polysema.senses.placing import learn_placing
+from polysema.senses.ridge import FILE
 
 SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
 """Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""

@@ -146,17 +146,26 @@ def _numbers(listed: str) -> list[int]:
         raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
 
 
+def _another_lexicon(command: Any) -> Any:
+    """The options of a command that makes a lexicon of another one."""
+    for option in (
+        json_option,
+        click.option("--force", is_flag=True, help="Replace OUT if it exists."),
+        click.option("--seed", default=1, show_default=True, type=NATURAL),
+        click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16."),
+        lexicon_option,
+        click.option("-o", "--output", type=PATH, required=True, metavar="OUT", help="The folder to write."),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("adapt")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option("-o", "--output", type=PATH, required=True, metavar="OUT", help="The folder to write.")
-@lexicon_option
 @click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
 @click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Look at this many of each word.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
-@click.option("--dtype", default="float16", show_default=True, help="Type of the saved numbers: float32 or float16.")
-@click.option("--seed", default=1, show_default=True, type=NATURAL)
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@json_option
+@_another_lexicon
 def adapt_command(
     text: tuple[str, ...],
     output: Path,
@@ -204,30 +213,18 @@ def adapt_command(
 
 @click.command("teach")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option(
-    "--encoder",
-    required=True,
-    metavar="NAME",
-    help="What reads the text: a folder, or a name on the hub.",
-)
-@click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Words to teach, a line each.")
+@click.option("--encoder", required=True, metavar="NAME", help="What reads the text: a folder, or a name on the hub.")
+@click.option("--words", type=PATH, metavar="FILE", help="Words to teach, a line each.")
 @click.option(
     "--most", default=200, show_default=True, type=NATURAL,
     help="Without --words: this many, those whose places in TEXT their senses fit least.",
 )  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="OUT", help="The folder to write."
-)
-@lexicon_option
-@click.option(
     "--occurrences", default=100, show_default=True, type=NATURAL, help="Of each word to read, at most, from each TEXT."
 )
 @click.option("--split", default=6.0, show_default=True, type=float, help="Higher for fewer senses.")
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda or auto.")
-@click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16.")
-@click.option("--seed", default=1, show_default=True, type=NATURAL)
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@json_option
+@_another_lexicon
 def teach_command(
     text: tuple[str, ...],
     encoder: str,
@@ -261,7 +258,7 @@ def teach_command(
     inputs: list[str | Path] = [*text, *([words] if words is not None else [])]
     with (
         writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force, format="folder"),
-        progress_report() as show,
+        progress_report(is_quiet()) as show,
         TemporaryDirectory(prefix="polysema-") as temporary,
     ):
         reader = Encoder.load(encoder, layers=LAYERS, device=device)

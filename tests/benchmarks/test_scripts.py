@@ -295,7 +295,7 @@ def test_questions(script):
 
 
 def test_placing(script, known, shared, monkeypatch):
-    monkeypatch.setattr("polysema.senses.placing.LETTERS", 128)
+    monkeypatch.setattr("polysema.senses.ridge.LETTERS", 128)
     assert "half placed" in script("placing", known, shared / "data", "--megabytes", 0.2)
 
 

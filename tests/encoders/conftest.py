@@ -1,4 +1,4 @@
-"""Encoders of the tests run on one thread."""
+"""A tiny encoder; encoders of the tests run on one thread."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ def one_thread() -> None:
     except ImportError:
         return
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    from tests.encoders.tiny import make_encoder
+
+    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")

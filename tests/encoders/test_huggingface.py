@@ -9,12 +9,6 @@ pytest.importorskip("torch")
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.layers import layers_named
 from polysema.errors import InputError, UnknownChoiceError
-from tests.encoders.tiny import make_encoder
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
 
 
 @pytest.fixture(scope="module")

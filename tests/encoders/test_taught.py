@@ -22,7 +22,7 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.progress import silent
 from tests.encoders.test_huggingface import slow_word_vectors
-from tests.encoders.tiny import make_corpus, make_encoder
+from tests.encoders.tiny import make_corpus
 
 SMALL = {"dim": 5, "min_count": 5, "split": 0.1, "epochs": 2}
 
@@ -30,11 +30,6 @@ SMALL = {"dim": 5, "min_count": 5, "split": 0.1, "epochs": 2}
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
 
 
 @pytest.fixture(scope="module")

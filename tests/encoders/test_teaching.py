@@ -22,7 +22,7 @@ from polysema.files.progress import silent
 from polysema.lexicon.edits import Edit
 from polysema.lexicon.parts import Inventory
 from tests.encoders.test_huggingface import slow_word_vectors
-from tests.encoders.tiny import make_corpus, make_encoder
+from tests.encoders.tiny import make_corpus
 
 WORDS = ["bank", "run"]
 
@@ -31,11 +31,6 @@ WORDS = ["bank", "run"]
 def texts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("texts")
     return [make_corpus(folder / "one"), make_corpus(folder / "two", seed=1)]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
 
 
 @pytest.fixture(scope="module")

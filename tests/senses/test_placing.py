@@ -12,9 +12,10 @@ import polysema as ps
 from polysema.cli.senses import adapt_command
 from polysema.errors import InputError
 from polysema.lexicon.parts import Information, Inventory, Telling
-from polysema.senses import placing
+from polysema.senses import placing, ridge
 from polysema.senses.fitting import least_cosines
-from polysema.senses.placing import LETTERS, Ridge, _as_far, hashed_letters
+from polysema.senses.placing import _as_far
+from polysema.senses.ridge import LETTERS, Ridge, hashed_letters
 from polysema.vocabulary import Vocabulary
 
 TOPICS, EACH, N = 6, 60, 12
@@ -76,7 +77,7 @@ def adapted(world):
     gone = [word for i, word in enumerate(topic) if i % 9 == 4]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placing, "FEWEST", 50)
-        patch.setattr(placing, "LETTERS", 64)
+        patch.setattr(ridge, "LETTERS", 64)
         return gone, ps.adapt(_without(lexicon, gone), text, min_count=3)
 
 
@@ -98,12 +99,12 @@ def test_words_that_were_taken_away_come_back_to_their_topic(world, adapted):
 
 def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, adapted, tmp_path, monkeypatch):
     text, lexicon, topic, topics = world
-    monkeypatch.setattr(placing, "LETTERS", 64)
+    monkeypatch.setattr(ridge, "LETTERS", 64)
     gone, _ = adapted
     known = _without(lexicon, gone)
     known.save(tmp_path / "known")
-    ridge = placing.learn_placing(known, text)
-    ridge.save(known, tmp_path / "known")
+    learnt = placing.learn_placing(known, text)
+    learnt.save(known, tmp_path / "known")
     few = [sentence for sentence in text[:400] if not set(sentence) <= set(gone)]
     from_folder = ps.load(tmp_path / "known")
     mine = ps.adapt(from_folder, few, min_count=3)
@@ -116,14 +117,14 @@ def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, ada
     assert facts["held_out"] == sum(placing._is_left_out(word) and counts[word] >= 3 for word in known.vocabulary.words)
     with pytest.raises(InputError, match="to place others by them"):  # without it the text is too small
         ps.adapt(known, few, min_count=3)
-    again = ps.adapt(known, few, min_count=3, placing=ridge)
+    again = ps.adapt(known, few, min_count=3, placing=learnt)
     assert again.metadata["adapted"][-1]["words"] == facts["words"]
-    tiny = ps.adapt(known, [[placed[0], "nowhere"]] * 3, min_count=3, placing=ridge)
+    tiny = ps.adapt(known, [[placed[0], "nowhere"]] * 3, min_count=3, placing=learnt)
     assert tiny.metadata["adapted"][-1]["held_out"] == 0
     with pytest.raises(InputError, match="no word stands in the text 4 times"):
-        ps.adapt(known, [["no", "where"]] * 3, min_count=4, placing=ridge)
+        ps.adapt(known, [["no", "where"]] * 3, min_count=4, placing=learnt)
     monkeypatch.setattr(placing, "FEWEST", 50)  # a second regression on what the first one leaves
-    both = ps.adapt(known, few, min_count=3, placing=ridge)
+    both = ps.adapt(known, few, min_count=3, placing=learnt)
     near = [int(np.argmax(topics @ both.factors[both.vocabulary.find(word), :, 0])) == topic[word] for word in placed]
     assert np.mean(near) > 0.9
     assert not np.allclose(both[placed[0]].dense(), again[placed[0]].dense(), atol=1e-4)
@@ -131,13 +132,13 @@ def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, ada
 
 def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypatch):
     text, lexicon, _, _ = world
-    monkeypatch.setattr(placing, "LETTERS", 64)
+    monkeypatch.setattr(ridge, "LETTERS", 64)
     lexicon.save(tmp_path / "one")
     placing.learn_placing(lexicon, text[:1000]).save(lexicon, tmp_path / "one")
     assert Ridge.beside(ps.load(tmp_path / "one")) is not None
     other = _without(lexicon, [lexicon.vocabulary.words[0]])
     other.save(tmp_path / "other")
-    (tmp_path / "one" / placing.FILE).rename(tmp_path / "other" / placing.FILE)
+    (tmp_path / "one" / ridge.FILE).rename(tmp_path / "other" / ridge.FILE)
     assert Ridge.beside(ps.load(tmp_path / "other")) is None
     assert Ridge.beside(lexicon) is None
 
@@ -171,7 +172,7 @@ def test_the_command(world, adapted, tmp_path, monkeypatch):
     text, lexicon, _, _ = world
     gone, model = adapted
     monkeypatch.setattr(placing, "FEWEST", 50)
-    monkeypatch.setattr(placing, "LETTERS", 64)
+    monkeypatch.setattr(ridge, "LETTERS", 64)
     _without(lexicon, gone).save(tmp_path / "start")
     (tmp_path / "text.txt").write_text("\n".join(" ".join(words) + "." for words in text), encoding="utf-8")
     told = CliRunner().invoke(
@@ -204,7 +205,7 @@ def test_a_folder_leaves_out_what_is_zero(world, tmp_path):
 
 def test_the_ridge_is_the_minimum(monkeypatch):
     """Against the dense normal equations, letters and contexts in one design matrix."""
-    monkeypatch.setattr(placing, "LETTERS", 16)
+    monkeypatch.setattr(ridge, "LETTERS", 16)
     rng = np.random.default_rng(0)
     words = [_name(7 * i) for i in range(30)]
     around, target = rng.normal(size=(20, 3)), rng.normal(size=(30, 2))
