@@ -51,7 +51,7 @@ def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) 
     \b
       polysema draw tree "The local family runs a small hotel." -o tree.png
     """
-    from polysema.drawing.entropy_tree import entropy_tree
+    from polysema.drawing import entropy_tree
 
     _check(output, force)
     _save(entropy_tree(load(path).compose(phrase, method)), output, force)
@@ -68,7 +68,7 @@ def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     \b
       polysema draw matrix bank -o bank.png
     """
-    from polysema.drawing.heat_map import heat_map
+    from polysema.drawing import heat_map
 
     _check(output, force)
     _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output, force)
@@ -86,7 +86,7 @@ def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> 
     \b
       polysema draw senses bank -o bank-senses.png
     """
-    from polysema.drawing.senses_plane import senses_plane
+    from polysema.drawing import senses_plane
 
     _check(output, force)
     _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output, force)

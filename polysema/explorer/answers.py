@@ -17,7 +17,7 @@ from polysema import measures
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.phrases import is_brackets, is_text, is_word
 from polysema.composition.trees import Leaf, Tree, leaves, with_paths
-from polysema.drawing.senses_plane import on_plane
+from polysema.drawing import on_plane
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, Model, listing
 from polysema.lexicon.disambiguation import Disambiguation

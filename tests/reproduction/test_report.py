@@ -238,7 +238,7 @@ def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
 
 
 def test_ten_models_are_told_apart():
-    from polysema.drawing.charts import line_chart
+    from polysema.drawing import line_chart
 
     figure = line_chart({f"model {i}": [(1, i, 0.1), (2, i + 1, 0.1)] for i in range(30)}, "x", "y")
     looks = {
