@@ -25,9 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.arrays import HEADER, header
 from polysema.corpus.columns import WHOLE_LINES
-from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
+from polysema.corpus.corpus import FORMAT, HEADER, VERSION, Corpus, header, is_corpus
 from polysema.corpus.lemmas import lemmatised, lemmatiser
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.pieces import (
@@ -344,11 +343,10 @@ class _Build:
         engine: Engine,
     ) -> None:
         from polysema.corpus import plain
-        from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
         from polysema.kernels import tokens as kernel
         from polysema.kernels.compiled import is_kept
-        from polysema.kernels.digest import hashed
+        from polysema.kernels.digest import Digest, hashed
 
         self.is_kept = is_kept
         self.kernel, self.digest, self.hashed, self.plain = kernel, Digest, hashed, plain

@@ -15,10 +15,9 @@ from polysema.engine.engine import Engine, Local
 from polysema.errors import DataError, InputError, UnknownChoiceError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets
-from polysema.evaluation.models import LexiconModel, Model
+from polysema.evaluation.models import ENCODER_METHODS, LexiconModel, Model
 from polysema.evaluation.records import RECORDS, WORD, record_named
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
-from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.progress import Report
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf

@@ -17,8 +17,7 @@ from polysema.composition.phrases import is_text
 from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, needing
 from polysema.explorer import answers, pictures
 from polysema.explorer.listing import Facts, Filter, Model, listing
-from polysema.explorer.parsed import Parsed
-from polysema.explorer.work import Busy, Work
+from polysema.explorer.work import Busy, Parsed, Work
 from polysema.parsing.sentences import parser
 from polysema.version import __version__
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polysema.kernels.bits import load64, trailing_zeros
 from polysema.kernels.compiled import compiled
+from polysema.kernels.simd import load64, trailing_zeros
 
 RESET = 0  # a separator that ends any hope of a sentence end: comma, colon, dash …
 LOWER = 1  # a lower-case letter

@@ -12,8 +12,7 @@ from polysema.composition.phrases import Read, is_parsed
 from polysema.composition.trees import Tree, either, leaves
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing.dependencies import composition_tree
-from polysema.parsing.readings import other_readings
-from polysema.parsing.rules import SUBJECTS
+from polysema.parsing.rules import SUBJECTS, other_readings
 
 
 def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = None) -> Read:
@@ -38,7 +37,7 @@ def parse_sentences(
 
     Args:
         readings: whether the tree of a sentence that can be parsed in several ways holds all of them; see
-            :mod:`polysema.parsing.readings`.
+            :mod:`polysema.parsing.rules`.
     """
     texts = list(texts)
     plain = [text for text in texts if not is_parsed(text)]

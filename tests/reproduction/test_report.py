@@ -17,11 +17,9 @@ from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.comparison import against_best_baseline, best, on_shared_items
+from polysema.evaluation.comparison import against_best_baseline, best, figures, noise_floor, on_shared_items
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
-from polysema.evaluation.noise import noise_floor
-from polysema.evaluation.protocol import figures
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from polysema.evaluation.comparison import against_best_baseline
+from polysema.evaluation.comparison import against_best_baseline, noise_floor
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.noise import noise_floor
 from polysema.evaluation.results import Compared, Evaluation, clean
 from polysema.evaluation.statistics import human_agreement
 from polysema.reproduction import published

@@ -12,9 +12,8 @@ import numpy as np
 
 from polysema.composition.methods import METHODS
 from polysema.errors import MissingExtraError
-from polysema.evaluation.comparison import SHARE, best, is_ranked
+from polysema.evaluation.comparison import RESAMPLES, SHARE, best, figures, is_ranked
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.protocol import RESAMPLES, figures
 from polysema.evaluation.results import Compared, Row, clean, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
 from polysema.registry import provider
