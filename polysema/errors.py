@@ -23,7 +23,7 @@ in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -72,10 +72,15 @@ class UnknownChoiceError(InputError):
         super().__init__(f"unknown {what} {name!r}: choose {_listed(self.choices, 'or')}")
 
 
+def check_choice(what: str, name: str, choices: Collection[str]) -> None:
+    """An unknown name is an error that lists the choices."""
+    if not isinstance(name, str) or name not in choices:
+        raise UnknownChoiceError(what, name, choices)
+
+
 def chosen(what: str, name: str, table: Mapping[str, T]) -> T:
-    """What a table has under a name; an unknown one is an error that lists the choices."""
-    if name not in table:
-        raise UnknownChoiceError(what, name, table)
+    """What a table has under a name; see :func:`check_choice`."""
+    check_choice(what, name, table)
     return table[name]
 
 

@@ -21,7 +21,7 @@ from polysema.cli.output import (
     say,
 )
 from polysema.engine.engine import engine_named
-from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, UnknownChoiceError
+from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, check_choice
 from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.files.door import check_output
@@ -283,14 +283,13 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds, an
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
-    from polysema.reproduction.report.lines import Skipped
+    from polysema.reproduction.report.tables import Skipped
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
 
     chosen = changed(preset_named(preset), options["changes"])
     for row in options["only"]:
-        if row not in _ROWS:
-            raise UnknownChoiceError("row", row, _ROWS)
+        check_choice("row", row, _ROWS)
     sets, missing = _sets(options["data"], (), (), (), options["offline"])
     models = [_named(argument) for argument in given]
     left_out = []

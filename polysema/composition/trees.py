@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from polysema.errors import TreeError, UnknownChoiceError
+from polysema.errors import TreeError, check_choice
 
 Kind = Literal["argument", "modifier", "coordination", "negation", "readings"]
 """How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
@@ -457,8 +457,7 @@ def from_pattern(pattern: str, words: Sequence[str]) -> Tree:
     """
     roles = pattern.split()
     for role in roles:
-        if role not in ROLES:
-            raise UnknownChoiceError("role", role, ROLES)
+        check_choice("role", role, ROLES)
     if len(roles) != len(words):
         raise TreeError(f"the pattern {pattern!r} has {len(roles)} roles for {len(words)} words: {' '.join(words)!r}")
     if not roles:

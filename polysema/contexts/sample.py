@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,12 @@ class Sample:
         self.rows: Ids = np.full(len(corpus.counts), -1, np.int64)
         self.rows[chosen] = np.arange(len(chosen))
 
+    @classmethod
+    def of(cls, corpus: Corpus, options: SampleOptions, keep: Iterable[str]) -> Sample:
+        """The sample that options choose."""
+        chosen = {name: getattr(options, name) for name in ("words", "min_count", "max_size", "stop_words", "seed")}
+        return cls(corpus, keep=keep, **chosen)
+
     def _chosen(
         self, min_count: int, max_size: int | None, keep: set[str], stop_words: bool
     ) -> tuple[Vocabulary, NDArray[np.intp]]:
@@ -125,6 +132,12 @@ class Sample:
         used = np.flatnonzero(self.counts_read)
         index[used] = np.arange(len(used))
         return index
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells its text and its words apart from any other."""
+        words = "\n".join(self.vocabulary.words)
+        return {"text": self.corpus.digest, "vocabulary": sha256(words.encode()).hexdigest()}
 
     @property
     def tokens(self) -> int:

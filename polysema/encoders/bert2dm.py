@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,12 +29,10 @@ from numpy.typing import NDArray
 
 from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.clusters import Clusters, clusters_of_each
 from polysema.encoders.groups import Group, Reading, encode_group
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
-from polysema.encoders.spill import Spill
+from polysema.encoders.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
 from polysema.engine.engine import Engine, Local
 from polysema.errors import InputError
 from polysema.files.ahead import ahead
@@ -121,10 +118,7 @@ def bert2dm(
     reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
     if chosen.dim > reader.width:
         raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
-    sample = Sample(
-        corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
-        stop_words=chosen.stop_words, seed=chosen.seed,
-    )  # fmt: skip
+    sample = Sample.of(corpus, chosen, keep)
     with state_folder(state) as folder:
         run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers, engine or Local())
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
@@ -137,13 +131,7 @@ def bert2dm(
             "model": chosen.model,
             "options": {name: value for name, value in chosen.as_dict().items() if name != "store"},
             "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-            "encoder": {
-                "name": reader.name,
-                "layers": ",".join(map(str, reader.layers)),
-                "depth": reader.depth,
-                "width": reader.width,
-                "precision": reader.precision,
-            },
+            "encoder": reader.facts(reader.name),
         },
         encoder=EncoderPart(
             reader.name,
@@ -189,16 +177,11 @@ class _Run:
         self.workers = workers or processors()
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
-        words = "\n".join(sample.vocabulary.words)
         self.identity = {
-            "text": sample.corpus.digest,
-            "vocabulary": sha256(words.encode()).hexdigest(),
+            **sample.identity,
             "words": options.words,
             "seed": options.seed,
-            "encoder": encoder.name,
-            "layers": list(encoder.layers),
-            "precision": encoder.precision,
-            "batch": encoder.batch_size,
+            **encoder.identity,
         }
         self._table: PieceTable | None = None
 

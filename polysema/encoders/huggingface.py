@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polysema.composition.occurrences import Span, span_of
 from polysema.encoders.pieces import Batch, PieceTable, batches
-from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import InputError, check_choice, needing
 from polysema.files.ahead import ahead
 
 
@@ -102,9 +102,10 @@ class Encoder:
             device: ``cpu``, ``cuda`` or ``auto``: the GPU if there is one.
             precision: a name in ``PRECISIONS``.
         """
-        torch, transformers = _libraries()
-        if precision not in PRECISIONS:
-            raise UnknownChoiceError("precision", precision, PRECISIONS)
+        with needing("reading text with an encoder", "encoders"):
+            import torch
+            import transformers
+        check_choice("precision", precision, PRECISIONS)
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         if device.startswith("cuda") and not torch.cuda.is_available():
@@ -140,6 +141,18 @@ class Encoder:
     def precision(self) -> str:
         """The type of its numbers."""
         return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must agree for a run that was stopped to go on: its vectors depend on it."""
+        layers = list(self.layers)
+        return {"encoder": self.name, "layers": layers, "precision": self.precision, "batch": self.batch_size}
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What a lexicon notes of it."""
+        layers = ",".join(map(str, self.layers))
+        sizes = {"depth": self.depth, "width": self.width}
+        return {"name": name, "layers": layers, **sizes, "precision": self.precision}
 
     def __repr__(self) -> str:
         layers = ",".join(map(str, self.layers))
@@ -219,8 +232,7 @@ class Encoder:
             pooling: ``cls`` or ``mean``. Of a text longer than the window, ``cls`` reads the first window and ``mean``
                 all of them.
         """
-        if pooling not in POOLINGS:
-            raise UnknownChoiceError("pooling", pooling, POOLINGS)
+        check_choice("pooling", pooling, POOLINGS)
         pieces = [item.ids for item in self._tokenised(texts)]
         windows = [
             (index, ids[start : start + self.limit])
@@ -404,12 +416,3 @@ def _quiet(transformers: Any) -> Iterator[None]:
         log.set_verbosity(level)
         if bars:
             log.enable_progress_bar()
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise MissingExtraError("reading text with an encoder", "encoders") from None
-    return torch, transformers

@@ -16,7 +16,7 @@ from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
 from polysema.composition.occurrences import Span, counted_word
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
-from polysema.errors import InputError, UnknownChoiceError, chosen, needing
+from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.records import WORD
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
@@ -339,8 +339,7 @@ class EncoderModel:
 
         It covers all items: an encoder knows every spelling.
         """
-        if method not in ENCODER_METHODS:
-            raise UnknownChoiceError("way to take a sentence's vector", method, ENCODER_METHODS)
+        check_choice("way to take a sentence's vector", method, ENCODER_METHODS)
         distinct = list(dict.fromkeys((*items.first, *items.second)))
         texts = [items.sentence(phrase) for phrase in distinct]
         if method == "target":

@@ -28,7 +28,7 @@ from polysema.composition.operators import compress
 from polysema.composition.phrases import Phrase, as_tree, is_parsed, is_text, read_phrases
 from polysema.composition.trees import Leaf, Node, Tree, leaves
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, PolysemaError, UnknownChoiceError, needing
+from polysema.errors import InputError, PolysemaError, check_choice, needing
 from polysema.lexicon.lexicon import Lexicon
 
 Array = NDArray[np.float64]
@@ -52,8 +52,7 @@ def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, 
         method: one of :data:`DRAWN`.
         nlp: the spaCy pipeline to parse with.
     """
-    if method not in DRAWN:
-        raise UnknownChoiceError("method of circuits", method, DRAWN)
+    check_choice("method of circuits", method, DRAWN)
     return _diagram(_tree(lexicon, phrase, nlp), lexicon, METHODS[method])
 
 

@@ -126,15 +126,6 @@ IN_TURN = ("amod", "advmod")
 """Modifiers that, joined by *and*, each act in turn: a *small and cheap* hotel is both. Joined by *or* they mix."""
 
 
-def rules_table() -> str:
-    """The table in Markdown, as ``docs/parsing.md`` shows it."""
-    lines = ["| label | part | step | what | example |", "|---|---|---|---|---|"]
-    for label, rule in RULES.items():
-        step = str(rule.step) if rule.part != "falls away" else ""
-        lines.append(f"| `{label}` | {rule.part} | {step} | {rule.what} | {rule.example} |")
-    return "\n".join(lines)
-
-
 PHRASE_ODDS = 0.25
 """The odds of the other attachment of a prepositional phrase against the parser's."""
 

@@ -166,7 +166,6 @@ ENTROPY: Mapping[str, Figures] = {
 """Tables 8 to 11: mean entropy of the verbs and of the composed phrases, in the order of ``METHODS``."""
 
 ENCODERS = ("BERT", "InferSent1", "InferSent2")
-BASELINES = ("Word2Vec", "GloVe", "FastText", *ENCODERS)
 
 
 ROWS = tuple(DISAMBIGUATION["GS2011"])

@@ -40,7 +40,8 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
-from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.build import Settings, build_report
+from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
 from polysema.training.models import MODELS, train

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.engine.engine import Engine, engine_named
-from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.errors import CorpusError, InputError
+from polysema.errors import chosen as choice
 from polysema.files.door import MARKER
 from polysema.files.options import Options
 from polysema.files.platform import processors
@@ -84,9 +85,7 @@ class Model:
 
     def chosen(self, options: Mapping[str, Any], preset: str | None = None, start: AnyLexicon | None = None) -> Options:
         """The options: those given, else those of the lexicon to go on from, else the preset's, else the defaults."""
-        if preset is not None and preset not in self.presets:
-            raise UnknownChoiceError(f"preset of {self.name}", preset, self.presets)
-        settings = dict(self.presets[preset]) if preset is not None else {}
+        settings = {} if preset is None else dict(choice(f"preset of {self.name}", preset, self.presets))
         if start is not None:
             if start.metadata.get("model") != self.name:
                 found = start.metadata.get("model")
@@ -162,9 +161,7 @@ MODELS: dict[str, Model] = {
 
 def model_named(name: str) -> Model:
     """The model of that name; an unknown one is an error that lists the choices."""
-    if not isinstance(name, str) or name not in MODELS:
-        raise UnknownChoiceError("model", name, MODELS)
-    return MODELS[name]
+    return choice("model", name, MODELS)
 
 
 def train(

@@ -23,11 +23,10 @@ from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
-from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.build import Settings, build_report
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import escaped
-from polysema.reproduction.report.lines import Beside
-from polysema.reproduction.report.tables import Cell, shown, signed
+from polysema.reproduction.report.tables import Beside, Cell, Skipped, shown, signed
 from polysema.reproduction.report.write import write_report
 
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
