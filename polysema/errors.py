@@ -57,7 +57,7 @@ class UnknownWordError(PolysemaError, KeyError):
     def __init__(self, word: str, known: Iterable[str] = ()) -> None:
         self.word = word
         self.close = closest(word, known)
-        hint = f"; did you mean {_listed(self.close, 'or')}?" if self.close else ""
+        hint = f"; did you mean {listed(self.close, 'or')}?" if self.close else ""
         super().__init__(f"{word!r} is not in the lexicon{hint}")
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
@@ -69,7 +69,7 @@ class UnknownChoiceError(InputError):
 
     def __init__(self, what: str, name: str, choices: Iterable[str]) -> None:
         self.choices = tuple(choices)
-        super().__init__(f"unknown {what} {name!r}: choose {_listed(self.choices, 'or')}")
+        super().__init__(f"unknown {what} {name!r}: choose {listed(self.choices, 'or')}")
 
 
 def check_choice(what: str, name: str, choices: Collection[str]) -> None:
@@ -167,7 +167,8 @@ def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dic
     return error
 
 
-def _listed(names: Iterable[str], conjunction: str) -> str:
+def listed(names: Iterable[object], conjunction: str) -> str:
+    """Names in a sentence: *a, b or c*."""
     names = [str(name) for name in names]
     if len(names) < 2:
         return "".join(names)

@@ -232,7 +232,7 @@ def plausibility_command(phrases: tuple[str, ...], path: str | None, pattern: st
             raise read
         found.append((phrase, phrase_plausibility(slots, filled(read.tree)[id(read.tree)])))
     if as_json:
-        print_json([{"phrase": phrase, "plausibility": value if isfinite(value) else None} for phrase, value in found])
+        print_json([{"phrase": phrase, "plausibility": value} for phrase, value in found])
         return
     print_table([(phrase, f"{value:.2f}" if isfinite(value) else "–") for phrase, value in found], ["phrase", "ln Z"])
 

@@ -70,11 +70,8 @@ def context2dm(
 
     Args:
         vectors: a lexicon of word vectors, trained (``polysema train --model word2vec``) or loaded.
-        keep: words that get a matrix though they are function words or rare.
-        state: a folder for the state of the run: one that was stopped goes on where it was.
-        progress: called with how far it has come.
-        workers: processes to cluster in.
-        engine: who clusters; by default those processes. The result does not depend on it.
+        keep, state, progress: as for :func:`polysema.train`.
+        workers, engine: processes to cluster in, or who does instead of them. The result depends on neither.
         options: see :class:`Context2DMOptions`.
     """
     with needing("clustering contexts", "cluster"):

@@ -82,12 +82,10 @@ class BERT2DMOptions(SampleOptions):
 
     model: ClassVar[str] = "bert2dm"
     dim: int = option(17, "n, the dimension", least=1, most=10_000)
-    reduction: str = option(
-        "svd", "; ".join(f"{name}: {what}" for name, what in REDUCTIONS.items()), choices=REDUCTIONS
-    )
+    reduction: str = option("svd", "", choices=REDUCTIONS)
     cluster: bool = option(False, "cluster a word's vectors first")
     rank: int = option(0, "m, columns of a factor that are kept, of the largest eigenvalues; 0 for all", least=0)
-    store: str = option("auto", "; ".join(f"{name}: {what}" for name, what in STORES.items()), choices=STORES)
+    store: str = option("auto", "", choices=STORES)
 
 
 def bert2dm(
@@ -106,12 +104,11 @@ def bert2dm(
 
     Args:
         encoder: an encoder, or the name or folder of one, whose last layer is then taken.
-        keep: words that get a matrix though they are function words or rare.
+        keep, progress: as for :func:`polysema.train`.
         state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was, and another
             variant on the same text and encoder does not encode again. Without, it is a temporary folder.
-        progress: called with how far it has come.
-        workers: threads for all but the encoder; by default one per core. The result does not depend on it.
-        engine: who runs the encoder; by default this process. The number of its workers does not change the result.
+        workers, engine: threads for all but the encoder, by default one per core, and who runs the encoder, by default
+            this process. The result depends on neither.
         options: see :class:`BERT2DMOptions`.
     """
     chosen = BERT2DMOptions.given(options)

@@ -85,10 +85,7 @@ def taught(
     Args:
         encoder: an encoder, or the name or folder of one, whose middle layers are then taken. Clusters and context
             vectors are computed where it is.
-        keep: words that get a matrix though they are rare.
-        state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was. Without, it
-            is a temporary folder.
-        progress: called with how far it has come.
+        keep, state, progress: as for :func:`polysema.train`; without a state, vectors are in a temporary folder.
         options: see :class:`TaughtOptions`.
     """
     chosen = TaughtOptions.given(options)

@@ -16,7 +16,7 @@ import numpy as np
 from polysema import measures
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.phrases import is_brackets, is_text, is_word
-from polysema.composition.trees import Leaf, Tree, leaves, with_paths
+from polysema.composition.trees import Leaf, leaves, with_paths, words_of
 from polysema.drawing import on_plane
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, Model, listing
@@ -79,10 +79,10 @@ def _steps(model: Model, composed: Composed) -> list[Facts]:
         found.append(
             {
                 "path": path,
-                "phrase": _words(node),
+                "phrase": words_of(node),
                 "kind": node.kind,
-                "functor": _words(node.functor),
-                "argument": _words(node.argument),
+                "functor": words_of(node.functor),
+                "argument": words_of(node.argument),
                 "functor_entropy": composed.entropy_at(path + sides[0]),
                 "argument_entropy": composed.entropy_at(path + sides[1]),
                 "entropy": composed.entropy_at(path),
@@ -125,10 +125,6 @@ def _told(lexicon: Lexicon, text: str, composed: Composed | None, method: str, n
     several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
     results = lexicon.disambiguate_all([(word, composed) for word in several], method=method)
     return [item for item in results if not isinstance(item, Failed)]
-
-
-def _words(tree: Tree) -> str:
-    return " ".join(leaf.word for leaf in leaves(tree))
 
 
 # --------------------------------------------------------------------------------------------------------------- word

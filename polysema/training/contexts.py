@@ -90,13 +90,14 @@ def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     """BERT2DM with a named encoder."""
-    own = _own(job, options, BERT2DMOptions)
-    return bert2dm(job.corpus, _encoder(job, options), workers=job.threads, engine=job.engine, **own)
+    encoder, own = _encoder(job, options), _own(job, options, BERT2DMOptions)  # refused before the text is read
+    return bert2dm(job.corpus, encoder, workers=job.threads, engine=job.engine, **own)
 
 
 def train_taught(job: Job, options: TaughtTraining) -> Lexicon:
     """Taught by a named encoder."""
-    return taught(job.corpus, _encoder(job, options, LAYERS), **_own(job, options, TaughtOptions))
+    encoder = _encoder(job, options, LAYERS)
+    return taught(job.corpus, encoder, **_own(job, options, TaughtOptions))
 
 
 def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = "last") -> Encoder:
