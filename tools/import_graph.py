@@ -3,9 +3,9 @@
     python tools/import_graph.py --output docs/import-graph.svg
     python tools/import_graph.py --count [CHECKOUT …]
 
-Lines of code are those without docstrings, comments, blank lines and imports. A room is a module or a folder directly below ``polysema/``. Imports inside functions and under ``TYPE_CHECKING`` count
-as all others do. The order of the rooms is the list in ``docs/design.md``: an import may only point down that list, or
-to a room on the same line.
+A room is a module or a folder directly below ``polysema/``. Lines of code are those without docstrings, comments, blank
+lines and imports. Imports inside functions and under ``TYPE_CHECKING`` count as all others do. The order of rooms is
+the list in ``docs/design.md``: an import may only point down that list, or to a room on the same line.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "polysema"
-BROUGHT = """engine explorer slots senses integrations progress cli.completion cli.explore cli.parsing cli.senses
-composition.negation corpus.pieces corpus.plain corpus.urls encoders.groups encoders.induction encoders.occurrences
-encoders.taught encoders.teaching encoders.telling files.compiling files.door files.lock files.signals files.working
-kernels.combine kernels.digest lexicon.edits lexicon.faces lexicon.memory lexicon.telling lexicon.worldly parsing.readings
-training.ahead training.replicas training.sweep""".split()
+BROUGHT = (
+    "engine", "explorer", "slots", "senses", "integrations", "progress", "cli.senses", "composition.negation",
+    "corpus.pieces", "corpus.plain", "encoders.groups", "encoders.induction", "encoders.occurrences",
+    "encoders.taught", "encoders.teaching", "encoders.telling", "files.compiling", "files.door", "files.lock",
+    "files.signals", "files.working", "kernels.combine", "kernels.digest", "lexicon.edits", "lexicon.faces",
+    "lexicon.memory", "lexicon.telling", "lexicon.worldly", "training.ahead", "training.replicas", "training.sweep",
+)  # fmt: skip
 """Rooms and modules that issues 14 to 20 brought, after the redesign of issue 13."""
 
 

@@ -14,6 +14,7 @@ from polysema import measures
 from polysema.cli.output import (
     NATURAL,
     PATH,
+    Decorator,
     batches,
     heading,
     json_option,
@@ -40,8 +41,6 @@ from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.formats.flat import with_senses
 from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 lexicon_option = click.option(
     "-l",

@@ -1,4 +1,4 @@
-"""What commands print: aligned columns for people, JSON for programs."""
+"""What commands share: options, where phrases come from, and what is printed: columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from polysema.composition.negation import NEGATIONS
 from polysema.composition.phrases import Brackets, Text
 from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
@@ -48,16 +51,16 @@ NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
 
 
-def engine_options(command: Any) -> Any:
-    """The options of a command that can work on a cluster."""
-    add_address = click.option(
-        "--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."
-    )
-    add_engine = click.option(
-        "--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."
-    )
-    return add_engine(add_address(command))
+def together(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
+
+engine_options = together(
+    click.option("--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."),
+    click.option("--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."),
+)
+"""The options of a command that can work on a cluster."""
 
 _WIDE = 10_000  # columns where there is no terminal
 
@@ -183,28 +186,22 @@ def _finite(value: Any) -> Any:
 _TYPES: dict[str | None, type[str]] = {"text": Text, "brackets": Brackets, None: str}
 
 
-def written_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--text`` or ``--brackets``, where a phrase could be mistaken."""
-    for name, what in (("brackets", "Take every phrase for a tree in brackets."), ("text", "Take it for plain text.")):
-        command = click.option(f"--{name}", "written", flag_value=name, default=None, help=what)(command)
-    return command
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a sentence is read: ``--negation``, ``--readings``, ``--memory``."""
-    options = (
-        click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}."),
-        click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several."),
-        memory_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
+written_option = together(
+    click.option("--text", "written", flag_value="text", default=None, help="Take it for plain text."),
+    click.option("--brackets", "written", flag_value="brackets", help="Take every phrase for a tree in brackets."),
+)
+"""Where a phrase could be mistaken."""
 
 memory_option = click.option(
     "--memory", is_flag=True, help="What a sentence tells of a word holds in the sentences after it."
 )
+reading_options = together(
+    click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}."),
+    click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several."),
+    memory_option,
+)
+"""How a sentence is read."""
+
 parser_option = click.option(
     "--no-parser", is_flag=True, help="Do not parse: use the words around alone, which is far quicker."
 )
