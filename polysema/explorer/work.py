@@ -1,4 +1,7 @@
-"""Work off the event loop, with bounds on how much runs at once, how much waits, and how long each may take."""
+"""Work off the event loop, with bounds on how much runs at once, how much waits, and how long each may take.
+
+A sentence is parsed once, by one thread at a time.
+"""
 
 from __future__ import annotations
 

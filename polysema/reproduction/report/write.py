@@ -1,4 +1,4 @@
-"""The report on disk."""
+"""The report on disk, and as Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -29,16 +29,10 @@ def to_csv(table: Table) -> str:
         for column, cell in zip(table.columns, row.cells, strict=True):
             if cell.value is None and cell.paper is None:
                 continue
-            low, high = cell.interval or ("", "")
-            numbers = [_blank(value) for value in (cell.value, cell.paper, cell.difference, low, high, cell.spread)]
-            items = cell.items or ("", "")
-            seeds = " ".join(map(str, cell.each))
+            numbers = [cell.value, cell.paper, cell.difference, *(cell.interval or ("", "")), cell.spread]
+            items, seeds = cell.items or ("", ""), " ".join(map(str, cell.each))
             writer.writerow([row.name, column, *numbers, seeds, *items, int(cell.bold), cell.mark, row.note])
     return out.getvalue()
-
-
-def _blank(value: float | str | None) -> float | str:
-    return "" if value is None else value
 
 
 def to_markdown(report: Report) -> str:
