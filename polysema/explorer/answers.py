@@ -149,8 +149,7 @@ def word(model: Model, asked: str, top: int = 12) -> Facts:
         facts["senses"] = [_sense(sense) for sense in senses]
         facts["plane"] = {"share": share.tolist(), "senses": at.tolist(), "neighbours": neighbours}
     similar = [item.to_dict() for item in model.neighbours(spelled, top)]
-    facts |= {"similar": similar, "like": listing(model).like(spelled), "information_is": _information(model)}
-    return {**facts, "cannot": cannot(model)}
+    return {**facts, "similar": similar, "like": listing(model).like(spelled), "cannot": cannot(model)}
 
 
 def _sense(sense: Sense) -> Facts:
