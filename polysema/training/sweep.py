@@ -92,17 +92,14 @@ def sweep(
     folder.mkdir(parents=True, exist_ok=True)
     threads = options.get("threads")
     with engine_named(engine, address) as workers:
-        texts = {str(text) for training in trainings for text in _texts(training.corpus)}
+        given = [training.corpus for training in trainings]
+        texts = {str(text) for corpus in given for text in (corpus if isinstance(corpus, tuple) else [corpus])}
         workers.see([folder, *texts, *(Path(text) / "config.json" for text in texts if is_corpus(text))])
         if engine != "local" and threads is None:
             trainings = [Training(t.name, t.corpus, t.model, {**t.options, "threads": 1}) for t in trainings]
         shared = workers.put((folder.resolve(), tuple(keep)))
         done = workers.map(train_one, shared, trainings, cores=threads or 1, progress=progress or silent)
         return {name: folder / name for name in done}
-
-
-def _texts(corpus: Text) -> list[str]:
-    return [str(item) for item in (corpus if isinstance(corpus, tuple) else [corpus])]
 
 
 def train_one(shared: tuple[Path, tuple[str, ...]], training: Training, report: Report) -> str:
