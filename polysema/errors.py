@@ -169,7 +169,7 @@ def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dic
 
 def listed(names: Iterable[object], conjunction: str) -> str:
     """Names in a sentence: *a, b or c*."""
-    names = [str(name) for name in names]
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
+    found = [str(name) for name in names]
+    if len(found) < 2:
+        return "".join(found)
+    return f"{', '.join(found[:-1])} {conjunction} {found[-1]}"

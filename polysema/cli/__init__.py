@@ -50,7 +50,7 @@ def polysema() -> None:
     """
 
 
-@polysema.command()
+@click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
@@ -68,8 +68,10 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "polysema", "_POLYSEMA_COMPLETE").source())
 
 
-_ROOMS = (lexicons, senses, sentences, drawing, corpora, training, evaluation)
-polysema.commands = {command.name: command for room in _ROOMS for command in room.COMMANDS} | polysema.commands
+for room in (lexicons, senses, sentences, drawing, corpora, training, evaluation):
+    for command in room.COMMANDS:
+        polysema.add_command(command)
+polysema.add_command(completion)
 
 
 def _everywhere(group: click.Group) -> None:
