@@ -12,7 +12,7 @@ import numpy as np
 
 from polysema import Lexicon, VectorLexicon, evaluate
 from polysema.evaluation.evaluate import load_all
-from polysema.evaluation.noise import noise_floor
+from polysema.evaluation.comparison import noise_floor
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ from polysema.slots.model import PLAUSIBILITY, Slots, condition, filled, phrase_
 from polysema.slots.parse import parse_text
 from polysema.slots.parsed import Parsed
 from polysema.slots.train import SlotOptions, train_slots
-from polysema.slots.vectors import SPACES, filler_space, head_space
+from polysema.slots.train import SPACES, filler_space, head_space
 
 SETS = ("ML2008", "GS2011", "GS2012", "KS2013")
 NOUNS = ("NN", "NNS", "NNP", "NNPS")

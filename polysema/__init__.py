@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
     from polysema.density import DensityMatrix as DensityMatrix
-    from polysema.drawing.entropy_tree import entropy_tree as entropy_tree
-    from polysema.drawing.heat_map import heat_map as heat_map
-    from polysema.drawing.senses_plane import senses_plane as senses_plane
+    from polysema.drawing import entropy_tree as entropy_tree
+    from polysema.drawing import heat_map as heat_map
+    from polysema.drawing import senses_plane as senses_plane
     from polysema.encoders.bert2dm import bert2dm as bert2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
@@ -156,9 +156,7 @@ _NAMES = {
     "evaluation.ambiguity": "ambiguity_correlation",
     "evaluation.statistics": "paired_test",
     # pictures
-    "drawing.entropy_tree": "entropy_tree",
-    "drawing.heat_map": "heat_map",
-    "drawing.senses_plane": "senses_plane",
+    "drawing": "entropy_tree heat_map senses_plane",
     # as a DataFrame
     "integrations.frames": "frame",
     # in a browser
@@ -187,8 +185,8 @@ provide("push to hub", "polysema.integrations.hub:push_to_hub")
 provide("from hub", "polysema.integrations.hub:from_hub")
 provide("progress", "polysema.progress:library_report")
 provide("frame", "polysema.integrations.frames:frame")
-provide("dot_chart", "polysema.drawing.charts:dot_chart")
-provide("line_chart", "polysema.drawing.charts:line_chart")
+provide("dot_chart", "polysema.drawing:dot_chart")
+provide("line_chart", "polysema.drawing:line_chart")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -57,7 +57,7 @@ class UnknownWordError(PolysemaError, KeyError):
     def __init__(self, word: str, known: Iterable[str] = ()) -> None:
         self.word = word
         self.close = closest(word, known)
-        hint = f"; did you mean {_listed(self.close, 'or')}?" if self.close else ""
+        hint = f"; did you mean {listed(self.close, 'or')}?" if self.close else ""
         super().__init__(f"{word!r} is not in the lexicon{hint}")
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
@@ -69,13 +69,18 @@ class UnknownChoiceError(InputError):
 
     def __init__(self, what: str, name: str, choices: Iterable[str]) -> None:
         self.choices = tuple(choices)
-        super().__init__(f"unknown {what} {name!r}: choose {_listed(self.choices, 'or')}")
+        super().__init__(f"unknown {what} {name!r}: choose {listed(self.choices, 'or')}")
+
+
+def check_choice(what: str, name: str, choices: Collection[str]) -> None:
+    """An unknown name is an error that lists the choices."""
+    if not isinstance(name, str) or name not in choices:
+        raise UnknownChoiceError(what, name, choices)
 
 
 def chosen(what: str, name: str, table: Mapping[str, T]) -> T:
-    """What a table has under a name; an unknown one is an error that lists the choices."""
-    if name not in table:
-        raise UnknownChoiceError(what, name, table)
+    """What a table has under a name; see :func:`check_choice`."""
+    check_choice(what, name, table)
     return table[name]
 
 
@@ -162,7 +167,8 @@ def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dic
     return error
 
 
-def _listed(names: Iterable[str], conjunction: str) -> str:
+def listed(names: Iterable[object], conjunction: str) -> str:
+    """Names in a sentence: *a, b or c*."""
     names = [str(name) for name in names]
     if len(names) < 2:
         return "".join(names)

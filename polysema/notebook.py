@@ -45,16 +45,10 @@ def composition_html(composition: Composed) -> str:
     """A phrase: its tree with the entropy at every node, and what was left out."""
     steps = composition.steps
     largest = max((step.entropy or 0.0 for step in steps), default=0.0) or 1.0
-    rows = [
-        (f"<span style='white-space:pre;font-family:monospace'>{escape(step.branch)}</span>",)
-        if step.entropy is None
-        else (
-            f"<span style='white-space:pre;font-family:monospace'>{escape(step.branch)}</span>",
-            f"{step.entropy:.3f}",
-            _bar(step.entropy / largest),
-        )
-        for step in steps
-    ]
+    rows = []
+    for step in steps:
+        figures = () if step.entropy is None else (f"{step.entropy:.3f}", _bar(step.entropy / largest))
+        rows.append((f"<span style='white-space:pre;font-family:monospace'>{escape(step.branch)}</span>", *figures))
     left = ", ".join(f"{escape(word)} ({escape(why)})" for word, why in composition.left_out)
     return (
         f"<b>{escape(composition.phrase)}</b> ({escape(composition.method)}): entropy at every node"

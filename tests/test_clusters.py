@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema.encoders import clusters as many
+from polysema.encoders import streams as many
 from polysema.kernels import clusters
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 

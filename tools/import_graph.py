@@ -3,9 +3,9 @@
     python tools/import_graph.py --output docs/import-graph.svg
     python tools/import_graph.py --count [CHECKOUT …]
 
-A room is a module or a folder directly below ``polysema/``. Imports inside functions and under ``TYPE_CHECKING`` count
-as all others do. The order of the rooms is the list in ``docs/design.md``: an import may only point down that list, or
-to a room on the same line.
+A room is a module or a folder directly below ``polysema/``. Lines of code are those without docstrings, comments, blank
+lines and imports. Imports inside functions and under ``TYPE_CHECKING`` count as all others do. The order of rooms is
+the list in ``docs/design.md``: an import may only point down that list, or to a room on the same line.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "polysema"
+BROUGHT = (
+    "engine", "explorer", "slots", "senses", "integrations", "progress", "cli.senses", "composition.negation",
+    "corpus.pieces", "corpus.plain", "encoders.groups", "encoders.induction", "encoders.occurrences",
+    "encoders.taught", "encoders.teaching", "encoders.telling", "files.compiling", "files.door", "files.lock",
+    "files.signals", "files.working", "kernels.combine", "kernels.digest", "lexicon.edits", "lexicon.faces",
+    "lexicon.memory", "lexicon.telling", "lexicon.worldly", "training.ahead", "training.replicas", "training.sweep",
+)  # fmt: skip
+"""Rooms and modules that issues 14 to 20 brought, after the redesign of issue 13."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +94,36 @@ def upward(found: list[Import], order: list[list[str]]) -> list[Import]:
     return [edge for edge in found if height[room(edge.importer)] < height[room(edge.imported)]]
 
 
+def is_brought(module: str) -> bool:
+    """Whether a module serves what issues 14 to 20 brought."""
+    own = module.removeprefix(f"{PACKAGE}.")
+    return any(own == name or own.startswith(f"{name}.") for name in BROUGHT)
+
+
+def code_lines(path: Path) -> int:
+    """Lines of a file without docstrings, comments, blank lines and imports."""
+    text = path.read_text(encoding="utf-8")
+    other: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        alone = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        if alone or isinstance(node, ast.Import | ast.ImportFrom):
+            other.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(number not in other and bool(line.strip()) and line.lstrip()[0] != "#" for number, line in lines)
+
+
 def count(package: Path) -> dict[str, int]:
     """Lines, files, classes, and imports between modules and between rooms."""
-    files = modules(package).values()
+    named = modules(package)
+    files = named.values()
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
     found = {(edge.importer, edge.imported) for edge in imports(package)}
     return {
         "lines": sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files),
+        "lines of code": sum(map(code_lines, files)),
+        "of them in what issues 14 to 20 brought": sum(code_lines(named[name]) for name in named if is_brought(name)),
         "files": len(trees),
         "classes": sum(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree)),
         "internal imports": len(found),
@@ -100,12 +132,14 @@ def count(package: Path) -> dict[str, int]:
     }
 
 
-def lines_by_room(package: Path) -> dict[str, int]:
-    """How many lines each room has: those of the list first, then those of other checkouts."""
-    found = Counter({name: 0 for names in layers() for name in names})
+def lines_by_room(package: Path) -> dict[str, str]:
+    """Lines of each room, and lines of code: in modules as they were, and in those that issues 14 to 20 brought."""
+    found = {name: [0, 0, 0] for names in layers() for name in names}
     for name, path in modules(package).items():
-        found[room(name)] += len(path.read_text(encoding="utf-8").splitlines())
-    return dict(found)
+        own = found.setdefault(room(name), [0, 0, 0])
+        own[0] += len(path.read_text(encoding="utf-8").splitlines())
+        own[1 + is_brought(name)] += code_lines(path)
+    return {name: " | ".join(f"{number:,}" if number else "–" for number in own) for name, own in found.items()}
 
 
 def largest_cycle(edges: set[tuple[str, str]]) -> int:
@@ -189,11 +223,15 @@ def main() -> None:
         draw(checkouts[0] / PACKAGE, arguments.output)
     if arguments.count:
         for numbers in (count, lines_by_room):
-            counted = [numbers(checkout / PACKAGE) for checkout in checkouts]
-            print("| | " + " | ".join(str(checkout) for checkout in checkouts) + " |")
-            print("|---|" + "---|" * len(checkouts))
+            counted: list[dict[str, Any]] = [numbers(checkout / PACKAGE) for checkout in checkouts]
+            columns = ("",) if numbers is count else (": lines", ": code", ": code brought")
+            print("| | " + " | ".join(f"{checkout}{column}" for checkout in checkouts for column in columns) + " |")
+            print("|---|" + "---|" * len(columns) * len(checkouts))
             for name in dict.fromkeys(name for own in counted for name in own):
-                print(f"| {name} | " + " | ".join(f"{own.get(name, 0):,}" for own in counted) + " |")
+                cells = [own.get(name, " | ".join("–" for _ in columns)) for own in counted]
+                print(
+                    f"| {name} | " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |"
+                )
     for edge in upward(imports(checkouts[0] / PACKAGE), layers()) if checkouts == [ROOT] else []:
         print(f"points up: {edge.importer}:{edge.line} imports {edge.imported}")
 

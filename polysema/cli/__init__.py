@@ -13,19 +13,9 @@ import threading
 import time
 
 import click
+from click.shell_completion import get_completion_class
 
-from polysema.cli import (
-    completion,
-    corpora,
-    drawing,
-    evaluation,
-    explore,
-    lexicons,
-    parsing,
-    senses,
-    sentences,
-    training,
-)
+from polysema.cli import corpora, drawing, evaluation, lexicons, senses, sentences, training
 from polysema.cli.output import notes, quiet_option, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
@@ -60,19 +50,26 @@ def polysema() -> None:
     """
 
 
-for command in [
-    *lexicons.COMMANDS,
-    *senses.COMMANDS,
-    *sentences.COMMANDS,
-    *drawing.COMMANDS,
-    *explore.COMMANDS,
-    *corpora.COMMANDS,
-    *parsing.COMMANDS,
-    *training.COMMANDS,
-    *evaluation.COMMANDS,
-    *completion.COMMANDS,
-]:
-    polysema.add_command(command)
+@polysema.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of a shell, so that TAB completes commands, options and files.
+
+    \b
+      polysema completion bash > ~/.local/share/bash-completion/completions/polysema
+      polysema completion zsh > "${fpath[1]}/_polysema"
+      polysema completion fish > ~/.config/fish/completions/polysema.fish
+
+    It is used by the next shell that is opened.
+    """
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(context.find_root().command, {}, "polysema", "_POLYSEMA_COMPLETE").source())
+
+
+_ROOMS = (lexicons, senses, sentences, drawing, corpora, training, evaluation)
+polysema.commands = {command.name: command for room in _ROOMS for command in room.COMMANDS} | polysema.commands
 
 
 def _everywhere(group: click.Group) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import islice
 from pathlib import Path
@@ -160,6 +161,60 @@ def head(folder: str, top: int, as_json: bool) -> None:
         return
     for sentence in sentences:
         click.echo(" ".join(sentence))
+
+
+@corpus.command()
+@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
+@click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one per core.")
+@click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
+@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
+@json_option
+def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: str, force: bool, as_json: bool) -> None:
+    """Parse running text and count which word fills which slot of which head (needs the extra parse).
+
+    \b
+      polysema corpus parse wiki.txt.xz -o wiki.parsed
+      polysema corpus merge wiki.parsed books.parsed -o all.parsed
+      polysema train all.parsed --model slots -o slots
+
+    Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
+    """
+    from polysema.slots.parse import parse_text
+
+    started = time.perf_counter()
+    with progress_report(is_quiet()) as show:
+        found = parse_text(
+            list(text),
+            output,
+            workers=workers or os.cpu_count() or 1,
+            overwrite=force,
+            encoding=encoding,
+            progress=show,
+        )
+    _tell(found, output, started, as_json)
+
+
+@corpus.command()
+@click.argument("parsed", nargs=-1, required=True, metavar="NAME.parsed …")
+@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
+@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
+@json_option
+def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:
+    """Add parsed texts up."""
+    from polysema.slots.parsed import Parsed, merged
+
+    started = time.perf_counter()
+    found = merged(Parsed.load(path) for path in parsed)
+    found.save(output, overwrite=force)
+    _tell(found, output, started, as_json)
+
+
+def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
+    facts = {"relations": len(found), "seen": int(found.count.sum()), "words": len(found.words), **found.facts}
+    if as_json:
+        print_json({"parsed": str(output), **facts})
+    say(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s")
 
 
 def read_words(path: Path | None) -> list[str]:

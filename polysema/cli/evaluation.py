@@ -21,9 +21,9 @@ from polysema.cli.output import (
     say,
 )
 from polysema.engine.engine import engine_named
-from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, UnknownChoiceError
+from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, check_choice
+from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
-from polysema.evaluation.unknown_words import POLICIES
 from polysema.files.door import check_output
 from polysema.files.progress import Progress
 from polysema.progress import progress_report
@@ -100,8 +100,7 @@ def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
       polysema data fetch
       polysema data fetch GS2011 GS2012
     """
-    from polysema.evaluation.datasets import cache_directory
-    from polysema.evaluation.download import fetch
+    from polysema.evaluation.datasets import cache_directory, fetch
 
     records = [record_named(name) for name in names or RECORDS]
     fetched = fetch(records, data, lambda file: say(f"{file.name}: {file.url}"))
@@ -284,14 +283,13 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds, an
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
-    from polysema.reproduction.report.lines import Skipped
+    from polysema.reproduction.report.tables import Skipped
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
 
     chosen = changed(preset_named(preset), options["changes"])
     for row in options["only"]:
-        if row not in _ROWS:
-            raise UnknownChoiceError("row", row, _ROWS)
+        check_choice("row", row, _ROWS)
     sets, missing = _sets(options["data"], (), (), (), options["offline"])
     models = [_named(argument) for argument in given]
     left_out = []
@@ -339,8 +337,7 @@ def _sets(
     offline: bool,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The sets asked for, and of those that cannot be had the reason."""
-    from polysema.evaluation.datasets import load_sets, read_set
-    from polysema.evaluation.download import fetch
+    from polysema.evaluation.datasets import fetch, load_sets, read_set
     from polysema.evaluation.evaluate import load_all
 
     own: dict[str, Any] = {Path(file).stem: read_set(file) for file in pairs}
@@ -384,7 +381,7 @@ def _name_and_path(argument: str) -> tuple[str, str]:
 def _encoder(argument: str, layer: str | None) -> tuple[str, Any]:
     """A sentence encoder as a model."""
     from polysema.encoders.huggingface import Encoder
-    from polysema.evaluation.sentence_models import EncoderModel
+    from polysema.evaluation.models import EncoderModel
 
     name, path = _name_and_path(argument)
     return name, EncoderModel(Encoder.load(path), name, layer=layer, metadata={"encoder": path, "layer": layer})
@@ -393,7 +390,7 @@ def _encoder(argument: str, layer: str | None) -> tuple[str, Any]:
 def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
     """InferSent as a model, by the name the paper gives its version."""
     from polysema.encoders.infersent import InferSent
-    from polysema.evaluation.sentence_models import EncoderModel
+    from polysema.evaluation.models import EncoderModel
 
     encoder = InferSent.load(weights, vectors)
     name = f"InferSent{encoder.version}"

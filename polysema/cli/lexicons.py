@@ -14,21 +14,25 @@ from polysema import measures
 from polysema.cli.output import (
     NATURAL,
     PATH,
+    Decorator,
+    batches,
     heading,
     json_option,
     lines_of,
+    lines_option,
     number,
     print_json,
     print_line,
     print_table,
+    reading_options,
     say,
     shortened,
+    written_option,
 )
-from polysema.cli.phrases import asked as asked_phrases
-from polysema.cli.phrases import batches, lines_option, reading_options, written_option
+from polysema.cli.output import asked as asked_phrases
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.methods import COMPOSERS
-from polysema.errors import Failed, InputError, UnknownChoiceError
+from polysema.errors import Failed, InputError, check_choice
 from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
 from polysema.lexicon.formats import Model, left_behind, load, write, writing_lexicon
@@ -37,8 +41,6 @@ from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.formats.flat import with_senses
 from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
 from polysema.lexicon.results import Ambiguity, Neighbour
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 lexicon_option = click.option(
     "-l",
@@ -165,8 +167,7 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
     """
     if len(queries) < 2:
         raise InputError("similarity compares two words or phrases, or more")
-    if measure not in measures.MEASURES:
-        raise UnknownChoiceError("measure", measure, measures.MEASURES)
+    check_choice("measure", measure, measures.MEASURES)
     model = load(path)
     if measure == "similarity":
         table = model.similarities(queries).tolist()

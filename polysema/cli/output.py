@@ -1,4 +1,4 @@
-"""What commands print: aligned columns for people, JSON for programs."""
+"""What commands share: options, where phrases come from, and what is printed: columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import json
 import logging
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from polysema.errors import FormatError
+from polysema.composition.negation import NEGATIONS
+from polysema.composition.phrases import Brackets, Text
+from polysema.errors import FormatError, InputError
 from polysema.files.reading import read_text
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
@@ -46,16 +51,16 @@ NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
 
 
-def engine_options(command: Any) -> Any:
-    """The options of a command that can work on a cluster."""
-    add_address = click.option(
-        "--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."
-    )
-    add_engine = click.option(
-        "--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."
-    )
-    return add_engine(add_address(command))
+def together(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
+
+engine_options = together(
+    click.option("--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."),
+    click.option("--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."),
+)
+"""The options of a command that can work on a cluster."""
 
 _WIDE = 10_000  # columns where there is no terminal
 
@@ -176,3 +181,83 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return value
+
+
+_TYPES: dict[str | None, type[str]] = {"text": Text, "brackets": Brackets, None: str}
+
+
+written_option = together(
+    click.option("--text", "written", flag_value="text", default=None, help="Take it for plain text."),
+    click.option("--brackets", "written", flag_value="brackets", help="Take every phrase for a tree in brackets."),
+)
+"""Where a phrase could be mistaken."""
+
+memory_option = click.option(
+    "--memory", is_flag=True, help="What a sentence tells of a word holds in the sentences after it."
+)
+reading_options = together(
+    click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}."),
+    click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several."),
+    memory_option,
+)
+"""How a sentence is read."""
+
+parser_option = click.option(
+    "--no-parser", is_flag=True, help="Do not parse: use the words around alone, which is far quicker."
+)
+
+
+lines_option = click.option(
+    "--jsonl",
+    "as_lines",
+    is_flag=True,
+    help='Print a line of JSON an answer, as they come. A line of --file may then be JSON, too: {"text": …}; what else '
+    "it holds stands before the answer.",
+)
+_BATCH = 256
+_NAMES = ("text", "sentence", "phrase", "context")
+
+
+class Asked(NamedTuple):
+    """A phrase, and the line of JSON that it came in."""
+
+    text: str
+    record: dict[str, Any]
+
+    def word(self, otherwise: str) -> str:
+        """The word that the line asks about; by default the one of the command line."""
+        found = self.record.get("word", otherwise)
+        if not isinstance(found, str) or found == "-":
+            raise InputError(f'no word to ask about in {json.dumps(self.record)}: give {{"word": …, "text": …}}')
+        return found
+
+
+def asked(
+    phrases: Iterable[str], file: Iterable[str] | None, written: str | None = None, as_lines: bool = False
+) -> list[Asked]:
+    """The phrases of the command line, and of a file the lines that are not empty; for ``--jsonl`` they may be JSON."""
+    found = [Asked(phrase, {}) for phrase in phrases]
+    for number, line in enumerate(file or (), 1):
+        if as_lines and line.lstrip().startswith("{"):
+            found.append(_of_json(line, number))
+        elif line.strip():
+            found.append(Asked(line.strip(), {}))
+    return [item._replace(text=_TYPES[written](item.text)) for item in found]
+
+
+def _of_json(line: str, number: int) -> Asked:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"line {number}: not JSON: {error}") from None
+    text = next((record[name] for name in _NAMES if isinstance(record.get(name), str)), None)
+    if text is None:
+        raise InputError(f"line {number}: no text in {line.strip()[:60]}: give one of {', '.join(_NAMES)}")
+    return Asked(text, record)
+
+
+def batches(asked: list[Asked], as_lines: bool) -> Iterator[list[Asked]]:
+    """All at once or, where answers are printed as they come, some at a time."""
+    size = _BATCH if as_lines else max(len(asked), 1)
+    for start in range(0, len(asked), size):
+        yield asked[start : start + size]

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import click
 import numpy as np
 
 from polysema.cli.lexicons import lexicon_option, top_option
-from polysema.cli.output import heading, json_option, lines_of, number, print_json, print_line, print_table, shortened
-from polysema.cli.phrases import Asked, asked, batches, lines_option, memory_option, parser_option, written_option
+from polysema.cli.output import (
+    Asked,
+    asked,
+    batches,
+    heading,
+    json_option,
+    lines_of,
+    lines_option,
+    memory_option,
+    number,
+    parser_option,
+    print_json,
+    print_line,
+    print_table,
+    shortened,
+    written_option,
+)
 from polysema.composition.compose import Composition
+from polysema.composition.phrases import read_phrases
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
@@ -194,6 +211,32 @@ def read_command(
         print_json(found)
 
 
+@click.command("plausibility")
+@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE …")
+@lexicon_option
+@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
+@json_option
+def plausibility_command(phrases: tuple[str, ...], path: str | None, pattern: str | None, as_json: bool) -> None:
+    """How well the words of a phrase go together, by a lexicon of slots: the mean ln Z of its verb's slots.
+
+    \b
+      polysema plausibility "(family (run hotel))" "(family (run theorem))" -l slots
+    """
+    from polysema.slots.model import Slots, filled, phrase_plausibility
+
+    lexicon = with_matrices(load(path), "plausibility")
+    slots = Slots.of(lexicon)
+    found: list[tuple[str, float]] = []
+    for phrase, read in zip(phrases, read_phrases(phrases, pattern, lexicon), strict=True):
+        if isinstance(read, PolysemaError):
+            raise read
+        found.append((phrase, phrase_plausibility(slots, filled(read.tree)[id(read.tree)])))
+    if as_json:
+        print_json([{"phrase": phrase, "plausibility": value} for phrase, value in found])
+        return
+    print_table([(phrase, f"{value:.2f}" if isfinite(value) else "–") for phrase, value in found], ["phrase", "ln Z"])
+
+
 # ---------------------------------------------------------------------------------------------------------------- demo
 
 WORDS = ("bank", "run")
@@ -275,4 +318,4 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 
 
-COMMANDS = [disambiguate_command, read_command, demo]
+COMMANDS = [disambiguate_command, read_command, demo, plausibility_command]

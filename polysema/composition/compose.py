@@ -19,11 +19,11 @@ from polysema.composition.trees import (
     Node,
     Tree,
     conjuncts,
-    leaves,
     nodes,
     postorder,
     readings,
     with_paths,
+    words_of,
 )
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError, TreeError
@@ -371,4 +371,4 @@ def composed(
 
 def _words(tree: Tree) -> str:
     """The words of a phrase; of several readings, those of the first, which all have."""
-    return " ".join(leaf.word for leaf in leaves(readings(tree)[0][1]))
+    return words_of(readings(tree)[0][1])

@@ -22,7 +22,7 @@ from polysema.composition.compose import Composer, Composition, Kind, Method, St
 from polysema.composition.negation import negation_named
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Node
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, chosen
 from polysema.registry import provider
 
 Array = NDArray[np.float64]
@@ -193,11 +193,7 @@ for lexicons of slots."""
 
 def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer:
     """The composer of that name; an unknown one is an error that lists the choices."""
-    try:
-        return table[name]
-    except KeyError:
-        what = "composition method for vectors" if table is VECTOR_METHODS else "composition method"
-        raise UnknownChoiceError(what, name, table) from None
+    return chosen("composition method for vectors" if table is VECTOR_METHODS else "composition method", name, table)
 
 
 def negating(composer: Composer, negation: str) -> Composer:

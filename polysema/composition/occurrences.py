@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from polysema.composition.trees import Leaf, Tree, leaves
+from polysema.composition.trees import Leaf, Tree, leaves, shown
 from polysema.errors import InputError
 
 Span = tuple[int, int]
@@ -169,8 +169,7 @@ class Tokenised:
         """Every place where a word stands; an error where there is none."""
         found = find_occurrences(self.source, word, self.tokens)
         if not found:
-            text = self.source if len(self.source) <= 60 else self.source[:57] + "..."
-            raise InputError(f"{word!r} does not stand in {text!r}")
+            raise InputError(f"{word!r} does not stand in {shown(self.source)}")
         return found
 
     def at(self, span: Span) -> Occurrence:

@@ -10,7 +10,7 @@ from typing import Any
 
 from polysema.composition.occurrences import Span
 from polysema.composition.trees import Tree, head, leaves, nodes
-from polysema.errors import MissingExtraError, UnknownChoiceError
+from polysema.errors import check_choice, needing
 
 TENSES = {
     "present": ("", "", "VBZ", "VBP"),
@@ -33,8 +33,7 @@ def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span
     Args:
         tense: a name in ``TENSES``.
     """
-    if tense not in TENSES:
-        raise UnknownChoiceError("tense", tense, TENSES)
+    check_choice("tense", tense, TENSES)
     verbs = {head(node.functor).position for node in nodes(tree, "argument")}  # what takes arguments
     adverbs = _adverbs(tree, verbs)
     words: list[tuple[str, int | None]] = []
@@ -91,8 +90,6 @@ def is_plural(noun: str) -> bool:
 
 
 def _lemminflect() -> Any:
-    try:
+    with needing("forms of words", "encoders"):
         import lemminflect
-    except ImportError:
-        raise MissingExtraError("forms of words", "encoders") from None
     return lemminflect

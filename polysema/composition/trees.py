@@ -12,11 +12,12 @@ Nothing here recurses, so a tree may be as deep as memory allows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from polysema.errors import TreeError, UnknownChoiceError
+from polysema.errors import TreeError, check_choice
 
 Kind = Literal["argument", "modifier", "coordination", "negation", "readings"]
 """How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
@@ -106,6 +107,11 @@ class LeftOut(NamedTuple):
 def leaves(tree: Tree) -> list[Leaf]:
     """The words of a tree, left to right."""
     return [node for node in postorder(tree) if isinstance(node, Leaf)]
+
+
+def words_of(tree: Tree) -> str:
+    """The same, as text."""
+    return " ".join(leaf.word for leaf in leaves(tree))
 
 
 def nodes(tree: Tree, kind: Kind) -> list[Node]:
@@ -235,59 +241,43 @@ class _Raw:
     mark: str = ""
 
 
+_ITEM = re.compile(r"\(|\)[*~]?|\|[\d.]*|[^\s()|]+")
+
+
 def _read(text: str) -> _Raw:
     """Nested pairs from text; longer lists branch to the right."""
     open_lists: list[list[_Raw]] = [[]]
     opened_at: list[int] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character.isspace():
-            position += 1
-        elif character == "(":
+    for match in _ITEM.finditer(text):
+        item, position, items = match.group(), match.start(), open_lists[-1]
+        if item == "(":
             open_lists.append([])
             opened_at.append(position)
-            position += 1
-        elif character == "|":
-            end = position + 1
-            while end < len(text) and (text[end].isdigit() or text[end] == "."):
-                end += 1
-            if not open_lists[-1] or open_lists[-1][-1].mark:
-                raise TreeError(f"a '|' without a reading before it in {_shown(text)} at character {position + 1}")
-            open_lists[-1][-1].mark = text[position:end]
-            position = end
-        elif character == ")":
+        elif item[0] == "|":
+            if not items or items[-1].mark:
+                raise TreeError(f"a '|' without a reading before it in {shown(text)} at character {position + 1}")
+            items[-1].mark = item
+        elif item[0] == ")":
             if not opened_at:
-                raise TreeError(
-                    f"unbalanced brackets in {_shown(text)}: ')' at character {position + 1} closes nothing"
-                )
-            items, start = open_lists.pop(), opened_at.pop()
+                what = f"')' at character {position + 1} closes nothing"
+                raise TreeError(f"unbalanced brackets in {shown(text)}: {what}")
+            start = opened_at.pop()
             if not items:
-                raise TreeError(f"empty brackets in {_shown(text)} at character {start + 1}")
-            pair = _branch_right(items, text, start)
-            position += 1
-            if text[position : position + 1] in ("*", "~"):
-                pair = _Raw(pair.content, text[position])
-                position += 1
-            open_lists[-1].append(pair)
+                raise TreeError(f"empty brackets in {shown(text)} at character {start + 1}")
+            pair = _branch_right(open_lists.pop(), text, start)
+            open_lists[-1].append(_Raw(pair.content, item[1:]) if item[1:] else pair)
         else:
-            end = position
-            while end < len(text) and not text[end].isspace() and text[end] not in "()|":
-                end += 1
-            word, mark = text[position:end], ""
-            if word[-1] in "*~":
-                word, mark = word[:-1], word[-1]
-            position = end
+            word, mark = (item[:-1], item[-1]) if item[-1] in "*~" else (item, "")
             if word == "&":
-                if mark or not open_lists[-1] or open_lists[-1][-1].mark:
-                    raise TreeError(f"an '&' without a side before it in {_shown(text)} at character {end}")
-                open_lists[-1][-1].mark = "&"
+                if mark or not items or items[-1].mark:
+                    raise TreeError(f"an '&' without a side before it in {shown(text)} at character {match.end()}")
+                items[-1].mark = "&"
                 continue
             if not word or word[-1] in "*~":
-                raise TreeError(f"a {mark!r} that marks no word in {_shown(text)} at character {end}")
-            open_lists[-1].append(_Raw(word, mark))
+                raise TreeError(f"a {mark!r} that marks no word in {shown(text)} at character {match.end()}")
+            items.append(_Raw(word, mark))
     if opened_at:
-        raise TreeError(f"unbalanced brackets in {_shown(text)}: '(' at character {opened_at[-1] + 1} is never closed")
+        raise TreeError(f"unbalanced brackets in {shown(text)}: '(' at character {opened_at[-1] + 1} is never closed")
     if not open_lists[0]:
         raise TreeError("an empty phrase: write words, or brackets such as (bob (likes (old cars)))")
     return _branch_right(open_lists[0], text, 0)
@@ -296,15 +286,15 @@ def _read(text: str) -> _Raw:
 def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
     if items[-1].mark[:1] in ("&", "|"):
         mark = items[-1].mark[0]
-        raise TreeError(f"an {mark!r} without a side after it in {_shown(text)} from character {start + 1}")
+        raise TreeError(f"an {mark!r} without a side after it in {shown(text)} from character {start + 1}")
     several = all(item.mark[:1] == "|" for item in items[:-1]) and not items[-1].mark
     if len(items) > 2 and several:
         for left, item in enumerate(items[:-1]):
             item.mark = item.mark if len(item.mark) > 1 else f"|{1 / (len(items) - left)}"
     elif len(items) > 2 and any(item.mark for item in items):
-        raise TreeError(f"a mark needs a pair: bracket two by two in {_shown(text)} from character {start + 1}")
+        raise TreeError(f"a mark needs a pair: bracket two by two in {shown(text)} from character {start + 1}")
     if len(items) == 2 and all(item.mark for item in items):
-        raise TreeError(f"both sides are marked in {_shown(text)} from character {start + 1}: only one of them acts")
+        raise TreeError(f"both sides are marked in {shown(text)} from character {start + 1}: only one of them acts")
     tree = items[-1]
     for item in reversed(items[:-1]):
         tree = _Raw((item, tree))
@@ -428,7 +418,8 @@ def _signature(tree: Tree) -> tuple[object, ...]:
     )
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """A text in a message: its beginning, where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -457,8 +448,7 @@ def from_pattern(pattern: str, words: Sequence[str]) -> Tree:
     """
     roles = pattern.split()
     for role in roles:
-        if role not in ROLES:
-            raise UnknownChoiceError("role", role, ROLES)
+        check_choice("role", role, ROLES)
     if len(roles) != len(words):
         raise TreeError(f"the pattern {pattern!r} has {len(roles)} roles for {len(words)} words: {' '.join(words)!r}")
     if not roles:

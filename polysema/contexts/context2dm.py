@@ -70,21 +70,16 @@ def context2dm(
 
     Args:
         vectors: a lexicon of word vectors, trained (``polysema train --model word2vec``) or loaded.
-        keep: words that get a matrix though they are function words or rare.
-        state: a folder for the state of the run: one that was stopped goes on where it was.
-        progress: called with how far it has come.
-        workers: processes to cluster in.
-        engine: who clusters; by default those processes. The result does not depend on it.
+        keep, state, progress: as for :func:`polysema.train`.
+        workers, engine: processes to cluster in, or who does instead of them. The result depends on neither.
         options: see :class:`Context2DMOptions`.
     """
-    _library()
+    with needing("clustering contexts", "cluster"):
+        import sklearn  # noqa: F401
     chosen = Context2DMOptions.given(options)
     if not isinstance(vectors, VectorLexicon):
         raise InputError("context2dm sums word vectors: give a lexicon of vectors, not of density matrices")
-    sample = Sample(
-        corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
-        stop_words=chosen.stop_words, seed=chosen.seed,
-    )  # fmt: skip
+    sample = Sample.of(corpus, chosen, keep)
     starts, positions = sample.drawn(chosen.occurrences)
     contexts = _Contexts(corpus, vectors, chosen.window, chosen.inverse_frequency)
     saved = None
@@ -245,8 +240,3 @@ def _cut(children: NDArray[Any], count: int, k: int) -> NDArray[np.intp]:
     while not np.array_equal(above := parent[roots], roots):
         roots = above
     return np.unique(roots, return_inverse=True)[1]
-
-
-def _library() -> None:
-    with needing("clustering contexts", "cluster"):
-        import sklearn  # noqa: F401

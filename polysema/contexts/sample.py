@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class SampleOptions(Options):
 
     senses: int = option(10, "how many clusters a word has at most", least=2, most=1000)
     occurrences: int = option(100, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
-    weights: str = option("even", "; ".join(f"{name}: {what}" for name, what in WEIGHTS.items()), choices=WEIGHTS)
+    weights: str = option("even", "", choices=WEIGHTS)
     words: int = option(0, "about how many words of text to read, in sentences drawn by the seed; 0 for all", least=0)
     min_count: int = option(1, "words seen less often in that get no matrix", least=1)
     max_size: int | None = option(None, "at most this many of the most frequent words", least=1, by_default="all")
@@ -59,11 +60,8 @@ class Sample:
     """Sentences of a corpus, and those of its words that get a meaning.
 
     Args:
-        words: about how many words of text to take, whole sentences drawn by their hash; 0 for all.
-        min_count: words seen less often in the sample get no meaning.
-        max_size: how many words at most, the most frequent.
-        keep: words that get one though they are function words or rare.
-        stop_words: whether function words get one too.
+        words, min_count, max_size, stop_words, seed: see :class:`SampleOptions`.
+        keep: words that get a meaning though they are function words or rare.
 
     Attributes:
         sentences: (S,) the indices of the sentences.
@@ -99,6 +97,12 @@ class Sample:
         self.rows: Ids = np.full(len(corpus.counts), -1, np.int64)
         self.rows[chosen] = np.arange(len(chosen))
 
+    @classmethod
+    def of(cls, corpus: Corpus, options: SampleOptions, keep: Iterable[str]) -> Sample:
+        """The sample that options choose."""
+        chosen = {name: getattr(options, name) for name in ("words", "min_count", "max_size", "stop_words", "seed")}
+        return cls(corpus, keep=keep, **chosen)
+
     def _chosen(
         self, min_count: int, max_size: int | None, keep: set[str], stop_words: bool
     ) -> tuple[Vocabulary, NDArray[np.intp]]:
@@ -125,6 +129,12 @@ class Sample:
         used = np.flatnonzero(self.counts_read)
         index[used] = np.arange(len(used))
         return index
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells its text and its words apart from any other."""
+        words = "\n".join(self.vocabulary.words)
+        return {"text": self.corpus.digest, "vocabulary": sha256(words.encode()).hexdigest()}
 
     @property
     def tokens(self) -> int:

@@ -12,12 +12,12 @@ import json
 import logging
 import queue
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,10 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.arrays import HEADER, header
 from polysema.corpus.columns import WHOLE_LINES
-from polysema.corpus.corpus import FORMAT, VERSION, Corpus, is_corpus
-from polysema.corpus.lemmas import lemmatised, lemmatiser
+from polysema.corpus.corpus import FORMAT, HEADER, VERSION, Corpus, header, is_corpus
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.pieces import (
     SLOTS,
@@ -41,11 +39,21 @@ from polysema.corpus.pieces import (
     tokenise,
     tokenise_piece,
 )
-from polysema.corpus.readers import BLOCK, LONG_LINE, Block, Sources, Span, find_sources, read_blocks
-from polysema.corpus.urls import Source, describe, size_of
+from polysema.corpus.readers import (
+    BLOCK,
+    LONG_LINE,
+    Block,
+    Source,
+    Sources,
+    Span,
+    describe,
+    find_sources,
+    read_blocks,
+    size_of,
+)
 from polysema.engine.engine import Engine, Local, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
-from polysema.files.ahead import ahead
+from polysema.files.ahead import ahead, in_turn
 from polysema.files.atomic import atomic_folder
 from polysema.files.door import check_output, holds
 from polysema.files.lock import bring_back
@@ -129,18 +137,19 @@ def build_corpus(
     if normalisation.sentences not in ("split", "lines"):
         raise UnknownChoiceError("way to find sentences", normalisation.sentences, ("split", "lines"))
     if lemmatise is not None:
+        from polysema.corpus.table import lemmatiser
+
         lemmatiser(lemmatise)  # complains now, not when all is read
     given, workers = workers, min(workers or processors(), MAX_WORKERS)
     keep = sorted(set(keep))
+    columns = list(columns) if columns else None
+    read: dict[str, Any] = {"format": format, "token": token, "columns": columns, "encoding": encoding}
     options: dict[str, Any] = {
         "min_count": min_count,
         "max_size": max_size,
         "keep": hashlib.sha256("\n".join(keep).encode()).hexdigest() if keep else None,
         "normalisation": normalisation.as_dict(),
-        "format": format,
-        "token": token,
-        "columns": list(columns) if columns else None,
-        "encoding": encoding,
+        **read,
         "lemmatise": lemmatise,
         "unicode": unicode_version(),
     }
@@ -150,14 +159,10 @@ def build_corpus(
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
-
-        def again(folder: Path) -> Corpus:
-            return build_corpus(
-                sources, folder, min_count=min_count, max_size=max_size, keep=keep, normalisation=normalisation,
-                format=format, token=token, columns=columns, encoding=encoding, lemmatise=lemmatise, workers=workers,
-                progress=progress, block=block, long_line=long_line,
-            )  # fmt: skip
-
+        again = partial(
+            build_corpus, sources, min_count=min_count, max_size=max_size, keep=keep, normalisation=normalisation,
+            lemmatise=lemmatise, workers=workers, progress=progress, block=block, long_line=long_line, **read,
+        )  # fmt: skip
         if built.config.get("options") == options and _same_text(built, described, again):
             return built
         raise InputError(
@@ -166,7 +171,7 @@ def build_corpus(
     check_output(
         output, overwrite=overwrite, inputs=[item for item in files or () if isinstance(item, Path)], owner=owner
     )
-    reader = _Reader(files, sources, normalisation, format, encoding, columns, token, block, long_line)
+    reader = _Reader(files, sources, normalisation, {**read, "block": block, "long_line": long_line})
     with engine_named(engine, address, given) as spread, atomic_folder(output, overwrite, owner) as folder:
         spread.see(str(source) for source in files or () if str(source) != "-")
         _Build(folder, normalisation, workers, progress, reader, spread).run(
@@ -242,12 +247,7 @@ class _Reader:
     files: list[Source] | None
     sources: Any
     normalisation: Normalisation
-    format: str
-    encoding: str
-    columns: Sequence[str] | None
-    token: str
-    block: int
-    long_line: int
+    how: dict[str, Any]
 
     @property
     def total(self) -> int | None:
@@ -269,16 +269,7 @@ class _Reader:
 
     def read(self, source: Source, before: int, span: Span | None = None) -> Iterator[Block]:
         """The blocks of a file or a part of it, after so many bytes of others."""
-        for item in read_blocks(
-            source,
-            format=self.format,
-            encoding=self.encoding,
-            columns=self.columns,
-            token=self.token,
-            block=self.block,
-            long_line=self.long_line,
-            span=span,
-        ):
+        for item in read_blocks(source, span=span, **self.how):
             data, replaced = item.data, item.replaced
             if self.normalisation.raw and item.columns is None:
                 data, invalid = _valid(data)
@@ -296,7 +287,7 @@ class _Reader:
                 lines.append(word.replace("\n", " "))
                 size += len(word) + 1
             lines.append("")
-            if size > self.block:
+            if size > self.how["block"]:
                 yield Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, False, 0)
                 lines, size = [], 0
         yield Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, True, 0)
@@ -344,11 +335,10 @@ class _Build:
         engine: Engine,
     ) -> None:
         from polysema.corpus import plain
-        from polysema.corpus.digest import Digest
         from polysema.corpus.table import WordTable
         from polysema.kernels import tokens as kernel
         from polysema.kernels.compiled import is_kept
-        from polysema.kernels.digest import hashed
+        from polysema.kernels.digest import Digest, hashed
 
         self.is_kept = is_kept
         self.kernel, self.digest, self.hashed, self.plain = kernel, Digest, hashed, plain
@@ -434,23 +424,10 @@ class _Build:
         """Settled blocks in the order they were read, each with how many bytes had been read."""
         for _ in range(self.workers):
             self.idle.put(_Worker(self.slots))
-        tokenised: deque[Future[_Placed]] = deque()
-        settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
         with closing(ahead(text, 2 * self.workers)) as blocks, ThreadPoolExecutor(self.workers) as pool:
-            for block in blocks:
-                tokenised.append(pool.submit(self._tokenise, block))
-                if len(tokenised) > self.workers:
-                    item = tokenised.popleft().result()
-                    settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
-                if len(settled) > self.workers:
-                    future, read = settled.popleft()
-                    yield future.result(), read
-            while tokenised:
-                item = tokenised.popleft().result()
-                settled.append((pool.submit(self._settle, *self._placed(item)), item.tokens.read))
-            while settled:
-                future, read = settled.popleft()
-                yield future.result(), read
+            tokenised = in_turn(pool, self._tokenise, blocks, self.workers + 1)
+            placed = ((*self._placed(item), item.tokens.read) for item in tokenised)
+            yield from in_turn(pool, self._settle, placed, self.workers + 1)
 
     def _tokenise(self, block: Block) -> _Placed:
         """Runs in a thread."""
@@ -475,22 +452,17 @@ class _Build:
 
     def _spread(self, engine: Engine) -> Iterator[tuple[tuple[Array, Array, Array], int]]:
         """As :meth:`_in_order`, where an engine's workers read and tokenise."""
-        settled: deque[tuple[Future[tuple[Array, Array, Array]], int]] = deque()
         shared, group = engine.put(self.reader), GROUP if engine.workers > MANY else 1
-        with ThreadPoolExecutor(1) as pool:
-            for found, words in engine.merged(
-                tokenise_piece, shared, pieces(self.reader, engine.workers), merge_words, group=group
-            ):
+
+        def placed() -> Iterator[tuple[Array, Array, Array, int]]:
+            parts = pieces(self.reader, engine.workers)
+            for found, words in engine.merged(tokenise_piece, shared, parts, merge_words, group=group):
                 mappings = [mapping for part in words for mapping in add_words(self.words, part)]
                 for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
-                    for tokens in blocks:
-                        settled.append((pool.submit(self._settle, *self._place(tokens, mapping)), tokens.read))
-                while len(settled) > 64:
-                    future, read = settled.popleft()
-                    yield future.result(), read
-            while settled:
-                future, read = settled.popleft()
-                yield future.result(), read
+                    yield from ((*self._place(tokens, mapping), tokens.read) for tokens in blocks)
+
+        with ThreadPoolExecutor(1) as pool:
+            yield from in_turn(pool, self._settle, placed(), 64)
 
     def _place(self, item: Tokens, mapping: Array) -> tuple[Array, Array, Array]:
         """End a block's sentences; an open sentence waits for the next block.
@@ -516,14 +488,15 @@ class _Build:
         self.met.overlong_runs += item.overlong
         return ids, self._cut_long(ends), mapping
 
-    def _settle(self, ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, Array]:
+    def _settle(self, placed: tuple[Array, Array, Array, int]) -> tuple[tuple[Array, Array, Array], int]:
         """Sentences with global ids: their words, their ends, and the words of those too short. Runs in a thread."""
+        ids, ends, mapping, read = placed
         ids, ends = (array if array.flags.writeable else array.copy() for array in (ids, ends))  # a worker's
         size = int(ends[-1]) if len(ends) else 0
         out, dropped, out_ends = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(len(ends), np.int64)
         shortest = self.normalisation.min_sentence
         words, sentences, left_out = self.kernel.settle(ids, ends, mapping, shortest, out, out_ends, dropped)
-        return out[:words], out_ends[:sentences], dropped[:left_out]
+        return (out[:words], out_ends[:sentences], dropped[:left_out]), read
 
     def _cut_long(self, ends: Array) -> Array:
         """Sentence ends with more of them where a sentence is too long."""
@@ -546,6 +519,8 @@ class _Build:
         types_read = int(np.count_nonzero(self.words.counts[: len(self.words)]))
         to_lemma = None
         if lemmatise is not None:
+            from polysema.corpus.table import lemmatised
+
             self.words, to_lemma = lemmatised(self.words, lemmatise)
         kept = self.words.find([word.encode() for word in keep])
         self.words.forget_slots()
@@ -625,14 +600,9 @@ class _Build:
             source.seek(HEADER)
             target.seek(HEADER)
             marks.write(bytes(HEADER) + np.zeros(1, "<i8").tobytes())
+            renumbered = partial(self._renumbered, mapping)
             chunks = self._chunks(source, ends_file)
-            pending: deque[Future[tuple[Array, Array, int, int]]] = deque()
-            while True:
-                for ids, ends, read in islice(chunks, self.workers + 1 - len(pending)):
-                    pending.append(pool.submit(self._renumbered, ids, ends, mapping, read))
-                if not pending:
-                    break
-                out, out_ends, piece, read = pending.popleft().result()
+            for out, out_ends, piece, read in in_turn(pool, renumbered, chunks, self.workers + 1):
                 digest.join(piece, len(out) + len(out_ends))
                 target.write(out.data)
                 marks.write((out_ends + words).data)
@@ -655,8 +625,9 @@ class _Build:
             read += len(ids)
             yield ids, ends, read
 
-    def _renumbered(self, ids: Array, ends: Array, mapping: Array, read: int) -> tuple[Array, Array, int, int]:
+    def _renumbered(self, mapping: Array, chunk: tuple[Array, Array, int]) -> tuple[Array, Array, int, int]:
         """Runs in a thread."""
+        ids, ends, read = chunk
         if self.small:
             return *self.plain.renumbered(ids, ends, mapping), read
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polysema.errors import CorpusError, UnknownChoiceError
+from polysema.errors import CorpusError, check_choice
 
 TOKENS = {
     "form": "the word as it stands",
@@ -54,8 +54,7 @@ def recognise_columns(
         columns: the columns' names, where the caller knows them.
         token: what to take, see ``TOKENS``.
     """
-    if token not in TOKENS:
-        raise UnknownChoiceError("token", token, TOKENS)
+    check_choice("token", token, TOKENS)
     lines = start.decode("utf-8", "replace").split("\n")
     if len(lines) > 1:
         lines.pop()  # the last may be cut
@@ -90,8 +89,7 @@ def _conllu(token: str) -> Columns:
 def _vertical(name: str, lines: list[str], columns: Sequence[str] | None, token: str) -> Columns:
     names = list(columns) if columns else _guess_columns(lines)
     for column in names:
-        if column not in _NAMES:
-            raise UnknownChoiceError("column", column, _NAMES)
+        check_choice("column", column, _NAMES)
     missing = {"form": ["form"], "lemma": ["lemma"], "lemma_pos": ["lemma", "tag"]}[token]
     for column in missing:
         if column not in names:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import Normalisation
-from polysema.corpus.readers import Block, Span, spans
-from polysema.corpus.urls import Source, size_of
+from polysema.corpus.readers import Block, Source, Span, size_of, spans
 from polysema.files.progress import Progress, Report
 
 Array = NDArray[Any]
@@ -100,7 +99,7 @@ def pieces(reader: Any, workers: int = 1) -> Iterator[Piece]:
             yield from _sent(reader.read(source, before))
             continue
         size = size_of(source)
-        cut = spans(source, size, reader.encoding, reader.block, piece)
+        cut = spans(source, size, reader.how["encoding"], reader.how["block"], piece)
         if cut is not None:
             yield from (Piece(source, span, before + span.begin) for span in cut)
         elif size <= PACKED:

@@ -1,7 +1,8 @@
 """The distinct words of a corpus: all of them, in as little memory as will do.
 
 A word takes its bytes, 8 for where they start, 8 for its count and at most 11 for its slot (12 while sorting, when
-slots are gone). Arrays grow in place, and by little. No Python string is made of a word.
+slots are gone). Arrays grow in place, and by little. No Python string is made of a word, but to find
+its lemma, for text that has none.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as kernel
 from polysema.kernels.sorting import sort_words
 
@@ -128,3 +130,38 @@ def pack(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     offsets = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) for word in words], out=offsets[1:])
     return np.frombuffer(b"".join(words) or b"\0", np.uint8), offsets
+
+
+def lemmatised(words: WordTable, language: str) -> tuple[WordTable, NDArray[np.uint32]]:
+    """The lemmas of words with the words' counts, and the lemma of each word; the words are used up."""
+    lemma_of = lemmatiser(language)
+    lemmas = WordTable()
+    mapping = np.empty(len(words), np.uint32)
+    words.forget_slots()
+    while len(words):  # from the end, so that the words go as the lemmas come
+        start = (len(words) - 1) >> 16 << 16
+        some = slice(start, len(words))
+        found = [
+            lemma_of(word.decode()).encode() for word in words.lines(np.arange(start, len(words))).split(b"\n")[:-1]
+        ]
+        arena, offsets = pack(found)
+        lemmas.add(arena, offsets, 0, len(found), mapping[some])
+        np.add.at(lemmas.counts, mapping[some], words.counts[some])
+        words.cut(start)
+    return lemmas, mapping
+
+
+def lemmatiser(language: str) -> Any:
+    """A function from a word to its lemma, by simplemma."""
+    with needing("lemmatising", "lemmas"):
+        import simplemma
+        from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+    if language not in SUPPORTED_LANGUAGES:
+        raise UnknownChoiceError("language to lemmatise", language, sorted(SUPPORTED_LANGUAGES))
+
+    def lemma_of(word: str) -> str:
+        lemma = simplemma.lemmatize(word, lang=language)
+        lemma = lemma.lower() if word.islower() else lemma
+        return lemma if lemma and not any(character.isspace() for character in lemma) else word
+
+    return lemma_of

@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,12 +29,10 @@ from numpy.typing import NDArray
 
 from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.clusters import Clusters, clusters_of_each
 from polysema.encoders.groups import Group, Reading, encode_group
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.moments import REDUCTIONS, Moments, Projection
 from polysema.encoders.pieces import Batch, PieceTable
-from polysema.encoders.spill import Spill
+from polysema.encoders.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
 from polysema.engine.engine import Engine, Local
 from polysema.errors import InputError
 from polysema.files.ahead import ahead
@@ -85,12 +82,10 @@ class BERT2DMOptions(SampleOptions):
 
     model: ClassVar[str] = "bert2dm"
     dim: int = option(17, "n, the dimension", least=1, most=10_000)
-    reduction: str = option(
-        "svd", "; ".join(f"{name}: {what}" for name, what in REDUCTIONS.items()), choices=REDUCTIONS
-    )
+    reduction: str = option("svd", "", choices=REDUCTIONS)
     cluster: bool = option(False, "cluster a word's vectors first")
     rank: int = option(0, "m, columns of a factor that are kept, of the largest eigenvalues; 0 for all", least=0)
-    store: str = option("auto", "; ".join(f"{name}: {what}" for name, what in STORES.items()), choices=STORES)
+    store: str = option("auto", "", choices=STORES)
 
 
 def bert2dm(
@@ -109,22 +104,18 @@ def bert2dm(
 
     Args:
         encoder: an encoder, or the name or folder of one, whose last layer is then taken.
-        keep: words that get a matrix though they are function words or rare.
+        keep, progress: as for :func:`polysema.train`.
         state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was, and another
             variant on the same text and encoder does not encode again. Without, it is a temporary folder.
-        progress: called with how far it has come.
-        workers: threads for all but the encoder; by default one per core. The result does not depend on it.
-        engine: who runs the encoder; by default this process. The number of its workers does not change the result.
+        workers, engine: threads for all but the encoder, by default one per core, and who runs the encoder, by default
+            this process. The result depends on neither.
         options: see :class:`BERT2DMOptions`.
     """
     chosen = BERT2DMOptions.given(options)
     reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
     if chosen.dim > reader.width:
         raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
-    sample = Sample(
-        corpus, words=chosen.words, min_count=chosen.min_count, max_size=chosen.max_size, keep=keep,
-        stop_words=chosen.stop_words, seed=chosen.seed,
-    )  # fmt: skip
+    sample = Sample.of(corpus, chosen, keep)
     with state_folder(state) as folder:
         run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers, engine or Local())
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
@@ -137,13 +128,7 @@ def bert2dm(
             "model": chosen.model,
             "options": {name: value for name, value in chosen.as_dict().items() if name != "store"},
             "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-            "encoder": {
-                "name": reader.name,
-                "layers": ",".join(map(str, reader.layers)),
-                "depth": reader.depth,
-                "width": reader.width,
-                "precision": reader.precision,
-            },
+            "encoder": reader.facts(reader.name),
         },
         encoder=EncoderPart(
             reader.name,
@@ -189,16 +174,11 @@ class _Run:
         self.workers = workers or processors()
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
-        words = "\n".join(sample.vocabulary.words)
         self.identity = {
-            "text": sample.corpus.digest,
-            "vocabulary": sha256(words.encode()).hexdigest(),
+            **sample.identity,
             "words": options.words,
             "seed": options.seed,
-            "encoder": encoder.name,
-            "layers": list(encoder.layers),
-            "precision": encoder.precision,
-            "batch": encoder.batch_size,
+            **encoder.identity,
         }
         self._table: PieceTable | None = None
 

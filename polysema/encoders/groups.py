@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from polysema.contexts.sample import Ids, Part
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.moments import Projection
 from polysema.encoders.pieces import PieceTable
+from polysema.encoders.streams import Projection
 from polysema.files.progress import Progress, Report
 
 

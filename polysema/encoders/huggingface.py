@@ -11,10 +11,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.occurrences import Span, span_of
-from polysema.encoders.layers import layers_named
 from polysema.encoders.pieces import Batch, PieceTable, batches
-from polysema.errors import InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import InputError, check_choice, needing
 from polysema.files.ahead import ahead
+
+
+def layers_named(name: str | int, depth: int) -> tuple[int, ...]:
+    """The layers that a name stands for; their mean is taken where they are several.
+
+    Layer 0 is what goes into the first layer, layer ``depth`` what comes out of the last. ``last`` is that, ``6`` one,
+    ``3-11`` and ``1,2,6`` several, ``all`` every one from 1; a negative number counts from the end. ``middle`` is 5-8
+    of twelve, where word senses are clearest, and as far up in others.
+
+    >>> layers_named("last", 12), layers_named("3-5,9", 12), layers_named(-2, 12)
+    ((12,), (3, 4, 5, 9), (11,))
+    >>> layers_named("middle", 12), layers_named("middle", 6)
+    ((5, 6, 7, 8), (2, 3, 4))
+    """
+    if name == "last":
+        return (depth,)
+    if name == "middle":
+        return tuple(range(max(1, 5 * depth // 12), max(1, 2 * depth // 3) + 1))
+    if name == "all":
+        return tuple(range(1, depth + 1))
+    found: list[int] = []
+    for part in str(name).split(","):
+        first, dash, last = part.strip().partition("-") if not part.strip().startswith("-") else (part, "", "")
+        try:
+            low = int(first)
+            high = int(last) if dash else low
+        except ValueError:
+            raise InputError(f"layers {name!r}: write last, middle, all, a number, 3-11 or 1,2,6") from None
+        low, high = (index + depth + 1 if index < 0 else index for index in (low, high))
+        if not 0 <= low <= high <= depth:
+            raise InputError(f"layers {name!r}: this encoder has layers 0 to {depth}")
+        found += range(low, high + 1)
+    return tuple(dict.fromkeys(found))
+
 
 Vectors = NDArray[np.float32]
 
@@ -29,7 +62,7 @@ class Encoder:
         model: a ``transformers`` model that gives hidden states.
         tokenizer: its fast tokeniser.
         name: what it was loaded by.
-        layers: the layers whose mean is a word's vector, by name; see :func:`~polysema.encoders.layers.layers_named`.
+        layers: the layers whose mean is a word's vector, by name; see :func:`layers_named`.
         batch_size: sentences in a batch at most; 0 for 32 on a CPU and 512 on a GPU.
     """
 
@@ -69,9 +102,10 @@ class Encoder:
             device: ``cpu``, ``cuda`` or ``auto``: the GPU if there is one.
             precision: a name in ``PRECISIONS``.
         """
-        torch, transformers = _libraries()
-        if precision not in PRECISIONS:
-            raise UnknownChoiceError("precision", precision, PRECISIONS)
+        with needing("reading text with an encoder", "encoders"):
+            import torch
+            import transformers
+        check_choice("precision", precision, PRECISIONS)
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         if device.startswith("cuda") and not torch.cuda.is_available():
@@ -107,6 +141,18 @@ class Encoder:
     def precision(self) -> str:
         """The type of its numbers."""
         return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must agree for a run that was stopped to go on: its vectors depend on it."""
+        layers = list(self.layers)
+        return {"encoder": self.name, "layers": layers, "precision": self.precision, "batch": self.batch_size}
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What a lexicon notes of it."""
+        layers = ",".join(map(str, self.layers))
+        sizes = {"depth": self.depth, "width": self.width}
+        return {"name": name, "layers": layers, **sizes, "precision": self.precision}
 
     def __repr__(self) -> str:
         layers = ",".join(map(str, self.layers))
@@ -186,8 +232,7 @@ class Encoder:
             pooling: ``cls`` or ``mean``. Of a text longer than the window, ``cls`` reads the first window and ``mean``
                 all of them.
         """
-        if pooling not in POOLINGS:
-            raise UnknownChoiceError("pooling", pooling, POOLINGS)
+        check_choice("pooling", pooling, POOLINGS)
         pieces = [item.ids for item in self._tokenised(texts)]
         windows = [
             (index, ids[start : start + self.limit])
@@ -371,12 +416,3 @@ def _quiet(transformers: Any) -> Iterator[None]:
         log.set_verbosity(level)
         if bars:
             log.enable_progress_bar()
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise MissingExtraError("reading text with an encoder", "encoders") from None
-    return torch, transformers

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import FormatError, InputError, UnknownChoiceError, needing
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon, single
 
 ENDS = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
@@ -129,8 +129,6 @@ def _load(path: str | Path) -> AnyLexicon:
 
 
 def _torch() -> Any:
-    try:
+    with needing("InferSent", "encoders"):
         import torch
-    except ImportError:
-        raise MissingExtraError("InferSent", "encoders") from None
     return torch

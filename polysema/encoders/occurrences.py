@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from polysema.contexts.sample import Ids, Sample
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.moments import Moments, Projection
 from polysema.encoders.pieces import PieceTable
+from polysema.encoders.streams import Moments, Projection
 from polysema.errors import InputError
 from polysema.files.checkpoint import Checkpoint
 from polysema.files.progress import Progress, Report

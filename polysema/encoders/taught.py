@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -86,10 +85,7 @@ def taught(
     Args:
         encoder: an encoder, or the name or folder of one, whose middle layers are then taken. Clusters and context
             vectors are computed where it is.
-        keep: words that get a matrix though they are rare.
-        state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was. Without, it
-            is a temporary folder.
-        progress: called with how far it has come.
+        keep, state, progress: as for :func:`polysema.train`; without a state, vectors are in a temporary folder.
         options: see :class:`TaughtOptions`.
     """
     chosen = TaughtOptions.given(options)
@@ -141,13 +137,7 @@ def taught(
             "model": chosen.model,
             "options": chosen.as_dict(),
             "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-            "encoder": {
-                "name": Path(reader.name).name if Path(reader.name).is_dir() else reader.name,
-                "layers": ",".join(map(str, reader.layers)),
-                "depth": reader.depth,
-                "width": reader.width,
-                "precision": reader.precision,
-            },
+            "encoder": reader.facts(Path(reader.name).name if Path(reader.name).is_dir() else reader.name),
             "occurrences": len(positions),
             "words_by_senses": np.bincount(senses.counts, minlength=chosen.senses + 1)[1:].tolist(),
             "held_out": learnt.held_out,
@@ -160,18 +150,8 @@ def taught(
 
 def _identity(encoder: Encoder, sample: Sample, options: TaughtOptions) -> dict[str, Any]:
     """What must agree for a stopped run to go on."""
-    words = "\n".join(sample.vocabulary.words)
     reading = {name: getattr(options, name) for name in ("dim", "senses", "split", "occurrences", "words", "seed")}
-    return {
-        "text": sample.corpus.digest,
-        "vocabulary": sha256(words.encode()).hexdigest(),
-        "options": reading,
-        "encoder": encoder.name,
-        "layers": list(encoder.layers),
-        "precision": encoder.precision,
-        "batch": encoder.batch_size,
-        "device": encoder.device.type,
-    }
+    return {**sample.identity, "options": reading, **encoder.identity, "device": encoder.device.type}
 
 
 @contextmanager

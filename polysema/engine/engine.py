@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, check_choice
 from polysema.files.progress import Report, silent
 
 Shared = TypeVar("Shared")
@@ -42,17 +42,18 @@ class Placed(Protocol[Value_co]):
         """The value, read-only where it is an array."""
 
 
-class Engine(Protocol):
-    """Does tasks.
+class Engine:
+    """Does tasks: one after the other in this process, unless another kind of engine does them elsewhere.
 
     Attributes:
         workers: how many tasks are done at once.
     """
 
-    workers: int
+    workers = 1
 
     def put(self, value: Value) -> Placed[Value]:
         """Place a value where workers can get it: once for all of them, whatever the number of tasks."""
+        return lambda: value
 
     def map(
         self,
@@ -73,6 +74,8 @@ class Engine(Protocol):
             cores, gpus: how many processors and cards a task uses.
             progress: told how far all tasks together have come.
         """
+        for task in tasks:
+            yield work(shared(), task, progress)
 
     def merged(
         self,
@@ -90,15 +93,29 @@ class Engine(Protocol):
             group: so many tasks make a tree. Its shape depends on their number only, so results have the same bits for
                 any number of workers. For each group come the first halves, and at most ``FAN`` merged second halves.
         """
+        for some in grouped(tasks, group):
+            owns: list[Own] = []
+
+            def joints(some: list[Task] = some, owns: list[Own] = owns) -> Iterator[Joint]:
+                for own, joint in self.map(work, shared, some):
+                    owns.append(own)
+                    yield joint
+
+            yield owns, tree(joints(), len(some), merge)
 
     def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Raise InputError if a worker cannot see one of these files or folders, or sees others."""
 
     def status(self) -> str:
         """Who has done how much, and what is waiting, in a few words."""
+        return ""
 
     def close(self) -> None:
         """End what was begun."""
+
+
+class Local(Engine):
+    """This process; what a task does may use all cores."""
 
 
 def tree(values: Iterable[Value], count: int, merge: Callable[[list[Value]], Value]) -> list[Value]:
@@ -123,61 +140,6 @@ def grouped(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
         yield some
 
 
-class Local:
-    """One task after the other in this process; what a task does may use all cores."""
-
-    workers = 1
-
-    def put(self, value: Value) -> Placed[Value]:
-        """The value is here already."""
-        return lambda: value
-
-    def map(
-        self,
-        work: Work[Shared, Task, Result],
-        shared: Placed[Shared],
-        tasks: Iterable[Task],
-        *,
-        cores: int = 1,
-        gpus: int = 0,
-        progress: Report = silent,
-    ) -> Iterator[Result]:
-        """See :class:`Engine`."""
-        for task in tasks:
-            yield work(shared(), task, progress)
-
-    def merged(
-        self,
-        work: Work[Shared, Task, tuple[Own, Joint]],
-        shared: Placed[Shared],
-        tasks: Iterable[Task],
-        merge: Merge[Joint],
-        *,
-        group: int,
-        cores: int = 1,
-    ) -> Iterator[tuple[list[Own], list[Joint]]]:
-        """See :class:`Engine`."""
-        for some in grouped(tasks, group):
-            owns: list[Own] = []
-
-            def joints(some: list[Task] = some, owns: list[Own] = owns) -> Iterator[Joint]:
-                for own, joint in self.map(work, shared, some):
-                    owns.append(own)
-                    yield joint
-
-            yield owns, tree(joints(), len(some), merge)
-
-    def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
-        """This process sees what it sees."""
-
-    def status(self) -> str:
-        """Nothing to say."""
-        return ""
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
 @contextmanager
 def engine_named(
     engine: str | Engine = "local", address: str | None = None, workers: int | None = None
@@ -193,8 +155,7 @@ def engine_named(
     if not isinstance(engine, str):
         yield engine
         return
-    if engine not in ENGINES:
-        raise UnknownChoiceError("engine", engine, ENGINES)
+    check_choice("engine", engine, ENGINES)
     if engine == "local":
         if address is not None:
             raise InputError(f"the address {address} is a Ray cluster's: choose the engine ray")

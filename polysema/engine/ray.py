@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysema.engine.engine import Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
-from polysema.errors import InputError, MissingExtraError, OutputError, PolysemaError
+from polysema.engine.engine import Engine, Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
+from polysema.errors import InputError, OutputError, PolysemaError, needing
 from polysema.files.progress import Progress, Report, silent
 from polysema.files.signals import SIGNALS
 from polysema.version import __version__
@@ -45,10 +45,8 @@ def _ray() -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # a busy machine is not a broken one
-    try:
+    with needing("the engine ray", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtraError("the engine ray", "ray") from None
     return ray
 
 
@@ -73,7 +71,7 @@ class _Sent:
         return [*self.owns, *self.joints]
 
 
-class RayEngine:
+class RayEngine(Engine):
     """Does tasks on a Ray cluster; see :class:`polysema.engine.engine.Engine`.
 
     Args:
@@ -150,7 +148,7 @@ class RayEngine:
         group: int,
         cores: int = 1,
     ) -> Iterator[tuple[list[Own], list[Joint]]]:
-        """See :class:`polysema.engine.engine.Engine`: what is merged goes from worker to worker."""
+        """What is merged goes from worker to worker."""
         return self._done_in_order(work, shared, tasks, merge, group, cores, 0, silent)
 
     def _done_in_order(

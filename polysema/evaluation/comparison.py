@@ -1,13 +1,17 @@
-"""Models against each other, on the items they share: what is best, and what can be told apart."""
+"""Models against each other, on the items they share: what is best, what can be told apart, what chance reaches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from polysema.errors import InputError, chosen
+from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.results import Compared, Evaluation, Result, Row
-from polysema.evaluation.statistics import paired_test, spearman
+from polysema.evaluation.statistics import bootstrap, paired_test, spearman
+from polysema.lexicon.lexicon import Lexicon
 
 SHARE = 0.5
 """A figure over fewer than this share of a set's items is not ranked."""
@@ -93,3 +97,73 @@ def compared(row: Row, other: Row, comparisons: int, resamples: int = 10_000, se
         seed=seed,
     )
     return Compared(row.best, other.best, test)
+
+
+RESAMPLES = 100
+
+
+def _plain(results: Sequence[Result], seed: int) -> list[float]:
+    return [result.spearman for result in results]
+
+
+def _paper(results: Sequence[Result], seed: int) -> list[float]:
+    if not results:
+        return []
+    scores = np.stack([result.scores for result in results])
+    common = np.isfinite(scores).all(axis=0)
+    if common.sum() <= 2:
+        return [float("nan")] * len(results)
+    drawn = bootstrap(results[0].items.gold[common], scores[:, common], RESAMPLES, seed)
+    known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
+    total = np.where(known, drawn, 0.0).sum(axis=1)
+    return [float(mean) for mean in np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)]
+
+
+PROTOCOLS: dict[str, Callable[[Sequence[Result], int], list[float]]] = {"plain": _plain, "paper": _paper}
+"""How a figure is computed. ``plain`` is ours: Spearman's ρ over the items that the model covers. ``paper`` is what the
+released script prints: items that any of the models lacks are left out for all, and the figure is the mean of 100
+bootstrapped ρ."""
+
+
+def figures(results: Sequence[Result], protocol: str = "plain", seed: int = 0) -> list[float]:
+    """The figure of each result on one set under a protocol."""
+    return chosen("protocol", protocol, PROTOCOLS)(results, seed)
+
+
+_TWO_SIDED = 1.96  # standard deviations that hold 95 % of a normal distribution
+
+
+def noise_floor(
+    sets: Mapping[str, EvaluationSet],
+    n: int = 17,
+    m: int = 5,
+    methods: Sequence[str] = ("verb", "mult", "add", "tensor", "phaser"),
+    draws: int = 20,
+    seed: int = 0,
+) -> dict[str, dict[str, float]]:
+    """The |ρ| that 95 of 100 random lexicons stay below, by set and method: 1.96 √(mean ρ²) over the draws.
+
+    Items of a set share their verbs, so chance correlations are larger than their number suggests: with 200 items,
+    random matrices of the paper's size reach |ρ| ≈ .15. A difference below that is not a finding.
+    """
+    if draws < 2:
+        raise InputError(f"a noise floor needs at least two draws, not {draws}")
+    squares: dict[str, dict[str, float]] = {name: {} for name in sets}
+    for found in random_evaluations(sets, n, m, methods, draws, seed):
+        for row in found.rows:
+            own = squares[row.items.name]
+            own[row.method] = own.get(row.method, 0.0) + row.spearman**2 / draws
+    return {
+        name: {method: _TWO_SIDED * float(np.sqrt(square)) for method, square in found.items()}
+        for name, found in squares.items()
+    }
+
+
+def random_evaluations(
+    sets: Mapping[str, EvaluationSet], n: int, m: int, methods: Sequence[str], draws: int, seed: int = 0
+) -> Iterator[Evaluation]:
+    """Evaluations of random lexicons: every word has a factor (n, m) of normal numbers."""
+    words = sorted({word for items in sets.values() for word in items.words})
+    rng = np.random.default_rng(seed)
+    for _ in range(draws):
+        yield evaluate(Lexicon(words, rng.normal(size=(len(words), n, m))), sets, methods=methods)

@@ -12,13 +12,12 @@ from typing import Any
 
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
 from polysema.engine.engine import Engine, Local
-from polysema.errors import DataError, InputError, UnknownChoiceError
+from polysema.errors import DataError, InputError, check_choice
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets
-from polysema.evaluation.models import LexiconModel, Model
+from polysema.evaluation.models import ENCODER_METHODS, LexiconModel, Model
 from polysema.evaluation.records import RECORDS, WORD, record_named
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
-from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.progress import Report
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
@@ -35,11 +34,8 @@ def evaluate(
     data: str | Path | Mapping[str, EvaluationSet] | None = None,
     *,
     sets: Iterable[str] | None = None,
-    methods: Sequence[str] | None = None,
-    unknown_words: str = "skip",
-    bootstraps: int = 0,
-    seed: int = 0,
     name: str = "model",
+    **options: Any,
 ) -> Evaluation:
     """Score a model on the sets of the paper, or on others.
 
@@ -47,22 +43,11 @@ def evaluate(
         model: a lexicon or anything else that :class:`~polysema.evaluation.models.Model` describes.
         data: the data directory (see :func:`polysema.evaluation.datasets.directories`), or the sets themselves.
         sets: which, by name; by default all that are there.
-        methods: which composition methods; by default all that the model has.
-        unknown_words: what to do with words the model lacks: ``skip``, ``inflected`` or ``lemma``.
-        bootstraps: how many resamples to take for the intervals; 0 for none.
-        seed: of the resamples.
         name: what to call the model.
+        options: ``methods``, ``unknown_words``, ``bootstraps`` and ``seed``, as :func:`evaluate_models` takes them.
     """
     loaded = data if isinstance(data, Mapping) else load_all(data, sets)
-    return evaluate_models(
-        [(name, model)],
-        loaded,
-        methods=methods,
-        unknown_words=unknown_words,
-        bootstraps=bootstraps,
-        seed=seed,
-        senses=None,
-    )
+    return evaluate_models([(name, model)], loaded, **{"senses": None, **options})
 
 
 def evaluate_models(
@@ -82,6 +67,9 @@ def evaluate_models(
 
     Args:
         methods: which composition methods, of those a model has; by default all.
+        unknown_words: what to do with words a model lacks: ``skip``, ``inflected`` or ``lemma``.
+        bootstraps: how many resamples to take for the intervals; 0 for none.
+        seed: of the resamples.
         senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
         missing: sets that are not there, and why, for the record.
         progress: called with a model's name, how many are done, and how many there are.
@@ -90,8 +78,7 @@ def evaluate_models(
     if seed < 0:
         raise InputError(f"the seed must be at least 0, not {seed}")
     for method in methods or ():
-        if method not in KNOWN_METHODS:
-            raise UnknownChoiceError("composition method", method, KNOWN_METHODS)
+        check_choice("composition method", method, KNOWN_METHODS)
     systems: list[System] = []
     tasks: list[tuple[str, int, Evaluated]] = []
     for group in grouped([name for name, _ in models], [model.metadata for _, model in models]):

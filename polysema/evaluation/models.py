@@ -1,8 +1,8 @@
-"""What evaluation asks of a model, and how a lexicon answers."""
+"""What evaluation asks of a model; how a lexicon answers, and how sentence encoders do: BERT, InferSent, today's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from polysema import measures
 from polysema.composition.compose import Method, fold
 from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
+from polysema.composition.occurrences import Span, counted_word
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
+from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.records import WORD
-from polysema.evaluation.unknown_words import Resolver, resolver
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.vectors import Vector, cosine
+from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 Kind = Literal["matrices", "vectors", "sentences"]
@@ -89,7 +91,7 @@ class LexiconModel:
     Attributes:
         lexicon: the lexicon.
         name: what to call it.
-        policy: what to do with words it lacks; see :mod:`polysema.evaluation.unknown_words`.
+        policy: what to do with words it lacks; see :mod:`polysema.evaluation.models`.
     """
 
     lexicon: AnyLexicon
@@ -230,3 +232,126 @@ def _taken(meaning: DensityMatrix | Vector, rows: NDArray[np.int64]) -> DensityM
     if isinstance(meaning, DensityMatrix):
         return meaning[rows]
     return Vector.product([part[rows] for part in meaning.parts])
+
+
+# ------------------------------------------------------------------------------------------ words that a lexicon lacks
+
+Resolver = Callable[[str, str], int]
+"""From a word and its role in the phrase, or "", to its index in the vocabulary; -1 where it is not there."""
+
+_UNIVERSAL = {"verb": "VERB", "noun": "NOUN", "subj": "NOUN", "obj": "NOUN", "adj": "ADJ", "adv": "ADV"}
+
+
+def _none(word: str, role: str) -> list[str]:
+    return []
+
+
+def _inflections(word: str, role: str) -> list[str]:
+    from lemminflect import getAllInflections, getAllInflectionsOOV
+
+    upos = _UNIVERSAL.get(role)
+    forms = getAllInflections(word, upos=upos)
+    if not forms and upos:
+        forms = getAllInflectionsOOV(word, upos=upos)
+    return [form for group in forms.values() for form in group]
+
+
+def _lemmas(word: str, role: str) -> list[str]:
+    from lemminflect import getAllLemmas
+
+    found = getAllLemmas(word, upos=_UNIVERSAL.get(role))
+    return [lemma for group in found.values() for lemma in group]
+
+
+POLICIES: dict[str, tuple[str, Callable[[str, str], list[str]]]] = {
+    "skip": ("leave the item out, as the paper does", _none),
+    "inflected": ("use the word's most frequent inflected form that the model knows", _inflections),
+    "lemma": ("use the word's lemma", _lemmas),
+}
+"""Out-of-vocabulary policies by name: what they do, and the spellings they offer for a word in its role."""
+
+
+def resolver(vocabulary: Vocabulary, policy: str = "skip") -> Resolver:
+    """How words are looked up in a vocabulary under a policy."""
+    _, offered = chosen("out-of-vocabulary policy", policy, POLICIES)
+    indices = vocabulary.indices
+
+    def resolve(word: str, role: str) -> int:  # first as it is written, then lower-cased
+        for spelling in (word, word.lower()):
+            if spelling in indices:
+                return indices[spelling]
+        with needing(f"the out-of-vocabulary policy {policy!r}", "lemmas"):
+            known = [indices[form] for form in offered(word.lower(), role) if form in indices]
+        return max(known, key=lambda index: (vocabulary.counts[index], -index), default=-1)
+
+    return resolve
+
+
+# ------------------------------------------------------------------------------------------------- sentence encoders
+
+ENCODER_METHODS = ("cls", "mean", "own", "target")
+"""How a full sentence (*The family runs the hotel.*) becomes a vector: ``cls``, the vector of the first piece, as the
+paper takes it from BERT; ``mean``, over all pieces; ``own``, the encoder's own, as InferSent has one; ``target``, that
+of the verb itself, at a chosen layer; none where a pattern has no verb."""
+
+
+class SentenceEncoder(Protocol):
+    """What is asked of an encoder."""
+
+    def sentences(self, texts: Sequence[str], pooling: str) -> NDArray[Any]:
+        """A vector for each sentence, (k, d)."""
+
+    def words(self, sentences: Sequence[str], targets: Sequence[Span], layer: Any = None) -> NDArray[Any]:
+        """The vector of one word in each sentence, (k, d)."""
+
+
+@dataclass
+class EncoderModel:
+    """A sentence encoder to evaluate.
+
+    Attributes:
+        encoder: the encoder.
+        name: what to call it.
+        ways: the ways to take a vector; see :data:`ENCODER_METHODS`.
+        layer: for ``target``, the layer, as the encoder names it.
+        metadata: how it was made.
+    """
+
+    encoder: SentenceEncoder
+    name: str = "encoder"
+    ways: tuple[str, ...] = ("cls", "mean", "target")
+    layer: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """Sentences."""
+        return "sentences"
+
+    def methods(self, items: EvaluationSet) -> tuple[str, ...]:
+        """Its ways to take a vector; none for pairs of words, which are no sentences."""
+        if items.is_words:
+            return ()
+        return tuple(way for way in self.ways if way != "target" or "verb" in items.roles)
+
+    def scores(self, items: EvaluationSet, method: str) -> Scores:
+        """The cosine of each pair of sentences, or of their verbs; every distinct sentence is read once.
+
+        It covers all items: an encoder knows every spelling.
+        """
+        check_choice("way to take a sentence's vector", method, ENCODER_METHODS)
+        distinct = list(dict.fromkeys((*items.first, *items.second)))
+        texts = [items.sentence(phrase) for phrase in distinct]
+        if method == "target":
+            if "verb" not in items.roles:
+                raise InputError(f"{items.name}: its pattern {items.pattern!r} has no verb whose vector could be taken")
+            verb = items.roles.index("verb")
+            spans = [counted_word(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
+            vectors = self.encoder.words(texts, spans, self.layer)
+        else:
+            vectors = self.encoder.sentences(texts, "mean" if method == "own" else method)
+        row = {phrase: index for index, phrase in enumerate(distinct)}
+        array = np.asarray(vectors, dtype=np.float64)
+        first, second = (array[[row[phrase] for phrase in side]] for side in (items.first, items.second))
+        covered = np.ones(len(items), dtype=bool)
+        return Scores(np.atleast_1d(cosine(Vector(first), Vector(second))), None, covered)

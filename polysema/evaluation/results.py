@@ -69,14 +69,8 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON holds them."""
-        return {
-            "seed": self.seed,
-            "spearman": finite(self.spearman),
-            "interval": None if self.interval is None else [finite(bound) for bound in self.interval],
-            "entropy": finite(self.entropy),
-            "covered": int(self.covered.sum()),
-            "scored": self.scored,
-        }
+        figures = {"spearman": self.spearman, "interval": self.interval, "entropy": self.entropy}
+        return {"seed": self.seed, **clean(figures), "covered": int(self.covered.sum()), "scored": self.scored}
 
 
 def ensemble(results: Sequence[Result]) -> Result:
@@ -185,10 +179,7 @@ class Row:
             "items": len(self.items),
             "covered": int(self.best.covered.sum()),
             "scored": self.best.scored,
-            "spearman": finite(self.spearman),
-            "sd": finite(self.sd),
-            "interval": None if self.interval is None else [finite(bound) for bound in self.interval],
-            "entropy": finite(self.entropy),
+            **clean({name: getattr(self, name) for name in ("spearman", "sd", "interval", "entropy")}),
             "seeds": [result.to_json() for result in self.seeds],
             "ensemble": None if self.ensemble is None else self.ensemble.to_json(),
         }
@@ -332,15 +323,10 @@ def spread(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def finite(value: float | None) -> float | None:
-    """The number, or None where it is none: JSON knows no NaN."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
 def clean(value: Any) -> Any:
     """What JSON can hold of a value: numbers that are not finite become null, what it does not know becomes text."""
     if isinstance(value, float):
-        return finite(value)
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

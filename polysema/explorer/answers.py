@@ -16,8 +16,8 @@ import numpy as np
 from polysema import measures
 from polysema.composition.compose import Composed, Composition
 from polysema.composition.phrases import is_brackets, is_text, is_word
-from polysema.composition.trees import Leaf, Tree, leaves, with_paths
-from polysema.drawing.senses_plane import on_plane
+from polysema.composition.trees import Leaf, leaves, with_paths, words_of
+from polysema.drawing import on_plane
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, Model, listing
 from polysema.lexicon.disambiguation import Disambiguation
@@ -79,10 +79,10 @@ def _steps(model: Model, composed: Composed) -> list[Facts]:
         found.append(
             {
                 "path": path,
-                "phrase": _words(node),
+                "phrase": words_of(node),
                 "kind": node.kind,
-                "functor": _words(node.functor),
-                "argument": _words(node.argument),
+                "functor": words_of(node.functor),
+                "argument": words_of(node.argument),
                 "functor_entropy": composed.entropy_at(path + sides[0]),
                 "argument_entropy": composed.entropy_at(path + sides[1]),
                 "entropy": composed.entropy_at(path),
@@ -127,10 +127,6 @@ def _told(lexicon: Lexicon, text: str, composed: Composed | None, method: str, n
     return [item for item in results if not isinstance(item, Failed)]
 
 
-def _words(tree: Tree) -> str:
-    return " ".join(leaf.word for leaf in leaves(tree))
-
-
 # --------------------------------------------------------------------------------------------------------------- word
 
 
@@ -153,8 +149,7 @@ def word(model: Model, asked: str, top: int = 12) -> Facts:
         facts["senses"] = [_sense(sense) for sense in senses]
         facts["plane"] = {"share": share.tolist(), "senses": at.tolist(), "neighbours": neighbours}
     similar = [item.to_dict() for item in model.neighbours(spelled, top)]
-    facts |= {"similar": similar, "like": listing(model).like(spelled), "information_is": _information(model)}
-    return {**facts, "cannot": cannot(model)}
+    return {**facts, "similar": similar, "like": listing(model).like(spelled), "cannot": cannot(model)}
 
 
 def _sense(sense: Sense) -> Facts:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.stop_words import is_content
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, check_choice
 from polysema.evaluation import wordnet
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.faces import Face
@@ -139,8 +139,7 @@ class Listing:
     def page(self, asked: Filter) -> Facts:
         """A page of the vocabulary."""
         sort = asked.sort or self.sorts[0]
-        if sort not in SORTS:
-            raise UnknownChoiceError("order", sort, SORTS)
+        check_choice("order", sort, SORTS)
         if sort not in self.sorts:
             raise InputError(f"this lexicon does not know {sort}; it can be sorted by {', '.join(self.sorts)}")
         order = self.order(sort)[:: -1 if asked.reversed else 1]
@@ -164,8 +163,7 @@ class Listing:
         if not asked.function_words:
             kept &= self.content
         if asked.part_of_speech:
-            if asked.part_of_speech not in PARTS_OF_SPEECH:
-                raise UnknownChoiceError("part of speech", asked.part_of_speech, PARTS_OF_SPEECH)
+            check_choice("part of speech", asked.part_of_speech, PARTS_OF_SPEECH)
             kept &= self.parts_of_speech[asked.part_of_speech]
         if asked.prefix:
             words, order = self.vocabulary.words, self.order("word")

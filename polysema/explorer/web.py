@@ -17,8 +17,7 @@ from polysema.composition.phrases import is_text
 from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, needing
 from polysema.explorer import answers, pictures
 from polysema.explorer.listing import Facts, Filter, Model, listing
-from polysema.explorer.parsed import Parsed
-from polysema.explorer.work import Busy, Work
+from polysema.explorer.work import Busy, Parsed, Work
 from polysema.parsing.sentences import parser
 from polysema.version import __version__
 
@@ -61,14 +60,7 @@ class Answer:
 
 
 class Pages:
-    """The application's state and its pages, each a function of the request.
-
-    Args:
-        lexicons: by name; the first is asked where none is named.
-        prefix: what stands before every path behind a proxy, such as ``/user/ann/proxy/8765``.
-        evaluation: what ``polysema evaluate --json`` wrote, where there is one.
-        work: the bounds on what is computed.
-    """
+    """The application's state and its pages, each a function of the request; see :func:`application`."""
 
     def __init__(
         self, lexicons: Mapping[str, Model], prefix: str = "", evaluation: Any = None, work: Work | None = None
@@ -374,7 +366,7 @@ def application(
 
     Args:
         lexicons: by name; the first is asked where none is named.
-        prefix: what stands before every path behind a proxy.
+        prefix: what stands before every path behind a proxy, such as ``/user/ann/proxy/8765``.
         hosts: names that it may be asked under, besides those of this machine.
         framed: whether a notebook on this machine may show it in a frame.
         evaluation: what ``polysema evaluate --json`` wrote.

@@ -1,12 +1,17 @@
-"""Work off the event loop, with bounds on how much runs at once, how much waits, and how long each may take."""
+"""Work off the event loop, with bounds on how much runs at once, how much waits, and how long each may take.
+
+A sentence is parsed once, by one thread at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 
@@ -80,3 +85,26 @@ class Work:
     def close(self) -> None:
         """Start nothing new."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Parsed:
+    """A pipeline that keeps the last texts as it parsed them; all else is the pipeline's own.
+
+    A page asks for the tree of a sentence and for its words in context: that is one parse.
+    """
+
+    def __init__(self, nlp: Any, kept: int = 256) -> None:
+        self._nlp, self._lock = nlp, Lock()
+        self._kept = lru_cache(kept)(nlp)
+
+    def __call__(self, text: Any) -> Any:
+        """The document of a text."""
+        with self._lock:
+            return self._kept(text) if isinstance(text, str) else self._nlp(text)
+
+    def pipe(self, texts: Iterable[str], **_: Any) -> Iterator[Any]:
+        """The document of each text."""
+        return map(self, texts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._nlp, name)

@@ -1,13 +1,16 @@
-"""Reading ahead of use, in a thread of its own."""
+"""Work ahead of its use: by a thread of its own, or by a pool, with the results in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
@@ -48,3 +51,18 @@ def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
     finally:
         stop.set()
         thread.join(1.0)
+
+
+def in_turn(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
+    """The results in order, at most so many of them under way."""
+    waiting: deque[Future[U]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

@@ -43,12 +43,15 @@ def option(
 
     Args:
         default: its value where none is given; None where it is settled later.
-        help: one line for ``--help`` and the docs.
+        help: one line for ``--help`` and the docs. Empty, or with a colon at its end, it goes on with what the table of
+            choices says of each.
         least, most: the range, ends included.
         above: the lower end where it is excluded.
         choices: the names it can have.
         by_default: in words what None is settled as.
     """
+    if isinstance(choices, Mapping) and help[-1:] in ("", ":"):
+        help = f"{help} ".lstrip() + "; ".join(f"{name}: {what}" for name, what in choices.items())
     facts = {
         "help": help, "least": least, "most": most, "above": above, "choices": tuple(choices), "by_default": by_default,
     }  # fmt: skip

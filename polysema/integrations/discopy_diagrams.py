@@ -26,9 +26,9 @@ from polysema.composition.compose import Method, State
 from polysema.composition.methods import METHODS
 from polysema.composition.operators import compress
 from polysema.composition.phrases import Phrase, as_tree, is_parsed, is_text, read_phrases
-from polysema.composition.trees import Leaf, Node, Tree, leaves
+from polysema.composition.trees import Leaf, Node, Tree, leaves, words_of
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, PolysemaError, UnknownChoiceError, needing
+from polysema.errors import InputError, PolysemaError, check_choice, needing
 from polysema.lexicon.lexicon import Lexicon
 
 Array = NDArray[np.float64]
@@ -52,8 +52,7 @@ def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, 
         method: one of :data:`DRAWN`.
         nlp: the spaCy pipeline to parse with.
     """
-    if method not in DRAWN:
-        raise UnknownChoiceError("method of circuits", method, DRAWN)
+    check_choice("method of circuits", method, DRAWN)
     return _diagram(_tree(lexicon, phrase, nlp), lexicon, METHODS[method])
 
 
@@ -99,7 +98,7 @@ def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
         spider = np.einsum("ij,ik->ijk", np.eye(lexicon.n), np.eye(lexicon.n))
         return left @ right >> circuit.Box("⊙", wire @ wire, wire, data=spider.ravel().tolist(), is_mixed=False)
     values, vectors = evaluated(functor).eigen()
-    values, name = np.clip(values, 0.0, None), _words(tree.functor)
+    values, name = np.clip(values, 0.0, None), words_of(tree.functor)
     if method.name == "phaser":
         root = (vectors * np.sqrt(values)) @ vectors.T
         return argument >> circuit.Box(f"√{name}", wire, wire, data=root.ravel().tolist(), is_mixed=False)
@@ -114,7 +113,7 @@ def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
     ours = State(evaluated(functor).factor, len(list(leaves(tree.functor))))
     theirs = State(evaluated(argument).factor, len(list(leaves(tree.argument))))
     core = method.at(tree, ours, theirs).core
-    return word_state(DensityMatrix(core), f"mix {_words(tree)}")
+    return word_state(DensityMatrix(core), f"mix {words_of(tree)}")
 
 
 def _kraus(values: Array, vectors: Array) -> Array:
@@ -155,10 +154,6 @@ def _tree(lexicon: Lexicon, phrase: Phrase, nlp: Any) -> Tree:
     if isinstance(read, PolysemaError):
         raise read
     return read.tree
-
-
-def _words(tree: Tree) -> str:
-    return " ".join(leaf.word for leaf in leaves(tree))
 
 
 def _circuit() -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from polysema.composition.compose import Composed
-from polysema.errors import Failed, InputError, UnknownChoiceError, needing
+from polysema.errors import Failed, InputError, check_choice, needing
 from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
@@ -27,8 +27,7 @@ def frame(results: Any, library: str = "pandas") -> Any:
     Args:
         library: ``pandas`` or ``polars``.
     """
-    if library not in LIBRARIES:
-        raise UnknownChoiceError("library", library, LIBRARIES)
+    check_choice("library", library, LIBRARIES)
     if isinstance(results, Composed):
         results = results.steps
     elif hasattr(results, "senses") and not isinstance(results, Sequence):  # a word in context

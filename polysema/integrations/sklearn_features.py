@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from polysema.composition.compose import Composition
 from polysema.composition.occurrences import tokenised
 from polysema.density import DensityMatrix
-from polysema.errors import Failed, InputError, UnknownChoiceError
+from polysema.errors import Failed, InputError, check_choice
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.measures import entropy
@@ -93,8 +93,7 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _chosen(self) -> list[str]:
         chosen = [self.features] if isinstance(self.features, str) else list(self.features)
         for kind in chosen:
-            if kind not in KINDS:
-                raise UnknownChoiceError("kind of features", kind, KINDS)
+            check_choice("kind of features", kind, KINDS)
         if not chosen:
             raise InputError(f"no kind of features: name one of {', '.join(KINDS)}")
         return chosen

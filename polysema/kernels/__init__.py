@@ -1,8 +1,6 @@
 """Compiled inner loops. Imported only where they run: loading Numba takes longer than most commands."""
 
-from polysema.errors import MissingExtraError
+from polysema.errors import needing
 
-try:
+with needing("reading text and training", "train"):
     import numba as numba
-except ImportError:
-    raise MissingExtraError("reading text and training", "train") from None

@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import kernel
 from polysema.kernels.rounds import SAMPLED, note_move, rounds_of, surprise
 from polysema.kernels.sampling import sigmoid
-from polysema.kernels.simd import add, axpy, dot, scaled
+from polysema.kernels.simd import add, axpy, dot, prefetch, scaled
 
 _LINE = np.uint64(16)  # floats in a cache line
 

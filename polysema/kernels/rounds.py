@@ -16,10 +16,9 @@ import numpy as np
 
 from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet, put_back, take
-from polysema.kernels.bits import prefetch
 from polysema.kernels.compiled import address, call, copied, kernel, piece
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
-from polysema.kernels.simd import add, axpy, scaled
+from polysema.kernels.simd import add, axpy, prefetch, scaled
 
 SAMPLED = np.uint64(63)
 """One target in 64 is asked for its loss."""

@@ -45,21 +45,9 @@ def noise_word(r: Any, alias: Any) -> Any:
 
 @kernel()
 def gather(
-    tokens: Any,
-    sentences: Any,
-    first: Any,
-    last: Any,
-    rows: Any,
-    keep: Any,
-    key: Any,
-    window: Any,
-    held_out: Any,
-    at: Any,
-    ids: Any,
-    hashes: Any,
-    lows: Any,
-    highs: Any,
-) -> Any:
+    tokens: Any, sentences: Any, first: Any, last: Any, rows: Any, keep: Any, key: Any, window: Any, held_out: Any,
+    at: Any, ids: Any, hashes: Any, lows: Any, highs: Any,
+) -> Any:  # fmt: skip
     """The targets of some sentences, and the window of each among the tokens that survive.
 
     Args:

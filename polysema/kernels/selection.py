@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polysema.kernels.compiled import compiled
 
 
@@ -44,9 +41,3 @@ def keep_largest(scores: Any, first: int, best: Any, where: Any) -> None:  # pra
                         where[i, place] = first + j
                         least = best[i, k - 1]
             start = stop
-
-
-def reference_keep_largest(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The definition: sort every row, largest first, the earlier of equals first."""
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return order, np.take_along_axis(scores, order, axis=1)

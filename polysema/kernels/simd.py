@@ -30,8 +30,10 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
-    return builder.gep(create_struct_proxy(kind)(context, builder, array).data, [offset])
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
+    """Where an array begins, by the offset that stands after it among the arguments."""
+    data = create_struct_proxy(signature.args[which])(context, builder, arguments[which]).data
+    return builder.gep(data, [arguments[which + 1]])
 
 
 def _load(builder: Any, pointer: Any, at: Any, vector: Any) -> Any:
@@ -110,8 +112,8 @@ def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
     """Σ a[i + k] · b[j + k]."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        y = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+        x = _pointer(context, builder, signature, arguments, 0)
+        y = _pointer(context, builder, signature, arguments, 2)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -128,8 +130,8 @@ def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any
     """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]², which costs nothing where it is not used."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
-        target = _pointer(context, builder, signature.args[3], arguments[3], arguments[4])
+        source = _pointer(context, builder, signature, arguments, 1)
+        target = _pointer(context, builder, signature, arguments, 3)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -150,8 +152,8 @@ def add(typing: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
     """y[j + k] += x[i + k]; returns Σ y[j + k]², as ``axpy``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        target = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+        source = _pointer(context, builder, signature, arguments, 0)
+        target = _pointer(context, builder, signature, arguments, 2)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -170,8 +172,8 @@ def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> A
     """y[j + k] = alpha · x[i + k]."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
-        target = _pointer(context, builder, signature.args[3], arguments[3], arguments[4])
+        source = _pointer(context, builder, signature, arguments, 1)
+        target = _pointer(context, builder, signature, arguments, 3)
 
         def step(at: Any, vector: Any) -> None:
             scale = _spread(builder, arguments[0], vector)
@@ -196,9 +198,9 @@ def combine(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scale, _, _, step_down, step_along, height, inner, _, _, length, old, _, _ = arguments
-        weights = _pointer(context, builder, signature.args[1], arguments[1], arguments[2])
-        source = _pointer(context, builder, signature.args[7], arguments[7], arguments[8])
-        target = _pointer(context, builder, signature.args[11], arguments[11], arguments[12])
+        weights = _pointer(context, builder, signature, arguments, 1)
+        source = _pointer(context, builder, signature, arguments, 7)
+        target = _pointer(context, builder, signature, arguments, 11)
         vectors = (_SIXTEEN, _EIGHT, _FOUR)
         totals = {vector.count: [alloca_once(builder, vector) for _ in range(4)] for vector in vectors}
 
@@ -237,3 +239,44 @@ def combine(
     return types.void(
         single, a, whole, whole, whole, whole, whole, x, whole, whole, single, y, whole
     ), generate  # fmt: skip
+
+
+# -------------------------------------------------------------------------- instructions that Numba has no name for
+
+
+@intrinsic
+def load64(typing: Any, array: Any, index: Any) -> Any:
+    """Eight bytes of a uint8 array from any index, as a little-endian uint64. They must all be there."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _pointer(context, builder, signature, arguments, 0)
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(array, index), generate
+
+
+@intrinsic
+def trailing_zeros(typing: Any, value: Any) -> Any:
+    """How many of the lowest bits of a uint64 are zero; 64 of zero."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Prefetch an element into the cache; the index may lie outside the array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.bitcast(_pointer(context, builder, signature, arguments, 0), ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        function = builder.module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            function = ir.Function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, ir.Constant(flag, 0), ir.Constant(flag, 3), ir.Constant(flag, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate

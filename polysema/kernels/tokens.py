@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polysema.kernels.bits import load64, trailing_zeros
 from polysema.kernels.compiled import compiled
+from polysema.kernels.simd import load64, trailing_zeros
 
 RESET = 0  # a separator that ends any hope of a sentence end: comma, colon, dash …
 LOWER = 1  # a lower-case letter
@@ -105,17 +105,9 @@ def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) ->
 
 @compiled()
 def _find_or_add(
-    entries: Any,
-    arena: Any,
-    offsets: Any,
-    used: Any,
-    first: Any,
-    rest: Any,
-    data: Any,
-    start: Any,
-    length: Any,
+    entries: Any, arena: Any, offsets: Any, used: Any, first: Any, rest: Any, data: Any, start: Any, length: Any,
     fold: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """The id of a word, folded; a new one where it was not known. Counts it. There must be room."""
     four, one = np.uint64(4), np.uint64(1)
     mask = np.uint64(entries.size // 4 - 1)
@@ -241,18 +233,9 @@ def _is_letter(kind: Any) -> Any:
 
 @compiled()
 def read_run(
-    kinds: Any,
-    categories: Any,
-    folded: Any,
-    lower: Any,
-    digits: Any,
-    hyphens: Any,
-    fold: Any,
-    data: Any,
-    i: Any,
-    size: Any,
-    out: Any,
-) -> Any:
+    kinds: Any, categories: Any, folded: Any, lower: Any, digits: Any, hyphens: Any, fold: Any, data: Any, i: Any,
+    size: Any, out: Any,
+) -> Any:  # fmt: skip
     """Walk a run from its first character, of any script. The first arguments are those of :class:`Rules`.
 
     Returns:
@@ -505,18 +488,9 @@ def _missing(data: Any, start: Any, end: Any) -> Any:
 
 @compiled()
 def tokenise_lines(
-    rules: Any,
-    layout: Any,
-    raw: Any,
-    data: Any,
-    size: Any,
-    is_open: Any,
-    table: Any,
-    ids: Any,
-    ends: Any,
-    scratch: Any,
-    tally: Any,
-) -> Any:
+    rules: Any, layout: Any, raw: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch:
+    Any, tally: Any,
+) -> Any:  # fmt: skip
     """Read one token a line; as :func:`tokenise` otherwise. A token is a word when it is one run, whole.
 
     Args:
@@ -570,18 +544,9 @@ def tokenise_lines(
             scratch[:length] = data[first:last]
         elif word:
             stop, length, word = read_run(
-                rules.kinds,
-                rules.categories,
-                rules.folded,
-                rules.lower,
-                rules.digits,
-                rules.hyphens,
-                rules.fold,
-                data,
-                first,
-                last,
-                scratch,
-            )
+                rules.kinds, rules.categories, rules.folded, rules.lower, rules.digits, rules.hyphens, rules.fold, data,
+                first, last, scratch,
+            )  # fmt: skip
             word = word and stop == last and length > 0
             for i in range(first, last):
                 if data[i] >= 128:

@@ -7,7 +7,10 @@ noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
+
+from polysema.composition.occurrences import Token
 
 Part = Literal["modifier", "object", "subject", "coordination", "negation", "falls away"]
 """The part a dependent plays: it acts on its head (``modifier``), its head acts on it (``object``, on the right, and
@@ -94,7 +97,7 @@ RULES: dict[str, Rule] = {
 """Dependency label → rule. A label that is not here is taken as ``dep``."""
 
 WIDE = "amod-wide"
-"""The label, polysema's own, of an adjective that reaches over a coordination; see ``readings.py``."""
+"""The label, polysema's own, of an adjective that reaches over a coordination; see :func:`other_readings`."""
 
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 """Labels of the subjects of a clause."""
@@ -123,10 +126,58 @@ IN_TURN = ("amod", "advmod")
 """Modifiers that, joined by *and*, each act in turn: a *small and cheap* hotel is both. Joined by *or* they mix."""
 
 
-def rules_table() -> str:
-    """The table in Markdown, as ``docs/parsing.md`` shows it."""
-    lines = ["| label | part | step | what | example |", "|---|---|---|---|---|"]
-    for label, rule in RULES.items():
-        step = str(rule.step) if rule.part != "falls away" else ""
-        lines.append(f"| `{label}` | {rule.part} | {step} | {rule.what} | {rule.example} |")
-    return "\n".join(lines)
+PHRASE_ODDS = 0.25
+"""The odds of the other attachment of a prepositional phrase against the parser's."""
+
+SCOPE_ODDS = 1.0
+"""The odds of an adjective on all that is coordinated against one on the first alone."""
+
+MOST = 4
+"""How many other readings a sentence has at most."""
+
+
+def other_readings(tokens: Sequence[Token]) -> list[tuple[float, list[Token]]]:
+    """The sentence parsed otherwise, with the odds of each against the parse that is given.
+
+    =========================  ==================================  ====================================================
+    a choice                   the parser's parse                  the other
+    =========================  ==================================  ====================================================
+    prepositional phrase       *saw (the man with a telescope)*    *(saw the man) with a telescope*, and the other way
+    adjective before *and*     *(old men) and women*               *old (men and women)*
+    =========================  ==================================  ====================================================
+
+    Each choice changes one dependency. Parsers give their best parse only, so the odds are rules of thumb: four times
+    out of five prepositional phrases are attached rightly; how far an adjective reaches is not in a parse at all.
+    """
+    found: list[tuple[float, list[Token]]] = []
+    for i, token in enumerate(tokens):
+        changed: Token | None = None
+        odds = PHRASE_ODDS
+        if token.label == "prep" and token.lemma != "of":
+            changed = _attached_elsewhere(i, tokens)
+        elif token.label == "amod" and i < token.head and _is_coordinated(token.head, tokens):
+            changed, odds = token._replace(label=WIDE), SCOPE_ODDS
+        if changed is not None:
+            found.append((odds, [*tokens[:i], changed, *tokens[i + 1 :]]))
+    return found[:MOST]
+
+
+def _attached_elsewhere(i: int, tokens: Sequence[Token]) -> Token | None:
+    """A preposition on the verb instead of its object, or on the object instead of the verb."""
+    token = tokens[i]
+    over = tokens[token.head]
+    if over.label == "dobj" and token.head < i:
+        return token._replace(head=over.head)
+    objects = [j for j, other in enumerate(tokens) if other.label == "dobj" and other.head == token.head and j < i]
+    return token._replace(head=objects[-1]) if objects and over.pos == "VERB" else None
+
+
+def _is_coordinated(place: int, tokens: Sequence[Token]) -> bool:
+    """Whether a noun is joined to another that has neither an adjective nor an article of its own."""
+    return any(
+        other.label == "conj"
+        and other.head == place
+        and other.pos in ("NOUN", "PROPN")
+        and not any(below.head == j and below.label in ("amod", "det", "poss", "nummod") for below in tokens)
+        for j, other in enumerate(tokens)
+    )

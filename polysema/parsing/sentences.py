@@ -9,11 +9,10 @@ from typing import Any
 
 from polysema.composition.occurrences import Token
 from polysema.composition.phrases import Read, is_parsed
-from polysema.composition.trees import Tree, either, leaves
+from polysema.composition.trees import Tree, either, leaves, shown
 from polysema.errors import InputError, MissingExtraError, PolysemaError
 from polysema.parsing.dependencies import composition_tree
-from polysema.parsing.readings import other_readings
-from polysema.parsing.rules import SUBJECTS
+from polysema.parsing.rules import SUBJECTS, other_readings
 
 
 def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = None) -> Read:
@@ -38,7 +37,7 @@ def parse_sentences(
 
     Args:
         readings: whether the tree of a sentence that can be parsed in several ways holds all of them; see
-            :mod:`polysema.parsing.readings`.
+            :mod:`polysema.parsing.rules`.
     """
     texts = list(texts)
     plain = [text for text in texts if not is_parsed(text)]
@@ -78,7 +77,7 @@ def _read(
     tree, left_out = composition_tree(tokens, spelling)
     if tree is None:
         why = "; ".join(f"{item.word}: {item.why}" for item in left_out[:5]) or "it is empty"
-        return InputError(f"no word of {_shown(text)} is left to compose ({why})")
+        return InputError(f"no word of {shown(text)} is left to compose ({why})")
     if readings:
         odds: dict[Tree, float] = {tree: 1.0}
         for share, changed in other_readings(tokens):
@@ -102,7 +101,7 @@ def _parsed(texts: Sequence[str], nlp: Any) -> Iterator[list[Token] | PolysemaEr
         if not isinstance(text, str):
             yield InputError(f"a sentence is text, not {type(text).__name__}")
         elif len(text) > nlp.max_length:
-            yield InputError(f"{_shown(text)}: {len(text):,} characters are too many for one sentence")
+            yield InputError(f"{shown(text)}: {len(text):,} characters are too many for one sentence")
         elif isinstance(doc, PolysemaError):
             yield doc
         elif len(doc) and not doc.has_annotation("DEP"):
@@ -115,7 +114,7 @@ def _attempt(text: str, nlp: Any) -> Any:
     try:
         return nlp(text)
     except Exception as error:
-        return InputError(f"the parser failed on {_shown(text)}: {type(error).__name__}: {error}")
+        return InputError(f"the parser failed on {shown(text)}: {type(error).__name__}: {error}")
 
 
 _NO_PARSE = InputError("this spaCy pipeline gives no dependencies: hand in one that has a parser")
@@ -222,7 +221,3 @@ _SIZES = ("sm", "md", "lg", "trf")  # of spaCy's own pipelines
 def _size(name: str) -> tuple[int, str]:
     """Small pipelines first."""
     return next((i for i, size in enumerate(_SIZES) if size in name.split("_")), len(_SIZES)), name
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

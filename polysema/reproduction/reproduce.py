@@ -30,8 +30,8 @@ from polysema.engine.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
+from polysema.evaluation.models import ENCODER_METHODS
 from polysema.evaluation.results import Evaluation
-from polysema.evaluation.sentence_models import METHODS as ENCODER_METHODS
 from polysema.files.atomic import atomic_file
 from polysema.files.lock import locked
 from polysema.files.platform import forget_peak, peak_memory
@@ -40,7 +40,8 @@ from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
 from polysema.reproduction.published import EXAMPLE, plain
-from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.build import Settings, build_report
+from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
 from polysema.training.models import MODELS, train

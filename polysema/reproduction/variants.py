@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,67 +94,42 @@ class Preset:
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset(
-            "smoke",
-            "200 000 words, to see that everything works: a minute",
-            200_000,
-            1,
-            True,
-            {
-                "word2vec": {"dim": 50, "epochs": 3},
-                "glove": {"dim": 50, "epochs": 5},
-                "fasttext": {"dim": 50, "epochs": 2, "buckets": 50_000},
-                "word2dm": {"epochs": 1},
-                "ms-word2dm": {"epochs": 3},
-                "context2dm": {"min_count": 20, "occurrences": 20},
-                "bert2dm": {"words": 20_000, "min_count": 2},
-            },
-            bootstraps=200,
-            noise_draws=3,
-        ),
-        Preset(
-            "small",
-            "200 million words at most, two seeds: an hour or two on a laptop",
-            200_000_000,
-            2,
-            True,
-            {
-                "word2vec": {"dim": 100},
-                "glove": {"dim": 100},
-                "fasttext": {"dim": 100, "epochs": 1},
-                "word2dm": {"epochs": 1},
-                "context2dm": {"max_size": 20_000},
-                "bert2dm": {"words": 1_000_000},
-            },
-        ),
-        Preset(
-            "paper",
-            "the whole corpus with the paper's settings, and with ours; 300-dimensional vectors",
-            None,
-            1,
-            False,
-            {
-                "word2vec": {"dim": 300, "min_count": 50, "epochs": 4},
-                "glove": {"dim": 300, "min_count": 50},
-                "fasttext": {"dim": 300, "min_count": 50, "epochs": 4},
-                "context2dm": {"min_count": 50},
-                "word2dm": {"preset": "paper", "init": "paper"},
-                "ms-word2dm": {"preset": "paper", "init": "paper"},
-                "bert2dm": {"words": 10_000_000},
-                "bert2dm + cluster": {"words": 20_000_000},
-            },
-            recommended=True,
-        ),
+        Preset("smoke", "200 000 words, to see that everything works: a minute", 200_000, 1, True, {
+            "word2vec": {"dim": 50, "epochs": 3},
+            "glove": {"dim": 50, "epochs": 5},
+            "fasttext": {"dim": 50, "epochs": 2, "buckets": 50_000},
+            "word2dm": {"epochs": 1},
+            "ms-word2dm": {"epochs": 3},
+            "context2dm": {"min_count": 20, "occurrences": 20},
+            "bert2dm": {"words": 20_000, "min_count": 2},
+        }, bootstraps=200, noise_draws=3),
+        Preset("small", "200 million words at most, two seeds: an hour or two on a laptop", 200_000_000, 2, True, {
+            "word2vec": {"dim": 100},
+            "glove": {"dim": 100},
+            "fasttext": {"dim": 100, "epochs": 1},
+            "word2dm": {"epochs": 1},
+            "context2dm": {"max_size": 20_000},
+            "bert2dm": {"words": 1_000_000},
+        }),
+        Preset("paper", "the whole corpus with the paper's settings, and with ours; 300-dimensional vectors", None, 1,
+               False, {
+            "word2vec": {"dim": 300, "min_count": 50, "epochs": 4},
+            "glove": {"dim": 300, "min_count": 50},
+            "fasttext": {"dim": 300, "min_count": 50, "epochs": 4},
+            "context2dm": {"min_count": 50},
+            "word2dm": {"preset": "paper", "init": "paper"},
+            "ms-word2dm": {"preset": "paper", "init": "paper"},
+            "bert2dm": {"words": 10_000_000},
+            "bert2dm + cluster": {"words": 20_000_000},
+        }, recommended=True),
     )
-}
+}  # fmt: skip
 """The presets by name."""
 
 
 def preset_named(name: str) -> Preset:
     """The preset of that name; an unknown one is an error that lists the choices."""
-    if name not in PRESETS:
-        raise UnknownChoiceError("preset", name, PRESETS)
-    return PRESETS[name]
+    return chosen("preset", name, PRESETS)
 
 
 def changed(preset: Preset, changes: Sequence[str]) -> Preset:
@@ -212,11 +187,7 @@ def departures(
             + ", ".join(f"{of(m, 'dim', '?')} ({m})" for m in ("word2vec", "glove", "fasttext"))
             + (f"; given as files: {', '.join(given)}" if given else ""),
         ),
-        (
-            "GloVe's counts",
-            "all of the text",
-            "one draw of subsampling and windows up to 5; a pair counts 1/distance",
-        ),
+        ("GloVe's counts", "all of the text", "one draw of subsampling and windows up to 5; a pair counts 1/distance"),
         (
             "words BERT2DM reads",
             "10 M (20 M clustered) of a Wackypedia subcorpus",
@@ -226,22 +197,12 @@ def departures(
         ("encoder", "bert-base-uncased, last layer", encoder or "none"),
     ]
     if not all_occurrences:
-        found += [
-            ("Context2DM: occurrences clustered", "all", f"{of('context2dm', 'occurrences', 200)} of a word, drawn"),
-            (
-                "BERT2DM + cluster: occurrences clustered",
-                "all",
-                f"{of('bert2dm', 'occurrences', 100)} of a word, drawn",
-            ),
-        ]
+        for name, model, usual in (("Context2DM", "context2dm", 200), ("BERT2DM + cluster", "bert2dm", 100)):
+            drawn = f"{of(model, 'occurrences', usual)} of a word, drawn"
+            found.append((f"{name}: occurrences clustered", "all", drawn))
     if of("ms-word2dm", "preset", None) != "paper":
-        found.append(
-            (
-                "Word2DM, MS-Word2DM",
-                "Adam 0.001, batches of 16 sentences, 4 epochs, minimum count 50",
-                "this package's recommended settings for a corpus of this size",
-            )
-        )
+        there = "Adam 0.001, batches of 16 sentences, 4 epochs, minimum count 50"
+        found.append(("Word2DM, MS-Word2DM", there, "this package's recommended settings for a corpus of this size"))
     if of("ms-word2dm", "init", None) != "paper":
         found.append(("start of MS-Word2DM", "uniform in ±0.5/(n·m)", "columns of squared length 1/m on average"))
     if preset.keep:

@@ -28,7 +28,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import SlotFillers
-from polysema.slots.vectors import SPACES, filler_space, head_space
+from polysema.slots.train import SPACES, filler_space, head_space
 
 Array = NDArray[np.float64]
 

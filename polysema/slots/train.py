@@ -1,7 +1,12 @@
 """From parsed text to a lexicon whose words have slots.
 
-A word is the mixture of its parts of speech, ρ = Σ_s p_s v_s v_sᵀ, in the direct sum of the three spaces of
-:mod:`polysema.slots.vectors`, with p_s the share of its uses. Its slots hold the fillers with the weights
+Nouns, verbs and adjectives have vectors from the slots they take part in, each part of speech in a space of its own:
+
+    M[w, f] = max(ln P(w, f) / (P(w) P_α(f)), 0) ,   M ≈ U S Vᵀ ,   v_w = U_w S^½ ,  centred, of length one
+
+over features f such as *object of run* for a noun and *has the object hotel* for a verb; P_α is smoothed by the power
+0.75 (Levy, Goldberg & Dagan 2015). A word is the mixture of its parts of speech, ρ = Σ_s p_s v_s v_sᵀ, in the direct
+sum of the three spaces, with p_s the share of its uses. Its slots hold the fillers with the weights
 
     p_w ∝ max(PMI(w; head, slot), 0) · ln(1 + count)
 """
@@ -10,20 +15,129 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError
+from polysema.errors import InputError, needing
 from polysema.files.options import Options, option
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import SlotFillers
 from polysema.slots.parsed import Parsed
-from polysema.slots.vectors import SMOOTHING, SPACES, filler_space, head_space, uses, vectors_of
 from polysema.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
+
+SPACES = ("noun", "verb", "adjective")
+"""The spaces that words have vectors in, in their order."""
+
+NOUN_SLOTS = frozenset({"mod", "comp", "of"})
+"""Slots of nouns; all others are slots of verbs."""
+
+SMOOTHING = 0.75
+ROUNDS = 6
+"""Of block Krylov iteration."""
+
+
+def filler_space(slot: str) -> str:
+    """The part of speech that fills a slot."""
+    return "adjective" if slot == "mod" else "noun"
+
+
+def head_space(slot: str) -> str:
+    """The part of speech that has a slot."""
+    return "noun" if slot in NOUN_SLOTS else "verb"
+
+
+def uses(parsed: Parsed, space: str) -> Ints:
+    """How often each word took part in a relation as this part of speech, (words,)."""
+    word, _, count = _features(parsed, space)
+    return np.bincount(word, count, len(parsed.words)).astype(np.int64)
+
+
+def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1) -> NDArray[np.float32]:
+    """Unit vectors of chosen words, (len(chosen), dim); zero for a word without a feature that is left."""
+    word, feature, count = _features(parsed, space)
+    row = np.full(len(parsed.words), -1, np.int64)
+    row[chosen] = np.arange(len(chosen))
+    known = row[word] >= 0
+    word, count = row[word[known]], count[known]
+    _, column = np.unique(feature[known], return_inverse=True)
+    matrix = positive_pmi(word, column.ravel(), count, (len(chosen), int(column.max(initial=-1)) + 1))
+    rank = min(dim, min(matrix.shape) - 1)
+    if rank < 1:
+        raise InputError(f"{len(chosen)} words are too few for vectors: parse more text, or lower --min-count")
+    left, values = leading(matrix, rank, seed)
+    found = np.zeros((len(chosen), dim))
+    found[:, :rank] = left * np.sqrt(values)
+    some = found.any(axis=1)
+    units = _unit(found)
+    units[some] -= units[some].mean(axis=0)
+    return _unit(units).astype(np.float32)
+
+
+def leading(matrix: Any, rank: int, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The leading left singular vectors (rows, rank), the largest entry of each positive, and their values (rank,).
+
+    By block Krylov iteration on A = M Mᵀ (Musco & Musco 2015), in single precision: with Q an orthonormal basis of
+    [A Y, A² Y, …] they follow from the eigenvectors of Qᵀ A Q. A small matrix is taken as it is.
+    """
+    rows = matrix.shape[0]
+    tall = matrix.astype(np.float32)
+    if rows <= rank * ROUNDS:
+        basis = np.eye(rows, dtype=np.float32)
+        inside = np.asarray((tall @ tall.T).todense())
+    else:
+        wide = tall.T.tocsr()
+        block = np.random.default_rng(seed).standard_normal((rows, rank), np.float32)
+        block = tall @ (wide @ block)
+        blocks: list[NDArray[np.float32]] = []
+        images: list[NDArray[np.float32]] = []
+        for _ in range(ROUNDS):
+            for known in (*blocks, *blocks):  # twice: once is not enough in single precision
+                block -= known @ (known.T @ block)
+            block, _ = np.linalg.qr(block)
+            blocks.append(block)
+            block = tall @ (wide @ block)
+            images.append(block.copy())
+        basis = np.concatenate(blocks, axis=1)
+        inside = basis.T @ np.concatenate(images, axis=1)
+    squares, turn = np.linalg.eigh((inside + inside.T).astype(np.float64) / 2)
+    left = basis @ turn[:, ::-1][:, :rank]
+    left *= np.sign(left[np.abs(left).argmax(axis=0), np.arange(rank)])
+    return left, np.sqrt(np.maximum(squares[::-1][:rank], 0.0))
+
+
+def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tuple[int, int]) -> Any:
+    """max(ln P(r, c) / (P(r) P_α(c)), 0) as a sparse matrix of SciPy's."""
+    with needing("training slots", "parse"):
+        from scipy.sparse import csr_matrix
+    table = csr_matrix((count, (row, column)), shape).tocoo()
+    of_row = np.bincount(table.row, table.data, shape[0])
+    of_column = np.bincount(table.col, table.data, shape[1]) ** SMOOTHING
+    share = of_column / of_column.sum()
+    pmi = np.log(table.data / (of_row[table.row] * share[table.col]))
+    kept = pmi > 0
+    return csr_matrix((pmi[kept], (table.row[kept], table.col[kept])), shape)
+
+
+def _features(parsed: Parsed, space: str) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """The words of a part of speech, their features as numbers, and how often they go together."""
+    slots, size = len(parsed.slots), len(parsed.words)
+    as_head = np.array([head_space(slot) == space for slot in parsed.slots])[parsed.slot]
+    as_filler = np.array([filler_space(slot) == space for slot in parsed.slots])[parsed.slot]
+    head, slot, filler = (array.astype(np.int64) for array in (parsed.head, parsed.slot, parsed.filler))
+    word = np.concatenate([head[as_head], filler[as_filler]])
+    feature = np.concatenate(
+        [slot[as_head] * size + filler[as_head], (slots + slot[as_filler]) * size + head[as_filler]]
+    )
+    return word, feature, np.concatenate([parsed.count[as_head], parsed.count[as_filler]]).astype(np.float64)
+
+
+def _unit(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 0, length, 1.0), np.float64)
 
 
 @dataclass(frozen=True)

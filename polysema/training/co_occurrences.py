@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, OutputError
+from polysema.files.ahead import in_turn
 from polysema.files.progress import Progress
 from polysema.kernels.glove import merge_runs, weighed_pairs
 from polysema.kernels.sampling import gather, stream_key, thresholds
@@ -41,8 +41,6 @@ _PIECE = 2_000_000  # counts that are merged at once
 
 Numbers = NDArray[np.uint64]
 Run = tuple[Numbers, NDArray[Any]]
-T = TypeVar("T")
-U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def co_occurrences(
         pool = stack.enter_context(ThreadPoolExecutor(job.threads))
         spilled = _Spill(stack, job.state)
         kept: list[Run] = []
-        for done, run in _in_turn(pool, text.run, text.parts(), job.threads + 1):
+        for done, run in in_turn(pool, text.run, text.parts(), job.threads + 1):
             between()
             job.progress(Progress("counting", done, len(job.corpus.tokens)))
             kept.append(run)
@@ -182,7 +180,7 @@ def _merged(pool: ThreadPoolExecutor, runs: Sequence[Run], threads: int) -> Iter
             parts = [_both(*two) for two in zip(parts[::2], parts[1::2], strict=False)] + odd
         return parts[0]
 
-    yield from _in_turn(pool, merge, range(len(bounds)), threads)
+    yield from in_turn(pool, merge, range(len(bounds)), threads)
 
 
 def _both(one: Run, other: Run) -> Run:
@@ -190,21 +188,6 @@ def _both(one: Run, other: Run) -> Run:
     pairs, weights = np.empty(size, np.uint64), np.empty(size, np.uint64)
     size = merge_runs(*one, *other, pairs, weights)
     return pairs[:size], weights[:size]
-
-
-def _in_turn(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
-    """The results in order, at most so many of them under way."""
-    waiting: deque[Future[U]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) >= most:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
 
 
 class _Spill:

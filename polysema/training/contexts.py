@@ -68,10 +68,8 @@ def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
     elif not isinstance(vectors, Lexicon | VectorLexicon):
         vectors = single(load(vectors, "vectors"), "context2dm")
     return context2dm(
-        job.corpus, vectors, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
-        **_own(options, Context2DMOptions),
-    )  # fmt: skip
+        job.corpus, vectors, workers=job.threads, engine=job.engine, **_own(job, options, Context2DMOptions)
+    )
 
 
 def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
@@ -92,21 +90,14 @@ def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     """BERT2DM with a named encoder."""
-    encoder = _encoder(job, options)
-    return bert2dm(
-        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, workers=job.threads, engine=job.engine,
-        **_own(options, BERT2DMOptions),
-    )  # fmt: skip
+    encoder, own = _encoder(job, options), _own(job, options, BERT2DMOptions)  # refused before the text is read
+    return bert2dm(job.corpus, encoder, workers=job.threads, engine=job.engine, **own)
 
 
 def train_taught(job: Job, options: TaughtTraining) -> Lexicon:
     """Taught by a named encoder."""
     encoder = _encoder(job, options, LAYERS)
-    return taught(
-        job.corpus, encoder, keep=job.keep, state=job.state, progress=job.progress,
-        checkpoint_seconds=job.checkpoint_seconds, **_own(options, TaughtOptions),
-    )  # fmt: skip
+    return taught(job.corpus, encoder, **_own(job, options, TaughtOptions))
 
 
 def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = "last") -> Encoder:
@@ -125,6 +116,7 @@ def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = 
     return encoder
 
 
-def _own(options: Any, kind: Any) -> dict[str, Any]:
-    """Those options that a smaller class of options has too."""
-    return {field.name: getattr(options, field.name) for field in dataclasses.fields(kind)}
+def _own(job: Job, options: Any, kind: Any) -> dict[str, Any]:
+    """What a model takes of the job, and those options that a smaller class of options has too."""
+    taken = {name: getattr(job, name) for name in ("keep", "state", "progress", "checkpoint_seconds")}
+    return taken | {field.name: getattr(options, field.name) for field in dataclasses.fields(kind)}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError, MissingExtraError
+from polysema.errors import InputError, needing
 from polysema.files.platform import processors
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.simd import padded
@@ -348,10 +348,8 @@ def _source() -> str:
 
 def _cupy() -> Any:
     """CuPy with a working device, or an error that says what is missing."""
-    try:
+    with needing("training on a GPU", "cuda"):
         import cupy
-    except ImportError:
-        raise MissingExtraError("training on a GPU", "cuda") from None
     try:
         if cupy.cuda.runtime.getDeviceCount() > 0:
             return cupy

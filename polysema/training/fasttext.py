@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from polysema.corpus.corpus import Corpus
-from polysema.errors import MissingExtraError
+from polysema.errors import needing
 from polysema.files.options import option
 from polysema.files.progress import Progress
 from polysema.lexicon.lexicon import VectorLexicon
@@ -53,11 +53,9 @@ class _Sentences:
 
 def train(job: Job, options: FastTextOptions) -> VectorLexicon:
     """Train FastText; see :func:`polysema.training.models.train`. One thread gives the same result every time."""
-    try:
+    with needing("FastText", "gensim"):
         from gensim.models import FastText
         from gensim.models.callbacks import CallbackAny2Vec
-    except ImportError:
-        raise MissingExtraError("FastText", "gensim") from None
     options = options.settled(job.corpus)
     assert options.epochs is not None
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)

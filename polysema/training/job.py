@@ -48,14 +48,7 @@ class Job:
 
     Attributes:
         text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
-        keep: words that are trained whatever their count.
-        start: a lexicon to go on from.
-        state: a folder for the state of the run while it lasts; None: nothing is kept.
-        threads: how many at most.
-        device: ``cpu`` or ``cuda``.
-        gpu_memory: gigabytes of a GPU that may be used; None: what is free.
-        progress: told how far it has come.
-        on_epoch: called after every epoch with the run.
+        keep, start, state, threads, device, gpu_memory, progress, on_epoch: as for :func:`polysema.train`.
         checkpoint_seconds: how often the state is written.
         engine: who does tasks, where there are several.
         compiled: called before kernels are, to wait for code that is compiled ahead.

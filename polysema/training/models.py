@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.engine.engine import Engine, engine_named
-from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.errors import CorpusError, InputError, listed
+from polysema.errors import chosen as choice
 from polysema.files.door import MARKER
 from polysema.files.options import Options
 from polysema.files.platform import processors
@@ -84,9 +85,7 @@ class Model:
 
     def chosen(self, options: Mapping[str, Any], preset: str | None = None, start: AnyLexicon | None = None) -> Options:
         """The options: those given, else those of the lexicon to go on from, else the preset's, else the defaults."""
-        if preset is not None and preset not in self.presets:
-            raise UnknownChoiceError(f"preset of {self.name}", preset, self.presets)
-        settings = dict(self.presets[preset]) if preset is not None else {}
+        settings = {} if preset is None else dict(choice(f"preset of {self.name}", preset, self.presets))
         if start is not None:
             if start.metadata.get("model") != self.name:
                 found = start.metadata.get("model")
@@ -109,13 +108,13 @@ class Model:
     def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
         name, preset, device = self.name, run.preset, run.device
-        able = _listed(model.name for model in MODELS.values() if model.gpu_memory)
+        able = listed((model.name for model in MODELS.values() if model.gpu_memory), "and")
         for wrong, message in (
             (
                 run.gpu_memory is not None and (device != "cuda" or not self.gpu_memory),
                 f"GPU memory is for {able} on device cuda, not for {name} on {device}",
             ),
-            (device not in self.devices, f"{name} runs on {_listed(self.devices)}, not on {device}"),
+            (device not in self.devices, f"{name} runs on {listed(self.devices, 'and')}, not on {device}"),
             (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
             (start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),
             (state is not None and not self.resumes, f"{name} cannot go on after a stop: leave out state"),
@@ -162,9 +161,7 @@ MODELS: dict[str, Model] = {
 
 def model_named(name: str) -> Model:
     """The model of that name; an unknown one is an error that lists the choices."""
-    if not isinstance(name, str) or name not in MODELS:
-        raise UnknownChoiceError("model", name, MODELS)
-    return MODELS[name]
+    return choice("model", name, MODELS)
 
 
 def train(
@@ -364,8 +361,3 @@ class _Text:
             sources, working.file(name), workers=workers or processors(),
             progress=self.report,
         )  # fmt: skip
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -85,10 +85,10 @@ class NegativeSamplingOptions(TextOptions):
         None, "targets a round of sgd on the processor", least=1, most=10**9, by_default="by the vocabulary"
     )
     init: str | None = option(
-        None, "where numbers start: " + "; ".join(f"{name}: {what}" for name, what in INITS.items()), choices=INITS,
+        None, "where numbers start:", choices=INITS,
         by_default="unit for the window form of ms-word2dm, paper for word2dm, else uniform",
     )  # fmt: skip
-    parallel: str = option("rounds", "; ".join(f"{name}: {what}" for name, what in PARALLEL.items()), choices=PARALLEL)
+    parallel: str = option("rounds", "", choices=PARALLEL)
     replicas: int = option(
         1, "R, parts of the text that are learnt from one state apart, and whose steps are combined again and again",
         least=1, most=4096,
@@ -97,10 +97,7 @@ class NegativeSamplingOptions(TextOptions):
         0.01, "g, how much replicas learn apart before their steps are combined, as a share of what is learnt already",
         above=0, most=1,
     )  # fmt: skip
-    combine: str = option(
-        "counts", "of the steps of replicas: " + "; ".join(f"{name}: {what}" for name, what in COMBINERS.items()),
-        choices=COMBINERS,
-    )  # fmt: skip
+    combine: str = option("counts", "of the steps of replicas:", choices=COMBINERS)
     held_out: float | None = option(
         None, "the share of the sentences that is kept from training for the held-out loss", least=0, most=0.5,
         by_default="about 2000 sentences, 2 % at most",

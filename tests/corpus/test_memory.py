@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema.corpus.lemmas import lemmatised
-from polysema.corpus.table import WordTable, pack
+from polysema.corpus.table import WordTable, lemmatised, pack
 
 BUILD = """
 import json, re, sys

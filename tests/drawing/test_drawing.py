@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.text import Annotation, Text
 
 from polysema import DensityMatrix, Lexicon, entropy_tree, heat_map, senses_plane
-from polysema.drawing.style import TEXT, ink_on
+from polysema.drawing import TEXT, ink_on
 from polysema.errors import InputError, MissingExtraError
 from tests.planted import TOPICS, planted_lexicon
 

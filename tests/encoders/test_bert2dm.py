@@ -9,10 +9,10 @@ pytest.importorskip("sklearn")
 
 from polysema.corpus.stop_words import STOP_WORDS
 from polysema.encoders import bert2dm as module
-from polysema.encoders import spill
+from polysema.encoders import streams
 from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.moments import Moments
+from polysema.encoders.streams import Moments
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from tests.encoders.test_huggingface import slow_word_vectors
 from tests.encoders.tiny import make_corpus, make_encoder
@@ -99,7 +99,7 @@ def test_clustered(corpus, encoder, stacked, reduction):
 def test_clusters_do_not_depend_on_blocks_or_threads(corpus, encoder, monkeypatch):
     first = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=1)
     monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)
-    monkeypatch.setattr(spill, "BLOCK", 4 * encoder.width * 7)
+    monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
     second = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=1)
     np.testing.assert_allclose(first.factors, second.factors, atol=1e-6)
     third = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=3)
@@ -107,7 +107,7 @@ def test_clusters_do_not_depend_on_blocks_or_threads(corpus, encoder, monkeypatc
 
 
 def test_mixtures_do_not_depend_on_threads(corpus, encoder, monkeypatch):
-    monkeypatch.setattr(spill, "BLOCK", 4 * encoder.width * 7)
+    monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
     first, second = (bert2dm(corpus, encoder, dim=4, workers=workers) for workers in (1, 3))
     np.testing.assert_array_equal(first.factors, second.factors)
 
@@ -243,7 +243,7 @@ def test_moments_refuse_nonsense():
 def test_memory_does_not_grow_with_the_text(tmp_path, encoder, monkeypatch, cluster):
     import tracemalloc
 
-    monkeypatch.setattr(spill, "BLOCK", 1 << 14)
+    monkeypatch.setattr(streams, "BLOCK", 1 << 14)
     monkeypatch.setattr(module, "BUDGET", 1 << 16)
 
     def peak(sentences):

@@ -6,8 +6,7 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("torch")
 
-from polysema.encoders.huggingface import Encoder
-from polysema.encoders.layers import layers_named
+from polysema.encoders.huggingface import Encoder, layers_named
 from polysema.errors import InputError, UnknownChoiceError
 
 

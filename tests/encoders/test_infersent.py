@@ -6,7 +6,7 @@ import pytest
 from polysema import VectorLexicon
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.sentence_models import EncoderModel
+from polysema.evaluation.models import EncoderModel
 
 torch = pytest.importorskip("torch")
 

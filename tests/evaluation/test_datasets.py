@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysema.errors import DataError, TreeError, UnknownChoiceError
-from polysema.evaluation import datasets, download
+from polysema.evaluation import datasets
 from polysema.evaluation.datasets import EvaluationSet, load_sets, read_set, search, words_of
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.records import DISAMBIGUATION, RECORDS, WORD_SIMILARITY, record_named
@@ -17,7 +17,6 @@ from polysema.evaluation.statistics import human_agreement
 def no_cache(monkeypatch, tmp_path):
     """Neither the user's cache nor the variable counts in tests."""
     monkeypatch.setattr(datasets, "cache_directory", lambda: tmp_path / "cache")
-    monkeypatch.setattr(download, "cache_directory", lambda: tmp_path / "cache")
     monkeypatch.delenv("POLYSEMA_DATA", raising=False)
 
 
@@ -115,15 +114,15 @@ def test_fetch_downloads_what_is_missing(data, tmp_path, monkeypatch):
         record = RECORDS["RG"]
         url = f"http://127.0.0.1:{server.server_port}/EN-RG-65.txt"
         here = replace(record, file=replace(record.file, url=url))
-        assert download.fetch([here]) == [tmp_path / "cache" / "EN-RG-65.txt"]
-        assert download.fetch([here]) == []
+        assert datasets.fetch([here]) == [tmp_path / "cache" / "EN-RG-65.txt"]
+        assert datasets.fetch([here]) == []
         wrong = replace(record, file=replace(record.file, url=url.replace("RG-65", "MC-30")))
         (tmp_path / "cache" / "EN-RG-65.txt").unlink()
         with pytest.raises(DataError, match="not the published file"):
-            download.fetch([wrong])
+            datasets.fetch([wrong])
         server.shutdown()
     with pytest.raises(DataError, match="no answer"):
-        download.fetch([here])
+        datasets.fetch([here])
 
 
 def test_own_word_pairs(tmp_path):

@@ -8,9 +8,8 @@ import pytest
 from polysema import METHODS, VECTOR_METHODS, Ensemble, EvaluationSet, Lexicon, VectorLexicon, evaluate
 from polysema.errors import InputError
 from polysema.evaluation.evaluate import evaluate_models
-from polysema.evaluation.models import LexiconModel
+from polysema.evaluation.models import POLICIES, LexiconModel
 from polysema.evaluation.records import DISAMBIGUATION, WORD_SIMILARITY
-from polysema.evaluation.unknown_words import POLICIES
 from tests import dense
 from tests.evaluation import reference
 

@@ -7,8 +7,8 @@ from polysema.composition.occurrences import counted_word
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
+from polysema.evaluation.models import EncoderModel
 from polysema.evaluation.records import DISAMBIGUATION
-from polysema.evaluation.sentence_models import EncoderModel
 
 
 class Letters:

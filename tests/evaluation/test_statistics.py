@@ -183,7 +183,7 @@ def test_human_agreement_of_three():
 @pytest.fixture(scope="module")
 def chance(sets):
     """Scores of 200 random lexicons on sets whose items share their verbs, by set and method: (200, k)."""
-    from polysema.evaluation.noise import random_evaluations
+    from polysema.evaluation.comparison import random_evaluations
 
     some = {name: sets[name] for name in ("GS2011", "GS2012")}
     found: dict[tuple[str, str], list[np.ndarray]] = {}

@@ -22,10 +22,9 @@ from polysema import Ensemble, Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import FormatError, InputError
 from polysema.explorer import answers, pictures
 from polysema.explorer.listing import LARGEST_PAGE, Filter, listing
-from polysema.explorer.parsed import Parsed
 from polysema.explorer.server import named
 from polysema.explorer.web import application
-from polysema.explorer.work import Busy, Work
+from polysema.explorer.work import Busy, Parsed, Work
 from polysema.lexicon.faces import Example, Face, Faces, Synset
 
 NASTY = "<script>alert(1)</script>"

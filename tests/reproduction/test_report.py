@@ -17,19 +17,16 @@ from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, UnknownChoiceError
-from polysema.evaluation.comparison import against_best_baseline, best, on_shared_items
+from polysema.evaluation.comparison import against_best_baseline, best, figures, noise_floor, on_shared_items
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
-from polysema.evaluation.noise import noise_floor
-from polysema.evaluation.protocol import figures
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
-from polysema.reproduction.report.build import Settings, Skipped, build_report
+from polysema.reproduction.report.build import Settings, build_report
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import escaped
-from polysema.reproduction.report.lines import Beside
-from polysema.reproduction.report.tables import Cell, shown, signed
+from polysema.reproduction.report.tables import Beside, Cell, Skipped, shown, signed
 from polysema.reproduction.report.write import write_report
 
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
@@ -238,7 +235,7 @@ def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
 
 
 def test_ten_models_are_told_apart():
-    from polysema.drawing.charts import line_chart
+    from polysema.drawing import line_chart
 
     figure = line_chart({f"model {i}": [(1, i, 0.1), (2, i + 1, 0.1)] for i in range(30)}, "x", "y")
     looks = {

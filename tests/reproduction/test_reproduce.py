@@ -15,7 +15,7 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.reproduction import reproduce as module
 from polysema.reproduction.published import ROWS as PAPER_ROWS
 from polysema.reproduction.published import WORD_SIMILARITY
-from polysema.reproduction.report.lines import Skipped
+from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import (
     ALL,

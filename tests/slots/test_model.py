@@ -13,8 +13,7 @@ from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.measures import entropy, similarity
 from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
-from polysema.slots.train import SlotOptions, train_slots
-from polysema.slots.vectors import leading
+from polysema.slots.train import SlotOptions, leading, train_slots
 from tests.slots.planted import planted
 
 OPTIONS = SlotOptions(dim=6, min_count=5)

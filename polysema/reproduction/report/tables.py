@@ -1,12 +1,19 @@
-"""What a report is made of: sections of text, tables and plots. The writers beside this file turn it into pages."""
+"""What a report is made of: sections of text, tables and plots. The writers beside this file turn it into pages.
+
+The lines of a table are the paper's systems in the paper's order, then all others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any, Literal
 
+from polysema.evaluation.comparison import is_ranked
+from polysema.evaluation.results import Evaluation, Row, System
 from polysema.registry import provider
+from polysema.reproduction import published
 
 Mark = Literal["", "better", "equivalent"]
 
@@ -64,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table.
 
     Attributes:
@@ -87,7 +94,7 @@ class Table:
     key: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +159,133 @@ def signed(value: float, style: str = "correlation") -> str:
     if style == "count":
         return f"{value:+,.0f}".replace("-", "−") if value else ""
     return ("+" if value >= 0 else "−") + f"{abs(value):.2f}".replace("0.", ".", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A system that was not evaluated, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Beside:
+    """An evaluation beside the paper.
+
+    Attributes:
+        evaluation: ours.
+        skipped: systems that could not be had.
+        complete: whether the paper's systems that are not ours have a line too.
+    """
+
+    evaluation: Evaluation
+    skipped: Sequence[Skipped] = ()
+    complete: bool = False
+    paper: Mapping[str, str | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = {s.name: published.paper_row(s.metadata[0], s.name, s.kind) for s in self.evaluation.models}
+        object.__setattr__(self, "paper", rows)
+
+    def lines(
+        self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences"), ensembles: bool = True
+    ) -> list[Line]:
+        """One for each system of a table: for several seeds their mean and, unless they are left out, their ensemble.
+
+        Where several belong beside one row of the paper, the one of that name stands in its place, the others below;
+        below, too, where a row of that name was left out.
+        """
+        listed = [system for system in self.evaluation.models if system.kind in kinds]
+        if not self.complete:
+            return [line for system in listed for line in self._of(system, ensembles)]
+        found, placed = [], set[str]()
+        for row in rows:
+            own = [system for system in listed if self.paper[system.name] == row]
+            if any(name == row for name in [*(system.name for system in own), *(item.name for item in self.skipped)]):
+                own = [system for system in own if system.name == row]
+            placed |= {system.name for system in own}
+            found += [line for system in own for line in self._of(system, ensembles)]
+            if not own:
+                found.append(Line(row, paper=row, note=self._reason(row)))
+        rest = [system for system in listed if system.name not in placed]
+        return found + [line for system in rest for line in self._of(system, ensembles)]
+
+    def _of(self, system: System, ensembles: bool) -> list[Line]:
+        row, seeds = self.paper[system.name], len(system.metadata)
+        note = _note(system, row)
+        if seeds == 1:
+            return [Line(system.name, system, row, note)]
+        mean = Line(f"{system.name}, mean of {seeds} seeds", system, row, note)
+        return [mean, Line(f"{system.name}, their ensemble", system, ensemble=True)] if ensembles else [mean]
+
+    def _reason(self, row: str) -> str:
+        return next((item.reason for item in self.skipped if item.name == row), "not evaluated here")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table.
+
+    Attributes:
+        name: what it says.
+        system: the model; None where only the paper has one.
+        paper: the paper's row.
+        note: what must be known of it.
+        ensemble: whether it is about the ensemble of the seeds, or about the seeds.
+    """
+
+    name: str
+    system: System | None = None
+    paper: str | None = None
+    note: str = ""
+    ensemble: bool = False
+
+    def row(self, evaluation: Evaluation, name: str, method: str) -> Row | None:
+        """The row of the evaluation that the line shows in a column."""
+        if self.system is None:
+            return None
+        return evaluation.of(self.system.name, name).get((self.system.name, name, method))
+
+    def cell(self, row: Row | None, paper: float | None, best: Sequence[Row] = (), mark: Mark = "") -> Cell:
+        """ρ of a row; bold and mark stand where the result is that was ranked and tested."""
+        if row is None:
+            return Cell(None, paper=paper)
+        if self.ensemble and row.ensemble is None:
+            return Cell(None)
+        ranked = self.ensemble or row.ensemble is None
+        bold, mark = ranked and row in best, mark if ranked else ""
+        result = row.best
+        items, enough = (result.scored, len(row.items)), is_ranked(result)
+        if self.ensemble:
+            return Cell(result.spearman, bold=bold, mark=mark, interval=result.interval, items=items, ranked=enough)
+        each = tuple(seed.spearman for seed in row.seeds) if row.ensemble and isfinite(row.spearman) else ()
+        spread = row.sd if row.sd is not None and isfinite(row.sd) else None
+        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, spread, each, items, enough)
+
+    def entropy(self, row: Row | None, paper: float | None, falls: bool) -> Cell:
+        """The mean entropy of a row."""
+        if row is None or row.entropy is None:
+            return Cell(None, "entropy", paper=paper)
+        return Cell(row.entropy, "entropy", bold=falls, paper=paper, spread=row.entropy_sd)
+
+
+def _note(system: System, row: str | None) -> str:
+    """Which encoder took BERT's place."""
+    encoder = system.metadata[0].get("encoder")
+    name = str(encoder.get("name", "")) if isinstance(encoder, Mapping) else str(encoder or "")
+    if not name or row is None or "bert-base-uncased" in name:
+        return ""
+    short = name.rstrip("/").rpartition("/")[2]
+    return f"beside the paper's {row}" if system.name == short else f"encoder: {short}"
+
+
+def trimmed(table: Table) -> Table:
+    """A table without the columns that hold nothing."""
+    kept = [
+        i
+        for i in range(len(table.columns))
+        if any(row.cells[i].value is not None or row.cells[i].paper is not None for row in table.rows)
+    ]
+    rows = [replace(row, cells=[row.cells[i] for i in kept]) for row in table.rows]
+    return replace(table, columns=[table.columns[i] for i in kept], rows=rows)

@@ -1,0 +1,343 @@
+"""Pictures (the extra ``plots``: matplotlib). Each function returns a figure: ``figure.savefig("name.png")``.
+
+Figures have no global state, and their colours can be told apart by colour-blind readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.composition.compose import Composed, Step
+from polysema.composition.trees import Leaf
+from polysema.density import DensityMatrix
+from polysema.errors import InputError, needing
+from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.results import Sense
+from polysema.measures import entropy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+"""Okabe & Ito's colours, for things told apart by colour; each also has a marker of its own."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+LINES = ("-", "--", ":", "-.")
+"""Strokes, for when there are more lines than colours."""
+
+SEQUENTIAL = "cividis"
+"""From little to much: the same to readers with and without colour blindness."""
+
+DIVERGING = "PuOr"
+"""From negative over zero to positive."""
+
+TEXT = 10
+"""The size of the smallest text, in points."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches, laid out so that no label is cut off."""
+    with needing("a picture", "plots"):
+        from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure that shows itself in a notebook without a magic: nothing here needs pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            stream = BytesIO()
+            self.savefig(stream, format="png")
+            return stream.getvalue()
+
+    return Picture(figsize=(width, height), dpi=120, layout="constrained")
+
+
+def _axes(figure: Figure, across: str = "", up: str = "") -> Any:
+    """Axes with the names of both directions."""
+    axes = figure.add_subplot()
+    axes.set_xlabel(across, fontsize=TEXT)
+    axes.set_ylabel(up, fontsize=TEXT)
+    axes.tick_params(labelsize=TEXT)
+    return axes
+
+
+def _colour_bar(figure: Figure, axes: Any, mapped: Any, name: str, **more: Any) -> None:
+    """What the colours stand for."""
+    bar = figure.colorbar(mapped, ax=axes, **more)
+    bar.set_label(name, fontsize=TEXT)
+    bar.ax.tick_params(labelsize=TEXT)
+
+
+def ink_on(colour: Any) -> str:
+    """Black or white, whichever reads better on a colour: by its relative luminance (WCAG 2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "black" if luminance > 0.179 else "white"
+
+
+LARGEST = 1000
+
+
+def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
+    """The entries of ρ, zero in the middle of the colours.
+
+    Args:
+        title: by default the matrix's name and its entropy.
+    """
+    if rho.shape:
+        raise InputError(f"a heat map shows one density matrix, not a stack of {rho.shape}: choose one by its index")
+    if rho.n > LARGEST:
+        raise InputError(f"a matrix of {rho.n}×{rho.n} is too large for a heat map: at most {LARGEST}×{LARGEST}")
+    dense = rho.dense()
+    limit = float(np.abs(dense).max())
+    figure = new_figure(6.2, 5.2)
+    axes = _axes(figure, "dimension", "dimension")
+    image = axes.imshow(dense, cmap=DIVERGING, vmin=-limit, vmax=limit, interpolation="nearest")
+    axes.set_title(title or f"{rho.name or 'ρ'}: entropy {float(entropy(rho)):.2f}", fontsize=TEXT + 2)
+    _colour_bar(figure, axes, image, "entry of the density matrix")
+    return figure
+
+
+def entropy_tree(composition: Composed) -> Figure:
+    """Words at the bottom, the phrase at the top; the colour and the number are the von Neumann entropy."""
+    steps = composition.steps
+    entropies = [step.entropy for step in steps if step.entropy is not None]
+    if not entropies:
+        raise InputError(f"{composition.phrase!r} is composed of vectors, which have no entropy")
+    places = _places(steps)
+    columns = max(x for x, _ in places.values()) + 1
+    rows = max(y for _, y in places.values()) + 1
+    figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    colours = colormaps[SEQUENTIAL]
+    scale = Normalize(0.0, max(entropies) or 1.0)
+    axes = figure.add_subplot()
+    for step in steps:
+        x, y = places[step.path]
+        if step.path:
+            above = places[step.path[:-1]]
+            axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
+        colour, value = (1.0, 1.0, 1.0, 1.0), ""  # *not* has no meaning of its own
+        if step.entropy is not None:
+            colour, value = colours(scale(step.entropy)), f"\n{step.entropy:.2f}"
+        axes.text(
+            x,
+            y,
+            fill(step.phrase, 20) + value,
+            ha="center",
+            va="center",
+            fontsize=TEXT,
+            color=ink_on(colour),
+            zorder=2,
+            bbox={"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444", "linewidth": 0.8},
+        )
+    axes.set_xlim(-0.7, columns - 0.3)
+    axes.set_ylim(-0.5, rows - 0.3)
+    axes.set_axis_off()
+    axes.set_title(f"“{fill(composition.phrase, 60)}”: entropy at every step ({composition.method})", fontsize=TEXT + 2)
+    mapped = ScalarMappable(scale, colours)
+    _colour_bar(figure, axes, mapped, "von Neumann entropy (nats)", shrink=0.8, pad=0.02)
+    return figure
+
+
+def _places(steps: list[Step]) -> dict[str, tuple[float, float]]:
+    """Where each node goes: words side by side at the bottom, a phrase above the middle of its two sides."""
+    words = [step.path for step in steps if isinstance(step.tree, Leaf)]
+    places: dict[str, tuple[float, float]] = {path: (float(i), 0.0) for i, path in enumerate(words)}
+    for step in sorted(steps, key=lambda step: -len(step.path)):
+        if step.path not in places:
+            (left, low), (right, high) = places[step.path + "l"], places[step.path + "r"]
+            places[step.path] = ((left + right) / 2, max(low, high) + 1)
+    return places
+
+
+Array = NDArray[np.float64]
+
+
+def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 0.05) -> Figure:
+    """The senses of a word and their neighbours, projected on the plane that keeps most of their spread.
+
+    A neighbour stands where its own nearest sense is. The area of a sense's mark is its weight.
+
+    Args:
+        top: how many neighbours of each sense to show.
+        min_weight: leave out senses that weigh less.
+    """
+    lexicon = with_matrices(lexicon, "a picture of senses")
+    senses = lexicon.senses(word, top, min_weight)
+    labels = [near.word for sense in senses for near in sense.neighbours]
+    groups = [k for k, sense in enumerate(senses) for _ in sense.neighbours]
+    at, near_at, share = on_plane(lexicon, senses)
+    figure = new_figure(8.4, 6.4)
+    across, up = f"first principal axis ({share[0]:.0%} of the spread)", f"second principal axis ({share[1]:.0%})"
+    axes = _axes(figure, across, up)
+    for k, sense in enumerate(senses):
+        colour, marker = SERIES[k % len(SERIES)], MARKERS[k % len(MARKERS)]
+        mine = near_at[[i for i, group in enumerate(groups) if group == k]]
+        for x, y in mine:
+            axes.plot([at[k, 0], x], [at[k, 1], y], color=colour, linewidth=0.6, alpha=0.5, zorder=1)
+        axes.scatter(mine[:, 0], mine[:, 1], s=22, color=colour, marker=marker, zorder=2)
+        axes.scatter(
+            at[k, 0],
+            at[k, 1],
+            s=120 + 900 * sense.weight,
+            color=colour,
+            marker=marker,
+            edgecolor="black",
+            zorder=3,
+            label=f"sense {sense.id}, weight {sense.weight:.2f}",
+        )
+    axes.margins(0.16)
+    axes.set_title(f"The senses of “{word}” and the words nearest to them", fontsize=TEXT + 2)
+    figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=3, frameon=False)
+    _label(figure, axes, near_at, labels, at)
+    return figure
+
+
+def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, Array]:
+    """Senses (k, 2) and their neighbours, sense by sense, (j, 2) on the plane, and the share that each axis keeps."""
+    points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
+    centres = np.array([sense.vector for sense in senses])
+    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))
+    return plane[: len(senses)], plane[len(senses) :], share
+
+
+def _nearest_sense(lexicon: Lexicon, word: str, vector: Array) -> Array:
+    _, vectors = lexicon.sense_vectors(word)
+    cosines = vectors @ vector
+    best = int(np.argmax(np.abs(cosines)))
+    return np.asarray(vectors[best] * np.sign(cosines[best]))
+
+
+def _plane(points: Array) -> tuple[Array, Array]:
+    """Points (k, n) on their first two principal axes, (k, 2), and the share of the spread each axis keeps."""
+    centred = points - points.mean(axis=0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    u, s = np.pad(u, ((0, 0), (0, 2)))[:, :2], np.pad(s, (0, 2))
+    return np.asarray(u * s[:2]), np.asarray(s[:2] ** 2 / max(float((s**2).sum()), 1e-300))
+
+
+def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: Array) -> None:
+    """Names beside their points, each at the nearest place where it hides neither another name nor a mark."""
+    from matplotlib.patheffects import withStroke
+
+    figure.draw_without_rendering()  # settles where things are
+    inch = figure.dpi / 72
+    half = 0.65 * TEXT * inch
+    frame = axes.bbox
+    taken = [
+        (x - radius * inch, x + radius * inch, y - radius * inch, y + radius * inch)
+        for places, radius in ((marks, 16), (points, 4))
+        for x, y in axes.transData.transform(places)
+    ]
+    for (x, y), point, label in zip(axes.transData.transform(points), points, labels, strict=True):
+        width = 0.6 * TEXT * inch * len(label)
+        boxes = []
+        for step in range(12):
+            for rise in (step, -step):
+                for left in (x + 5 * inch, x - 5 * inch - width):
+                    middle = y + rise * half
+                    boxes.append((left, left + width, middle - half, middle + half))
+        inside = [box for box in boxes if frame.x0 < box[0] and box[1] < frame.x1] or boxes
+        box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), inside[0])
+        taken.append(box)
+        rise = ((box[2] + box[3]) / 2 - y) / inch
+        axes.annotate(
+            label,
+            point,
+            xytext=((box[0] - x) / inch, rise),
+            arrowprops={"arrowstyle": "-", "color": "#666666", "linewidth": 0.6} if abs(rise) > TEXT else None,
+            textcoords="offset points",
+            va="center",
+            fontsize=TEXT,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            zorder=4,
+        )
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+
+
+Interval = tuple[float, float]
+Dot = tuple[str, float, Interval | None, float | None]
+"""What is measured, its value, its interval, and the published value."""
+Point = tuple[float, float, float]
+"""x, y and the error of y."""
+
+
+def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], band: float, title: str) -> Figure:
+    """A row a model with a mark for each of its figures, filled, and the published one, hollow.
+
+    Args:
+        rows: the figures of each model.
+        uprights: named values, drawn as upright lines.
+        band: what lies within ± this is shaded; 0 for none.
+        title: of the horizontal axis.
+    """
+    kinds = list(dict.fromkeys(name for dots in rows.values() for name, *_ in dots))
+    height = [max(1, len(dots)) for dots in rows.values()]
+    figure = new_figure(7.6, 1.4 + 0.3 * (len(kinds) // 4 + 1) + 0.15 * sum(height) + 0.12 * len(rows))
+    axes = _axes(figure, title)
+    y, places = 0.0, []
+    for number, dots in enumerate(rows.values()):
+        top = y
+        for name, value, interval, published in dots:
+            style = kinds.index(name)
+            colour, marker = SERIES[style % len(SERIES)], MARKERS[style % len(MARKERS)]
+            if interval is not None:
+                axes.plot(interval, (y, y), color=colour, linewidth=1, alpha=0.6)
+            axes.plot([value], [y], marker=marker, color=colour, markersize=5, linestyle="")
+            if published is not None:
+                axes.plot([published], [y], marker=marker, color=colour, markersize=6, fillstyle="none", linestyle="")
+            y += 1
+        y = max(y, top + 1)
+        places.append((top + y - 1) / 2)
+        y += 0.8
+        if number:
+            axes.axhline(top - 0.9, color="#cccccc", linewidth=0.6)
+    for name, at in uprights.items():
+        axes.axvline(at, color="#555555", linestyle="--", linewidth=1)
+        axes.annotate(name, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=TEXT - 1)
+    if band:
+        axes.axvspan(-band, band, color="#000000", alpha=0.07, linewidth=0)
+    axes.axvline(0, color="#999999", linewidth=0.8)
+    axes.set_yticks(places, list(rows), fontsize=TEXT)
+    axes.set_ylim(y - 0.6, -0.9)
+    for style, name in enumerate(kinds):
+        colour, marker = SERIES[style % len(SERIES)], MARKERS[style % len(MARKERS)]
+        axes.plot([], [], marker=marker, color=colour, linestyle="", label=name)
+    figure.legend(fontsize=TEXT, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def line_chart(series: Mapping[str, Sequence[Point]], across: str, up: str) -> Figure:
+    """Lines with error bars; each has a colour, a mark and a stroke of its own, so that dozens can be told apart."""
+    figure = new_figure(7.6, 4.6 + 0.22 * (len(series) // 3 + 1))
+    axes = _axes(figure, across, up)
+    for number, (name, points) in enumerate(series.items()):
+        x, y, error = zip(*points, strict=True) if points else ((), (), ())
+        axes.errorbar(
+            x,
+            y,
+            yerror if any(yerror := list(error)) else None,
+            label=name,
+            color=SERIES[number % len(SERIES)],
+            marker=MARKERS[(number + number // len(SERIES)) % len(MARKERS)],
+            linestyle=LINES[number // len(SERIES) % len(LINES)],
+            markersize=5,
+            linewidth=1.2,
+            elinewidth=0.8,
+        )
+    axes.grid(alpha=0.25)
+    figure.legend(fontsize=TEXT, loc="outside lower center", ncols=3, frameon=False)
+    return figure
