@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -128,7 +129,7 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
         click.echo("  (--every answers all occurrences)")
 
 
-def _without_empty(rows: list[tuple[str, ...]], headings: list[str]) -> tuple[list[list[str]], list[str]]:
+def _without_empty(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     """A table without columns that say nothing: parts of speech are not always known."""
     kept = [i for i in range(len(headings)) if not rows or any(row[i] for row in rows)]
     return [[row[i] for i in kept] for row in rows], [headings[i] for i in kept]

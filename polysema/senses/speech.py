@@ -40,7 +40,7 @@ REACH = 4
 _BLOCK = 512  # words whose occurrences are drawn together
 _TOGETHER = 64  # windows that are tagged as one document, which is quicker than one each
 _PIPES = ("transformer", "tok2vec", "tagger", "morphologizer")
-_NUMBERS = {name: number for number, name in enumerate(PARTS_OF_SPEECH, 1)}
+_NUMBERS: dict[str, int] = {name: number for number, name in enumerate(PARTS_OF_SPEECH, 1)}
 
 
 class Tagger:
