@@ -92,7 +92,8 @@ def sweep(
         model_named(training.model).chosen(own, training.options.get("preset"))
     threads = options.get("threads")
     with _made(folder), engine_named(engine, address) as workers:
-        texts = {str(text) for training in trainings for text in _texts(training.corpus)}
+        given = [training.corpus for training in trainings]
+        texts = {str(text) for corpus in given for text in (corpus if isinstance(corpus, tuple) else [corpus])}
         workers.see([folder, *texts, *(Path(text) / "config.json" for text in texts if is_corpus(text))])
         if engine != "local" and threads is None:
             trainings = [Training(t.name, t.corpus, t.model, {**t.options, "threads": 1}) for t in trainings]
@@ -113,10 +114,6 @@ def _made(folder: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):  # it is not empty
             folder.rmdir()
-
-
-def _texts(corpus: Text) -> list[str]:
-    return [str(item) for item in (corpus if isinstance(corpus, tuple) else [corpus])]
 
 
 def train_one(shared: tuple[Path, tuple[str, ...]], training: Training, report: Report) -> str:
