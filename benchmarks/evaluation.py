@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from polysema import Lexicon, VectorLexicon, evaluate
-from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.comparison import noise_floor
+from polysema.evaluation.evaluate import load_all
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ import argparse
 
 import numpy as np
 
+from polysema.evaluation.comparison import random_evaluations
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import load_all
-from polysema.evaluation.comparison import random_evaluations
 from polysema.evaluation.records import DISAMBIGUATION
 from polysema.evaluation.statistics import LEVEL, MARGIN, bootstrap, interval, paired_test, spearman
 

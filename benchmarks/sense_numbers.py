@@ -1,6 +1,6 @@
 """How many senses an encoder's clusters find, where the right number is known, and whether they are the same again.
 
-    python benchmarks/sense_numbers.py CORPUS --encoder FOLDER [--words 200] [--occurrences 80] [--split 6]
+    python benchmarks/sense_numbers.py CORPUS --encoder FOLDER [--words 200] [--occurrences 80] [--split 10]
 
 Words of one WordNet synset are read by the encoder and planted: the occurrences of 1, 2, 3 and 5 of them are made one
 word's. *Right* is how often as many clusters are found; ARI is the adjusted Rand index of the clusters with the words
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from polysema import Corpus, Encoder
 from polysema.corpus.stop_words import is_content
-from polysema.encoders.induction import CLUSTER_DIRECTIONS, padded, sense_labels, whitening
+from polysema.encoders.induction import CLUSTER_DIRECTIONS, SPLIT, padded, sense_labels, whitening
 from polysema.encoders.teaching import read_windows, windows_of
 from polysema.evaluation.wordnet import sense_counts
 from polysema.files.checkpoint import Checkpoint
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--words", type=int, default=200, help="half of them of one synset")
     parser.add_argument("--occurrences", type=int, default=80)
-    parser.add_argument("--split", type=float, default=6.0)
+    parser.add_argument("--split", type=float, default=SPLIT)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, default=Path("sense-numbers.state"), help="what is read is kept here")
     options = parser.parse_args()

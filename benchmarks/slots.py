@@ -41,8 +41,7 @@ from polysema.slots import train
 from polysema.slots.model import PLAUSIBILITY, Slots, condition, filled, phrase_plausibility
 from polysema.slots.parse import parse_text
 from polysema.slots.parsed import Parsed
-from polysema.slots.train import SlotOptions, train_slots
-from polysema.slots.train import SPACES, filler_space, head_space
+from polysema.slots.train import SPACES, SlotOptions, filler_space, head_space, train_slots
 
 SETS = ("ML2008", "GS2011", "GS2012", "KS2013")
 NOUNS = ("NN", "NNS", "NNP", "NNPS")

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from polysema.lexicon.parts import Information as Information
     from polysema.lexicon.parts import Inventory as Inventory
     from polysema.lexicon.parts import SenseClusters as SenseClusters
+    from polysema.lexicon.parts import Speech as Speech
     from polysema.lexicon.parts import Telling as Telling
     from polysema.lexicon.results import Ambiguity as Ambiguity
     from polysema.lexicon.results import Neighbour as Neighbour
@@ -123,7 +124,7 @@ _NAMES = {
     "lexicon.formats": "load",
     "lexicon.formats.flat": "from_gensim",
     "lexicon.lexicon": "Lexicon VectorLexicon",
-    "lexicon.parts": "EncoderPart SenseClusters Telling Information Inventory",
+    "lexicon.parts": "EncoderPart SenseClusters Telling Information Inventory Speech",
     "lexicon.ensemble": "Ensemble EnsembleComposition",
     "lexicon.results": "Neighbour Sense Ambiguity",
     "lexicon.faces": "Face",

@@ -63,6 +63,7 @@ def disambiguation_html(item: Disambiguation) -> str:
             f"{sense.probability:.2f}",
             _bar(sense.probability),
             f"{sense.weight:.2f}",
+            escape(sense.part or "–"),
             escape(" ".join(near.word for near in sense.neighbours)),
         )
         for sense in item.senses
@@ -70,7 +71,7 @@ def disambiguation_html(item: Disambiguation) -> str:
     return (
         f"<b>{escape(item.word)}</b> in “{escape(item.context)}”: "
         f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
-        f"{_table(rows, ('here', '', 'before', 'sense'))}"
+        f"{_table(rows, ('here', '', 'before', 'part', 'sense'))}"
     )
 
 

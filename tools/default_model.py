@@ -3,11 +3,14 @@
     python tools/default_model.py CORPUS … --encoder FOLDER [--device cuda] [--data DATA] [--set dim=32 …] [--output O]
     python tools/default_model.py CORPUS … --taught LEXICON [--data DATA] [--output O]
     python tools/default_model.py CORPUS … --placing [--output O]
+    python tools/default_model.py CORPUS … --speech [--output O]
 
 CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. Words that
 are too rare for the encoder are then placed by their text (``polysema adapt``). LEXICON is a model that an encoder
 taught before: only the second step is made. At the end it is learnt on the same text how words are placed by little
-text, for ``polysema adapt``; ``--placing`` does this alone, for the model that is there. DATA holds the nine evaluation
+text, for ``polysema adapt``, and spaCy tells the part of speech of each sense; ``--placing`` and ``--speech`` do one of
+these alone, for the model that is there. Text is read with its capitals for the latter; a corpus should have kept them
+(``--keep-case --digits``). DATA holds the nine evaluation
 sets, whose results go on the card. Stopped, it goes on where it was. A seed gives the same model on the same device.
 """
 
@@ -17,25 +20,36 @@ import argparse
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polysema
-from polysema import Lexicon
+from polysema import Corpus, Lexicon, build_corpus
+from polysema.corpus.corpus import is_corpus
+from polysema.corpus.normalisation import Normalisation
 from polysema.encoders.taught import PULL
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import load_all
 from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
+from polysema.parsing.sentences import parser as pipeline
 from polysema.progress import progress_report
 from polysema.senses.placing import learn_placing
-from polysema.senses.ridge import FILE
+from polysema.senses.ridge import FILE, Ridge
+from polysema.senses.speech import parts_of_speech
 
-SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 6.0, "occurrences": 400, "min_count": 80, "seed": 1}
+SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 10.0, "occurrences": 400, "min_count": 80, "seed": 1}
 """Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""
 
 PLACED: dict[str, Any] = {"min_count": 20, "weights": False}
 """Options of ``polysema adapt`` for its rarer words."""
+
+TAGGED = 20
+"""Occurrences of each sense that are tagged, at most."""
+
+CASED = Normalisation(lower=False, digits=True)
+"""How text is read to be tagged."""
 
 GOOD_FOR = (
     "The senses of English words by how they are used, which of them a sentence means, how ambiguous a word is, and "
@@ -51,8 +65,9 @@ LIMITS = (
     "those that an encoder tells apart in Wikipedia: one that is rare there may be missing, such as the match that "
     "lights a fire, or share a cluster with another, such as the crane that lifts and the crane that flies; names "
     "count as senses. A word has five at most. Which sense is meant is told by the ten words to each side and how far "
-    "off they stand, not by syntax. Negation is by rule, not learnt. It repeats what Wikipedia says and how, biases "
-    "included."
+    "off they stand, not by syntax. The part of speech of a sense is what a small tagger calls most of its "
+    "occurrences in Wikipedia, where many words stand in names (PROPN). Negation is by rule, not learnt. It repeats "
+    "what Wikipedia says and how, biases included."
 )
 
 LICENCE = (
@@ -68,6 +83,7 @@ def main() -> None:
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--encoder", help="a folder, or a name on the hub")
     how.add_argument("--taught", type=Path, help="a lexicon that an encoder taught before")
+    how.add_argument("--speech", action="store_true", help="only find parts of speech, for the model that is there")
     how.add_argument(
         "--placing", action="store_true", help="only learn how words are placed, for the model that is there"
     )
@@ -81,6 +97,8 @@ def main() -> None:
     corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
     if arguments.placing:
         return learn(arguments.output, corpus)
+    if arguments.speech:
+        return tag(arguments.output, corpus)
     state = arguments.output.with_name("default.training")
     with progress_report() as show:
         if arguments.taught is not None:
@@ -108,6 +126,7 @@ def main() -> None:
     }
     model.save(arguments.output, dtype="float16", overwrite=True)
     learn(arguments.output, corpus)
+    tag(arguments.output, corpus)
     if state.exists():
         WorkingFolder(state).remove()
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
@@ -122,6 +141,25 @@ def learn(output: Path, corpus: Any) -> None:
     with progress_report() as show:
         learn_placing(model, corpus, progress=show).save(model, output)
     print(f"{output / FILE}: {(output / FILE).stat().st_size:,} bytes")
+
+
+def tag(output: Path, corpus: Any) -> None:
+    """Find the part of speech of each sense, and write that with the model."""
+    model = with_matrices(polysema.load(output), "the default model")
+    ridge = Ridge.beside(model)
+    with progress_report() as show, TemporaryDirectory() as folder:
+        if isinstance(corpus, str) and is_corpus(corpus):
+            cased = Corpus(corpus)
+        else:
+            cased = build_corpus(corpus, Path(folder) / "cased", normalisation=CASED)
+        speech = parts_of_speech(model, cased, each=TAGGED, progress=show)
+    tagger = pipeline().meta
+    facts = {"tagger": f"{tagger['lang']}_{tagger['name']} {tagger['version']}", "occurrences_of_a_sense": TAGGED}
+    tagged = model.with_parts(speech=speech, metadata={**model.metadata, "limits": LIMITS, "parts_of_speech": facts})
+    tagged.save(output, dtype="float16", overwrite=True)
+    if ridge is not None:
+        ridge.save(tagged, output)
+    print(f"{output}: {speech!r}")
 
 
 def option(text: str) -> tuple[str, Any]:

@@ -6,6 +6,7 @@ Each command is a few lines over the library. Errors become one line here, and o
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import signal
 import sys
@@ -137,6 +138,9 @@ def run() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.unraisablehook = _unraisable
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # what is no text of this encoding, as \\udcff
+                stream.reconfigure(errors="backslashreplace")
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said

@@ -226,7 +226,10 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 )
 @click.option("--merge", multiple=True, metavar="ID,ID", help="Put senses together, into the first.")
 @click.option("--hide", type=int, multiple=True, metavar="ID", help="Never show or choose a sense.")
-@click.option("--reset", is_flag=True, help="Undo all names, merges and hidden senses of the word.")
+@click.option(
+    "--part", type=(int, str), multiple=True, metavar="ID PART", help="Say what a sense is: NOUN, VERB, ADJ …"
+)
+@click.option("--reset", is_flag=True, help="Undo all names, parts, merges and hidden senses of the word.")
 @json_option
 def senses(
     words: tuple[str, ...],
@@ -239,10 +242,11 @@ def senses(
     rename: tuple[tuple[int, str], ...],
     merge: tuple[str, ...],
     hide: tuple[int, ...],
+    part: tuple[tuple[int, str], ...],
     reset: bool,
     as_json: bool,
 ) -> None:
-    """The senses of a word: the weight of each, its number, and the words that it is known by.
+    """The senses of a word: the weight of each, its number, its part of speech, and the words that it is known by.
 
     Those are the words that tell it from the word's other senses where the lexicon was described from a corpus
     (`polysema describe`), else the words nearest to it.
@@ -253,12 +257,12 @@ def senses(
       polysema senses bank --wordnet
       polysema senses spring -l MODEL --rename 2 "coil" --merge 0,3
     """
-    from polysema.cli.senses import edit_senses, print_face
+    from polysema.cli.senses import edit_senses, print_face, shown_part
 
-    if rename or merge or hide or reset:
+    if rename or merge or hide or part or reset:
         if len(words) != 1:
             raise InputError(f"senses are edited one word at a time, not {len(words)}")
-        model = edit_senses(path, words[0], rename, merge, hide, reset)
+        model = edit_senses(path, words[0], rename, merge, hide, reset, part)
     else:
         model = with_matrices(load(path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
@@ -271,11 +275,12 @@ def senses(
         return
     for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
+        rows = [[f"  {s.weight:.2f}", str(s.id), shown_part(s.part, s.part_share), s.label] for s in own]
         if not examples and not wordnet:
-            print_table([(f"  {sense.weight:.2f}", str(sense.id), sense.label) for sense in own])
+            print_table(rows if any(row[2] for row in rows) else [[*row[:2], row[3]] for row in rows])
             continue
-        for sense in own:
-            click.echo(f"  {sense.weight:.2f}  {sense.id}  {sense.label}")
+        for sense, row in zip(own, rows, strict=True):
+            click.echo("  ".join(filter(None, row)))
             if sense.face is not None:
                 print_face(sense.face, "          ")
             if wordnet and (sense.face is None or sense.face.synset is None):

@@ -33,6 +33,11 @@ from polysema.lexicon.lexicon import with_matrices
     "--separation", default=None, type=float, help="How far apart contexts of two senses must be; 0 merges none."
 )
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
+@click.option(
+    "--parts/--no-parts",
+    default=True,
+    help="Find parts of speech, where spaCy is installed (extra parse); the default.",
+)
 @click.option("--dtype", default="float32", show_default=True, help="Type of the saved numbers: float32 or float16.")
 @click.option("--seed", default=1, show_default=True, type=NATURAL)
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
@@ -43,7 +48,8 @@ def describe_command(
     """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
 
     Finds how many senses each word has and how often each is meant, how much contexts tell (what `polysema ambiguity`
-    then ranks by), and for each sense words that tell it from the others, collocations and example sentences.
+    then ranks by), and for each sense words that tell it from the others, collocations, example sentences and its part
+    of speech.
 
     \b
       polysema describe wiki wiki.corpus
@@ -90,20 +96,24 @@ def examples_command(word: str, corpus: Path, path: str | None, most: int, seed:
         return
     for number, face in found.items():
         name = model.sense_name(word, number)
-        heading(f"{word} {number}{f'  {name}' if name else ''}")
+        part = shown_part(face.part, face.part_share)
+        heading("  ".join(item for item in (f"{word} {number}", part, name) if item))
         if face.words:
             click.echo(f"  {' '.join(face.words)}")
         print_face(face, "  ")
 
 
+def shown_part(part: str | None, share: float | None) -> str:
+    """A part of speech for people, with its share of the sense's occurrences."""
+    return "" if part is None else part if share is None else f"{part} {share:.2f}"
+
+
 def print_face(face: Face, indent: str) -> None:
     """What a sense looks like in use, for people; without the words that tell it from others."""
-    lines = [("", face.part_of_speech), ("", " · ".join(face.collocations))]
+    if face.collocations:
+        click.echo(f"{indent}{' · '.join(face.collocations)}")
     if face.synset is not None:
-        lines.append(("WordNet: ", f"{face.synset.id} ({face.synset.score:.2f}) {face.synset.gloss}"))
-    for title, text in lines:
-        if text:
-            click.echo(f"{indent}{title}{text}")
+        click.echo(f"{indent}WordNet: {face.synset.id} ({face.synset.score:.2f}) {face.synset.gloss}")
     for example in face.examples:
         words = example.text.split(" ")
         if example.place < len(words):
@@ -118,6 +128,7 @@ def edit_senses(
     merge: Sequence[str],
     hide: Sequence[int],
     reset: bool,
+    parts: Sequence[tuple[int, str]] = (),
 ) -> Any:
     """Change what a lexicon says of a word's senses, and write that to its folder; returns the lexicon."""
     model = with_matrices(load(path), "a list of senses")
@@ -131,6 +142,8 @@ def edit_senses(
             model.hide_sense(word, number)
         for number, name in rename:
             model.rename_sense(word, number, name)
+        for number, part in parts:
+            model.tag_sense(word, number, part)
         model.save_edits()
     except BaseException:
         model.edited = before
@@ -222,7 +235,7 @@ def adapt_command(
 @click.option(
     "--occurrences", default=100, show_default=True, type=NATURAL, help="Of each word to read, at most, from each TEXT."
 )
-@click.option("--split", default=6.0, show_default=True, type=float, help="Higher for fewer senses.")
+@click.option("--split", default=10.0, show_default=True, type=float, help="Higher for fewer senses.")
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda or auto.")
 @_another_lexicon
 def teach_command(

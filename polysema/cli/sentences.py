@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -131,17 +132,24 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
             f"{sense.by_context:.2f}",
             "–" if sense.by_composition is None else f"{sense.by_composition:.2f}",
             str(sense.id),
+            sense.part or "",
             sense.label,
         )
         for sense in item.senses
     ]
-    print_table(rows, ["  here", "before", "by words", "by tree", "id", "sense"])
+    print_table(*_without_empty(rows, ["  here", "before", "by words", "by tree", "id", "part", "sense"]))
     if item.fits is False:
         click.echo("  (none of these: the context is unlike those that the word was seen in)")
     if item.no_tree:
         click.echo(f"  (by its words alone: {item.no_tree})")
     if several and not every:
         click.echo("  (--every answers all occurrences)")
+
+
+def _without_empty(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """A table without columns that say nothing: parts of speech are not always known."""
+    kept = [i for i in range(len(headings)) if not rows or any(row[i] for row in rows)]
+    return [[row[i] for i in kept] for row in rows], [headings[i] for i in kept]
 
 
 @click.command("read")
@@ -172,7 +180,7 @@ def read_command(
     """Every ambiguous content word of a text with the sense that is meant.
 
     Each word is given with where it stands (first character, and the one after its last), the probability of the sense,
-    and the words nearest to that sense.
+    its part of speech, and the words nearest to that sense.
 
     \b
       polysema read "The plant manager took a match from his case."
@@ -202,11 +210,12 @@ def read_command(
                 item.form,
                 f"{item.sense.probability:.2f}",
                 str(item.sense.id),
+                item.sense.part or "",
                 item.sense.label if item.fits is not False else f"none of these? {item.sense.label}",
             )
             for item in items
         ]
-        print_table(rows, ["  where", "word", "here", "id", "sense"])
+        print_table(*_without_empty(rows, ["  where", "word", "here", "id", "part", "sense"]))
     if as_json:
         print_json(found)
 

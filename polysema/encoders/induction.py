@@ -10,10 +10,11 @@ on average, every word counting the same. Whitened, T_nᵀ r_i, an average word 
   move any word's;
 - its senses are the clusters of T_nᵀ r_i with n = 32. Their number is the k that minimises
 
-      I_k + λ (k − 1) ,
+      I_k³ / 3n² + λ (k − 1) ,
 
-  I_k being the mean squared distance of one half of the occurrences to the nearest of k centroids of the other half. A
-  split must bring unseen occurrences nearer by λ.
+  I_k being the mean squared distance of one half of the occurrences to the nearest of k centroids of the other half. To
+  split what spreads as an average word does, I_k = n, must bring unseen occurrences nearer by λ, to split what spreads
+  twice as far by λ / 4: words that contexts move far are more often ambiguous, others are more often split by topic.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ BLOCK = {"cpu": 128, "cuda": 1000}
 
 INFORMATION_DIRECTIONS = 64
 CLUSTER_DIRECTIONS = 32
+
+SPLIT = 10.0
+"""λ. It and the power of I were chosen on one half of planted words and homographs (docs/measurements/senses.md)."""
 
 LEAST = 30
 """A word with fewer occurrences has one sense, and how ambiguous it is is not known."""
@@ -174,7 +178,8 @@ def sense_labels(x: Tensor, ok: Tensor, most: int, split: float, random: Any) ->
     import torch
 
     most = min(most, ok.shape[1])
-    scores = held_out_inertia(x, ok, most, random) + split * torch.arange(most, device=x.device)
+    inertia = held_out_inertia(x, ok, most, random)
+    scores = inertia**3 / (3 * x.shape[2] ** 2) + split * torch.arange(most, device=x.device)
     chosen = torch.where(ok.sum(1) >= LEAST, scores.argmin(1) + 1, 1)
     labels = torch.zeros(ok.shape, dtype=torch.long, device=x.device)
     for k in range(2, most + 1):
@@ -193,20 +198,19 @@ def held_out_inertia(x: Tensor, ok: Tensor, most: int, random: Any, halves: int 
         half = ok * (torch.rand(ok.shape, generator=random, device=x.device) < 0.5)
         rest = ok - half
         for k in range(1, most + 1):
-            distances = _distances(x, k_means(x, half, k, random, restarts=4, rounds=12)).amin(-1)
+            distances = _distances(x, k_means(x, half, k, random, restarts=4, rounds=8)).amin(-1)
             found[:, k - 1] += (distances * rest).sum(1) / rest.sum(1).clamp(min=1) / halves
     return found
 
 
 def k_means(x: Tensor, ok: Tensor, k: int, random: Any, *, restarts: int, rounds: int) -> Tensor:
-    """The centroids (B, k, n) of the smallest inertia among some restarts from occurrences drawn at random."""
+    """The centroids (B, k, n) of the smallest inertia among some restarts, each from :func:`_drawn`."""
     import torch
 
     best = torch.full((len(x),), torch.inf, device=x.device)
     found = torch.zeros(len(x), k, x.shape[2], device=x.device)
     for _ in range(restarts if k > 1 else 1):
-        drawn = torch.rand(ok.shape, generator=random, device=x.device) + ok
-        centroids = torch.take_along_dim(x, drawn.topk(k, 1).indices[..., None], 1)
+        centroids = _drawn(x, ok, k, random)
         for _ in range(rounds if k > 1 else 1):
             members = _members(_distances(x, centroids).argmin(-1), ok, k)
             sizes = members.sum(1)[..., None]
@@ -216,6 +220,22 @@ def k_means(x: Tensor, ok: Tensor, k: int, random: Any, *, restarts: int, rounds
         best = torch.where(better, inertia, best)
         found = torch.where(better[:, None, None], centroids, found)
     return found
+
+
+def _drawn(x: Tensor, ok: Tensor, k: int, random: Any) -> Tensor:
+    """Occurrences (B, k, n) to start from, far apart: each is drawn by its squared distance to those before.
+
+    That is k-means++ (Arthur & Vassilvitskii 2007).
+    """
+    import torch
+
+    far, drawn = torch.ones_like(ok), []
+    for _ in range(k):
+        at = torch.multinomial(far * ok + 1e-9, 1, generator=random)
+        drawn.append(torch.take_along_dim(x, at[..., None], 1))
+        nearer = _distances(x, drawn[-1])[..., 0].clamp(min=0)
+        far = nearer if len(drawn) == 1 else torch.minimum(far, nearer)
+    return torch.cat(drawn, 1)
 
 
 def _sorted_out(x: Tensor, ok: Tensor, k: int, random: Any) -> Tensor:

@@ -24,7 +24,7 @@ from polysema.contexts.sample import Sample
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.bert2dm import state_folder
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.induction import induce
+from polysema.encoders.induction import SPLIT, induce
 from polysema.encoders.occurrences import Reading
 from polysema.encoders.telling import learn_to_tell
 from polysema.errors import InputError
@@ -56,8 +56,8 @@ class TaughtOptions(Options):
     dim: int = option(56, "n, the dimension", least=1, most=10_000)
     senses: int = option(5, "how many senses a word has at most", least=1, most=100)
     split: float = option(
-        6.0, "by how much another sense must bring a word's unseen occurrences nearer to one of its senses, as squared "
-        "distance in directions that average words spread by 1 in; higher for fewer senses", least=0,
+        SPLIT, "by how much another sense must bring unseen occurrences of an average word nearer to one of its "
+        "senses, as squared distance in directions that average words spread by 1 in; higher for fewer senses", least=0,
     )  # fmt: skip
     occurrences: int = option(400, "how many of a word's occurrences are read at most, drawn by the seed", least=3)
     words: int = option(

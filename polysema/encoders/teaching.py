@@ -34,6 +34,7 @@ from polysema.encoders.huggingface import Encoder
 from polysema.encoders.induction import (
     CLUSTER_DIRECTIONS,
     LEAST,
+    SPLIT,
     Senses,
     blocks_of,
     centred,
@@ -47,7 +48,7 @@ from polysema.files.checkpoint import Checkpoint
 from polysema.files.progress import Progress, Report, silent
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import Inventory
+from polysema.lexicon.parts import Inventory, Speech
 from polysema.lexicon.telling import directions_of_words
 from polysema.senses.fitting import least_cosines, unfit_shares
 
@@ -231,7 +232,7 @@ def teach(
     encoder: Encoder | str | Path,
     *,
     occurrences: int = 100,
-    split: float = 6.0,
+    split: float = SPLIT,
     seed: int = 1,
     state: str | Path | None = None,
     progress: Report = silent,
@@ -372,4 +373,8 @@ def _with_senses(lexicon: Lexicon, rows: Ids, vectors: NDArray[np.float32], weig
     senses, shares = np.array(kept.senses), np.array(kept.weights)
     senses[rows] = np.where(weights > 0, np.arange(lexicon.m), -1)
     shares[rows] = weights
-    return lexicon.with_parts(factors=factors, inventory=Inventory(senses, shares, kept.least))
+    speech = lexicon.speech
+    if speech is not None:  # not known of these senses
+        speech = Speech(np.array(speech.tags), np.array(speech.shares))
+        speech.tags[rows] = 0
+    return lexicon.with_parts(factors=factors, inventory=Inventory(senses, shares, kept.least), speech=speech)

@@ -35,6 +35,7 @@ TRIES = 8
 _PATIENCE = 5.0  # seconds for an address to answer
 _SHM = "/dev/shm"  # noqa: S108 - where Ray keeps its object store
 _LOOK = 0.5  # seconds between two looks at what workers say
+_SHORT = 1.0  # seconds that tasks have to end by themselves
 _PARTING = 20.0  # seconds that tasks have to end, when they are stopped
 _LOG = logging.getLogger(__name__)
 _KEPT: dict[str, Any] = {}  # in a worker: what the tasks of a map share
@@ -219,12 +220,14 @@ class RayEngine(Engine):
                 ray.kill(board)
 
     def _end(self, left: list[Any]) -> None:
-        """Stop tasks that are no longer wanted: they get time to write what they have."""
-        for reference in left:
-            self._ray.cancel(reference)
-        if left:
-            for reference in self._ray.wait(left, num_returns=len(left), timeout=_PARTING)[1]:
-                self._ray.cancel(reference, force=True)
+        """Stop tasks that are no longer wanted: they get time to write what they have.
+
+        Short ones are waited for: Ray ends the whole process when it is told to stop a task that is just being done.
+        """
+        for timeout, force in ((_SHORT, False), (_PARTING, True)):
+            left = self._ray.wait(left, num_returns=len(left), timeout=timeout)[1] if left else []
+            for reference in left:
+                self._ray.cancel(reference, force=force)
 
     def _await(self, item: _Sent, board: Any, progress: Report, total: int) -> None:
         """Wait until tasks are done; meanwhile tell how far all have come."""

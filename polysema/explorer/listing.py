@@ -26,7 +26,7 @@ Facts = dict[str, Any]
 PAGE = 50
 LARGEST_PAGE = 200
 SORTS = ("ambiguity", "information", "entropy", "percentile", "count", "word")
-PARTS_OF_SPEECH = ("noun", "verb", "adjective", "adverb")
+PARTS_OF_SPEECH = {"noun": ("NOUN", "PROPN"), "verb": ("VERB", "AUX"), "adjective": ("ADJ",), "adverb": ("ADV",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +107,9 @@ class Listing:
         known = wordnet.table()
         faces: Mapping[str, Mapping[int, Face]] = self.faces or {}
         for row, word in enumerate(self.vocabulary.words):
-            own = {face.part_of_speech for face in faces[word].values()} if word in faces else ()
-            if any(own):
-                found[row] = [name in own for name in PARTS_OF_SPEECH]
+            own = {face.part for face in faces[word].values() if face.part} if word in faces else ()
+            if own:
+                found[row] = [not own.isdisjoint(parts) for parts in PARTS_OF_SPEECH.values()]
             elif (counts := known.get(word) or known.get(word.lower())) is not None:
                 found[row] = np.array(counts) > 0
         return dict(zip(PARTS_OF_SPEECH, found.T.copy(), strict=True))

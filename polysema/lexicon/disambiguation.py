@@ -51,7 +51,7 @@ from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.parts import Telling
+from polysema.lexicon.parts import SLOT_COLUMNS, PartOfSpeech, Telling
 from polysema.lexicon.results import Neighbour, Results, label
 from polysema.lexicon.telling import (
     USUAL,
@@ -101,6 +101,8 @@ class SenseInContext(NamedTuple):
         neighbours: the words nearest to it.
         name: what a user called it; empty where nobody did.
         label: what to call it: its name, else words that tell it from the others, else those nearest to it.
+        part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
+        part_share: how many of its occurrences are that; None where that is not known.
     """
 
     id: int
@@ -111,6 +113,8 @@ class SenseInContext(NamedTuple):
     neighbours: list[Neighbour]
     name: str = ""
     label: str = ""
+    part: PartOfSpeech | None = None
+    part_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -186,6 +190,7 @@ class Disambiguation:
             "end": self.span[1],
             "sense": self.sense.id,
             "probability": self.sense.probability,
+            "part": self.sense.part,
             "label": self.sense.label,
             "fits": self.fits,
             "entropy_before": self.entropy_before,
@@ -455,6 +460,10 @@ def _padded(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
     return found
 
 
+_Named = tuple[list[Neighbour], str, str, PartOfSpeech | None, float | None]
+"""What a sense is known by: the last fields of :class:`SenseInContext`."""
+
+
 @dataclass
 class _Facts:
     """What a lexicon says of its words, looked up once and kept for as long as the lexicon is.
@@ -464,7 +473,8 @@ class _Facts:
         keep: how much each word says about the words around it, (V,).
         edited: what a user made of the senses, at the time.
         senses: of words that were asked about: their senses, by whether an encoder tells them.
-        names: of those the neighbours, what a user called them, and what to call them, by how many neighbours.
+        names: of those the neighbours, what a user called them, what to call them, and their parts of speech with
+            shares, by how many neighbours.
         entropies: the entropy of those words.
     """
 
@@ -472,7 +482,7 @@ class _Facts:
     keep: Array
     edited: Edits
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
-    names: dict[tuple[str, bool, int], list[tuple[list[Neighbour], str, str]]] = field(default_factory=dict)
+    names: dict[tuple[str, bool, int], list[_Named]] = field(default_factory=dict)
     entropies: dict[str, float] = field(default_factory=dict)
 
 
@@ -658,8 +668,8 @@ class Evidence:
             known[key] = _Senses(ids, weights, vectors, directions(weights, vectors, self.formula))
         return known[key]
 
-    def named(self, word: str) -> list[tuple[list[Neighbour], str, str]]:
-        """The neighbours of each of its senses, what a user called it, and what to call it."""
+    def named(self, word: str) -> list[_Named]:
+        """What each of its senses is known by."""
         known, key = self.facts.names, (word, self.by_reading, self.top)
         if key not in known:
             self.name_all([word])
@@ -678,12 +688,14 @@ class Evidence:
         vectors = [DensityMatrix(vector[:, None]) for senses in missing.values() for vector in senses.vectors]
         near = iter(self.lexicon.neighbours_of(vectors, self.top + 1, COMMON))
         for word, senses in missing.items():
-            own = []
+            own: list[_Named] = []
             for sense in senses.ids.tolist():
                 items = [item for item in next(near) if item.word != word][: self.top]
-                name = "" if self.by_reading else self.lexicon.sense_name(word, sense)
-                face = None if self.by_reading else self.lexicon.sense_face(word, sense)
-                own.append((items, name, name or label(items, face)))
+                if self.by_reading:
+                    own.append((items, "", label(items, None), None, None))
+                    continue
+                name, face = self.lexicon.sense_name(word, sense), self.lexicon.sense_face(word, sense)
+                own.append((items, name, name or label(items, face), *self.lexicon.sense_part(word, sense)))
             known[word, self.by_reading, self.top] = own
 
     def entropy_of(self, word: str) -> float:
@@ -780,14 +792,11 @@ class Evidence:
         return indices.get(word, indices.get(word.lower()))
 
 
-_PARTS = ("NOUN", "VERB", "ADJ")
-
-
 def by_part_of_speech(ids: NDArray[np.int64], place: Place) -> Array:
     """The columns of a lexicon of slots are nouns, verbs, adjectives: which is meant is what the parser says."""
     pos = next((token.pos for token in place.read.words.tokens if token.span == place.span), "")
     part = "NOUN" if pos == "PROPN" else pos
-    return np.where(ids == _PARTS.index(part), 0.0, -30.0) if part in _PARTS else np.zeros(len(ids))
+    return np.where(ids == SLOT_COLUMNS.index(part), 0.0, -30.0) if part in SLOT_COLUMNS else np.zeros(len(ids))
 
 
 def _tells(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a user made of the senses of a lexicon: names, senses put together, senses hidden.
+"""What a user made of the senses of a lexicon: names, parts of speech, senses put together, senses hidden.
 
 Kept beside a lexicon in ``edits.json``. Training and description never touch it.
 """
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, InputError, OutputError
+from polysema.errors import FormatError, InputError, OutputError, chosen
 from polysema.files.atomic import atomic_file
 from polysema.files.config import read_config
 from polysema.files.reading import read_text
-from polysema.lexicon.parts import grouped
+from polysema.lexicon.parts import PARTS_OF_SPEECH, PartOfSpeech, grouped
 
 FILE = "edits.json"
+TAGS: dict[str, PartOfSpeech] = {part: part for part in PARTS_OF_SPEECH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,13 @@ class Edit:
         names: what senses are called.
         merged: senses that belong to another.
         hidden: senses that are not shown and not chosen.
+        parts: what parts of speech senses are.
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
     hidden: frozenset[int] = frozenset()
+    parts: Mapping[int, PartOfSpeech] = field(default_factory=dict)
 
     def applied(
         self, weights: NDArray[np.float64], vectors: NDArray[np.float64]
@@ -54,6 +57,7 @@ class Edit:
             "names": {str(number): name for number, name in self.names.items()},
             "merged": {str(number): other for number, other in self.merged.items()},
             "hidden": sorted(self.hidden),
+            "parts": {str(number): part for number, part in self.parts.items()},
         }
 
 
@@ -66,6 +70,11 @@ def renamed(edit: Edit, sense: int, name: str) -> Edit:
     names = {number: old for number, old in edit.names.items() if number != sense}
     name = " ".join(name.split())
     return replace(edit, names={**names, sense: name} if name else names)
+
+
+def tagged(edit: Edit, sense: int, part: str) -> Edit:
+    """A sense with another part of speech."""
+    return replace(edit, parts={**edit.parts, sense: chosen("part of speech", part, TAGS)})
 
 
 def merged(edit: Edit, senses: Iterable[int]) -> Edit:
@@ -92,10 +101,11 @@ def read_edits(folder: Path) -> Edits:
                 {int(number): str(name) for number, name in facts.get("names", {}).items()},
                 {int(number): int(other) for number, other in facts.get("merged", {}).items()},
                 frozenset(map(int, facts.get("hidden", ()))),
+                {int(number): TAGS[part] for number, part in facts.get("parts", {}).items()},
             )
             for word, facts in found.items()
         }
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise FormatError(f"{file}: damaged: {error}") from None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from polysema.errors import FormatError
+from polysema.lexicon.parts import PARTS_OF_SPEECH, PartOfSpeech
 
 FILE = "senses.jsonl"
 
@@ -55,14 +56,16 @@ class Face:
         words: those that tell it from the word's other senses, the most telling first.
         collocations: pairs of words that stand side by side, the word among them.
         examples: sentences of the corpus.
-        part_of_speech: ``noun``, ``verb``, ``adjective``, or empty where it is not known.
+        part: its part of speech; None where that is not known.
+        part_share: how many of its occurrences are that.
         synset: of WordNet; None where none was looked for, or none matches.
     """
 
     words: tuple[str, ...] = ()
     collocations: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
-    part_of_speech: str = ""
+    part: PartOfSpeech | None = None
+    part_share: float | None = None
     synset: Synset | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,19 +74,21 @@ class Face:
             "words": list(self.words),
             "collocations": list(self.collocations),
             "examples": [example._asdict() for example in self.examples],
-            "part_of_speech": self.part_of_speech,
+            "part": self.part,
+            "part_share": self.part_share,
             "synset": None if self.synset is None else self.synset._asdict(),
         }
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Face:
         """As :meth:`to_dict` wrote it."""
-        synset = facts.get("synset")
+        synset, part = facts.get("synset"), facts.get("part")
         return cls(
             tuple(map(str, facts.get("words", ()))),
             tuple(map(str, facts.get("collocations", ()))),
             tuple(Example(str(e["text"]), int(e["sentence"]), int(e["place"])) for e in facts.get("examples", ())),
-            str(facts.get("part_of_speech", "")),
+            part if part in PARTS_OF_SPEECH else None,
+            float(facts["part_share"]) if part in PARTS_OF_SPEECH else None,
             None if synset is None else Synset(str(synset["id"]), str(synset["gloss"]), float(synset["score"])),
         )
 

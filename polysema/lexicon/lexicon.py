@@ -26,7 +26,18 @@ from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.model import Model, Query, Ranked, Recall
 from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
-from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
+from polysema.lexicon.parts import (
+    PARTS_OF_SPEECH,
+    SLOT_COLUMNS,
+    EncoderPart,
+    Information,
+    Inventory,
+    PartOfSpeech,
+    SenseClusters,
+    SlotFillers,
+    Speech,
+    Telling,
+)
 from polysema.lexicon.results import InContext, Neighbour, Results, Sense
 from polysema.models import DEFAULT
 from polysema.registry import provider
@@ -307,6 +318,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         telling: how the context vectors tell senses apart; by default as for multi-sense Word2DM.
         information: how ambiguous each word is, by its contexts.
         inventory: which columns are senses; by default all of them.
+        speech: the part of speech of each sense.
         faces: what the senses look like in use.
         slots: what fills the slots of each word.
         edited: what a user made of the senses.
@@ -338,6 +350,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         telling: Telling | None = None,
         information: Information | None = None,
         inventory: Inventory | None = None,
+        speech: Speech | None = None,
         faces: Faces | None = None,
         edited: edits.Edits | None = None,
         slots: SlotFillers | None = None,
@@ -362,6 +375,11 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
                 raise InputError(f"an inventory of shapes {shapes} does not fit {len(self)} words of {self.m} columns")
             if inventory.senses.size and not -1 <= inventory.senses.min() <= inventory.senses.max() < self.m:
                 raise InputError(f"an inventory with senses that are none of {self.m} columns")
+        if speech is not None:
+            if speech.tags.shape != (len(self), self.m) or speech.shares.shape != speech.tags.shape:
+                raise InputError(f"{speech!r} do not fit {len(self)} words of {self.m} columns")
+            if int(np.max(speech.tags, initial=0)) > len(PARTS_OF_SPEECH):
+                raise InputError(f"a part of speech that is none of {len(PARTS_OF_SPEECH)}")
         self.columns = columns
         if slots is not None and len(slots.keys):
             rows = int(slots.keys[-1]) // len(slots.names), int(np.max(slots.fillers, initial=0))
@@ -369,7 +387,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
                 raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {len(self)} words")
         self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
         self.telling, self.information, self.inventory = telling, information, inventory
-        self.faces = faces
+        self.speech, self.faces = speech, faces
         self.edited: edits.Edits = edited or {}
         self.folder: Path | None = None
 
@@ -379,7 +397,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             name: getattr(self, name)
             for name in (
                 "columns", "metadata", "contexts", "norms", "encoder", "clusters",
-                "telling", "information", "inventory", "faces", "edited", "slots",
+                "telling", "information", "inventory", "speech", "faces", "edited", "slots",
             )
         }  # fmt: skip
         return Lexicon(**{**own, **parts})
@@ -482,7 +500,15 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         ids = self.sense_ids(word, min_weight).tolist()
         near = self.sense_names(word, vectors, top, common)
         return Results(
-            Sense(number, weight, vector, named, self.sense_name(word, number), self.sense_face(word, number))
+            Sense(
+                number,
+                weight,
+                vector,
+                named,
+                self.sense_name(word, number),
+                self.sense_face(word, number),
+                *self.sense_part(word, number),
+            )
             for number, weight, vector, named in zip(ids, weights.tolist(), vectors, near, strict=True)
         )
 
@@ -530,11 +556,28 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         """What a sense looks like in use; None where it was not described."""
         return None if self.faces is None else self.faces.get(self._spelled(word), {}).get(sense)
 
+    def sense_part(self, word: str, sense: int) -> tuple[PartOfSpeech | None, float | None]:
+        """The part of speech of a sense, and its share of the sense's occurrences where that is known."""
+        edit = self.edited.get(self._spelled(word))
+        if edit is not None and sense in edit.parts:
+            return edit.parts[sense], None
+        face = self.sense_face(word, sense)
+        if face is not None and face.part is not None:
+            return face.part, face.part_share
+        if self.slots is not None and sense < len(SLOT_COLUMNS):
+            return SLOT_COLUMNS[sense], 1.0
+        known = None if self.speech is None else self.speech.of(self.vocabulary.index(word), sense)
+        return known or (None, None)
+
     # ---------------------------------------------------------------------------------------------------------- edits
 
     def rename_sense(self, word: str, sense: int, name: str) -> None:
         """Call a sense by a name; an empty one takes the name away. See :meth:`save_edits`."""
         self._edit(word, [sense], lambda edit: edits.renamed(edit, sense, name))
+
+    def tag_sense(self, word: str, sense: int, part: str) -> None:
+        """Say what part of speech a sense is, such as ``NOUN``."""
+        self._edit(word, [sense], lambda edit: edits.tagged(edit, sense, part))
 
     def merge_senses(self, word: str, senses: Sequence[int]) -> None:
         """Put senses together; all become the first."""

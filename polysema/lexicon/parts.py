@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,40 @@ class Inventory:
 
     def __repr__(self) -> str:
         return f"Inventory({len(self.senses)} words)"
+
+
+PartOfSpeech = Literal[
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
+    "VERB", "X",
+]  # fmt: skip
+"""The parts of speech of Universal Dependencies."""
+
+PARTS_OF_SPEECH: tuple[PartOfSpeech, ...] = get_args(PartOfSpeech)
+
+
+SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")
+"""What the columns of a lexicon of slots are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Speech:
+    """The part of speech of each sense: what most of its occurrences are.
+
+    Attributes:
+        tags: (V, m), the place in :data:`PARTS_OF_SPEECH`, from 1, by the sense's id; 0 where it is not known.
+        shares: (V, m), how many of the sense's occurrences are that, in percent.
+    """
+
+    tags: NDArray[Any]
+    shares: NDArray[Any]
+
+    def of(self, row: int, sense: int) -> tuple[PartOfSpeech, float] | None:
+        """The part of speech of a sense, and its share of the sense's occurrences; None where that is not known."""
+        tag = int(self.tags[row, sense])
+        return (PARTS_OF_SPEECH[tag - 1], int(self.shares[row, sense]) / 100) if tag else None
+
+    def __repr__(self) -> str:
+        return f"Speech({int((self.tags > 0).sum())} senses of {len(self.tags)} words)"
 
 
 def grouped(

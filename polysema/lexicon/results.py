@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
 from polysema.lexicon.faces import Face
+from polysema.lexicon.parts import PartOfSpeech
 from polysema.registry import provider
 
 T = TypeVar("T")
@@ -77,6 +78,8 @@ class Sense:
         neighbours: the words nearest to it.
         name: what a user called it; empty where nobody did.
         face: what it looks like in use; None where the lexicon was not described from a corpus.
+        part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
+        part_share: how many of its occurrences are that; None where that is not known.
     """
 
     id: int
@@ -85,6 +88,8 @@ class Sense:
     neighbours: list[Neighbour]
     name: str = ""
     face: Face | None = None
+    part: PartOfSpeech | None = None
+    part_share: float | None = None
 
     @property
     def label(self) -> str:
@@ -95,11 +100,12 @@ class Sense:
         """For JSON; without the vector."""
         facts = {"id": self.id, "name": self.name, "weight": self.weight}
         near = [item.to_dict() for item in self.neighbours]
-        return {**facts, "neighbours": near, **({} if self.face is None else self.face.to_dict())}
+        face = {} if self.face is None else self.face.to_dict()
+        return {**facts, "neighbours": near, **face, "part": self.part, "part_share": self.part_share}
 
     def to_row(self) -> dict[str, Any]:
         """For a table."""
-        return {"id": self.id, "weight": self.weight, "label": self.label}
+        return {"id": self.id, "weight": self.weight, "label": self.label, "part": self.part}
 
     def __repr__(self) -> str:
         return f"Sense({self.id}, weight={self.weight:.2f}, {self.label})"

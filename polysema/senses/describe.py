@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.stop_words import is_content
-from polysema.errors import InputError
+from polysema.errors import InputError, MissingExtraError
 from polysema.files.progress import Progress, Report, silent
-from polysema.lexicon.faces import Face, Faces
+from polysema.lexicon.faces import Faces
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import Information, Inventory, Telling
 from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
@@ -19,6 +20,7 @@ from polysema.senses.faces import FaceMaker
 from polysema.senses.information import holevo
 from polysema.senses.inventory import SEPARATION, Found, count_senses
 from polysema.senses.occurrences import Occurrences, Seen
+from polysema.senses.speech import Tagger
 from polysema.senses.wordnet import SynsetMatcher
 
 FEWEST = 10
@@ -35,6 +37,7 @@ def describe(
     faces: int = 20_000,
     separation: float = SEPARATION,
     wordnet: bool = False,
+    parts: bool = True,
     seed: int = 1,
     progress: Report = silent,
 ) -> Lexicon:
@@ -49,6 +52,8 @@ def describe(
         separation: how far apart the contexts of two columns must be to be two senses; 0 takes all columns that
             occurrences choose for senses.
         wordnet: whether to look for each sense's synset; needs the extra ``wordnet``.
+        parts: whether to find the part of speech of each sense of these words; needs spaCy and an English pipeline
+            (extra ``parse``), and is left out where there is none.
         progress: told how far it has come.
     """
     if lexicon.columns != "senses":
@@ -56,17 +61,19 @@ def describe(
     started = time.perf_counter()
     progress(Progress("drawing occurrences", 0))
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
-    maker = FaceMaker(corpus)
+    maker, tagger = FaceMaker(corpus), _tagger(corpus, progress) if parts and faces else None
     match = SynsetMatcher(lexicon) if wordnet else None
     shown = _shown(lexicon, seen, faces)
     size = len(lexicon)
-    decided = None if "described" in lexicon.metadata else lexicon.inventory
+    before = lexicon.metadata.get("described", {"kept": True})
+    decided = lexicon.inventory if before.get("kept") else None
     information = np.full(size, np.nan, np.float32)
     senses = np.tile(np.arange(lexicon.m, dtype=np.int8), (size, 1))
     shares, least = np.full((size, lexicon.m), np.nan, np.float32), np.full(size, -1.0, np.float32)
-    lines = []
+    lines: list[str] = []
+    described: list[tuple[str, Found, Seen]]
     for first in range(0, size, _BLOCK):
-        last = min(first + _BLOCK, size)
+        last, described = min(first + _BLOCK, size), []
         for row, own in enumerate(seen.of(first, last), first):
             if len(own.positions) < FEWEST:
                 continue
@@ -83,7 +90,8 @@ def describe(
             least[row] = found.least
             information[row] = _information(weights, vectors, own, seen.formula)
             if shown[row]:
-                lines.append(_line(lexicon.vocabulary.words[row], found, maker.faces(own, found.posteriors), match))
+                described.append((lexicon.vocabulary.words[row], found, own))
+        lines += _lines(described, maker, tagger, match)
         spent = time.perf_counter() - started
         progress(
             Progress(
@@ -96,10 +104,12 @@ def describe(
             )
         )
     known = lexicon.information
+    facts = {"most": most, "separation": separation, "seed": seed, "kept": decided is not None}
     return lexicon.with_parts(
-        metadata={**lexicon.metadata, "described": {"most": most, "separation": separation, "seed": seed}},
+        metadata={**lexicon.metadata, "described": facts},
         information=known if known is not None and known.measure != "holevo" else Information(information),
         inventory=Inventory(senses, shares, least),
+        speech=None if decided is None else lexicon.speech,
         faces=Faces(lines),
     )
 
@@ -126,6 +136,22 @@ def _shown(lexicon: Lexicon, seen: Occurrences, most: int) -> NDArray[np.bool_]:
     return shown
 
 
-def _line(word: str, found: Found, faces: list[Face], match: SynsetMatcher | None) -> str:
-    chosen = faces if match is None else match.matched(word, faces, found.vectors)
-    return Faces.line(word, dict(zip(found.ids.tolist(), chosen, strict=True)))
+def _tagger(corpus: Corpus, progress: Report) -> Tagger | None:
+    """What tells parts of speech; where there is none, that is said once."""
+    try:
+        return Tagger(corpus)
+    except MissingExtraError as error:
+        progress(Progress("drawing occurrences", 0, note=f"without parts of speech: {error}"))
+        return None
+
+
+def _lines(
+    described: list[tuple[str, Found, Seen]], maker: FaceMaker, tagger: Tagger | None, match: SynsetMatcher | None
+) -> Iterator[str]:
+    """A line for each word: what its senses look like in use."""
+    told = [found.posteriors for _, found, _ in described]
+    parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], told))
+    for word, found, own in described:
+        faces = maker.faces(own, found.posteriors, None if parts is None else next(parts))
+        faces = faces if match is None else match.matched(word, faces, found.vectors)
+        yield Faces.line(word, dict(zip(found.ids.tolist(), faces, strict=True)))

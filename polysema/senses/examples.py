@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from polysema.corpus.corpus import Corpus
-from polysema.errors import InputError
+from polysema.errors import InputError, MissingExtraError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
 from polysema.senses.faces import FaceMaker
-from polysema.senses.occurrences import Occurrences
+from polysema.senses.occurrences import Occurrences, posteriors
+from polysema.senses.speech import Tagger
 
 
 def find_examples(lexicon: Lexicon, word: str, corpus: Corpus, *, most: int = 500, seed: int = 1) -> dict[int, Face]:
-    """What each sense of a word looks like in a corpus, by the sense's id.
+    """What each sense of a word looks like in a corpus, by the sense's id; parts of speech where spaCy is installed.
 
     Args:
         most: how many occurrences to look at, at most; they are drawn by their hash.
@@ -24,9 +24,10 @@ def find_examples(lexicon: Lexicon, word: str, corpus: Corpus, *, most: int = 50
     (own,) = seen.of(row, row + 1)
     if not len(own.positions):
         raise InputError(f"{word!r} does not stand in {corpus.path}")
-    ids, (weights, vectors) = lexicon.sense_ids(word), lexicon.sense_vectors(word)
-    evidence = log_evidence(
-        cosines(directions(weights, vectors, seen.formula), own.contexts), own.amounts, seen.formula
-    )
-    faces = FaceMaker(corpus).faces(own, softmax(np.log(weights) + evidence))
-    return dict(zip(ids.tolist(), faces, strict=True))
+    told = posteriors(lexicon, word, own, seen.formula)
+    try:
+        (parts,) = Tagger(corpus).parts([own], [told], most)
+    except MissingExtraError:
+        parts = None
+    faces = FaceMaker(corpus).faces(own, told, parts)
+    return dict(zip(lexicon.sense_ids(word).tolist(), faces, strict=True))

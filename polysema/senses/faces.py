@@ -1,4 +1,4 @@
-"""What each sense of a word looks like in the corpus: words, collocations, examples, part of speech.
+"""What each sense of a word looks like in the corpus: words, collocations, examples.
 
 Words are ranked by how much more often they stand around one sense than around the others: the log-odds ratio with an
 informative prior (Monroe, Colaresi & Quinn, 2008). With y_kw the number of times that word w stands around sense k,
@@ -12,7 +12,7 @@ A word with one sense is held against the corpus instead.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.corpus.stop_words import is_content
 from polysema.lexicon.faces import Example, Face
 from polysema.senses.occurrences import WINDOW, Seen
+from polysema.senses.speech import Told
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -30,13 +31,6 @@ _PRIOR = 50.0  # the words that the prior amounts to
 _LEAST = 1.5  # how often a word stands around a sense at least, by its probabilities
 _CERTAIN = 1.0  # z of words that are shown, at least
 _SHORT, _LONG = 5, 40  # words of an example
-
-_CUES = {
-    "adjective": "very more most too so quite rather is are was were be been being",
-    "noun": "a an the this that these those each every some any no my your his her its our their",
-    "verb": "to will would shall should can could may might must not i we you he she they who did does do",
-}
-"""Function words, by what the word after them mostly is."""
 
 
 class FaceMaker:
@@ -49,19 +43,12 @@ class FaceMaker:
         counts = np.asarray(corpus.counts, np.float64)
         self.share = counts / max(counts.sum(), 1.0)
 
-    @cached_property
-    def _cues(self) -> NDArray[np.int8]:
-        """What each word of the corpus says of the next: a number of the list above, from 1; 0 says nothing."""
-        cues, indices = np.zeros(len(self.share), np.int8), self.corpus.vocabulary.indices
-        for number, words in enumerate(_CUES.values(), 1):
-            cues[[indices[word] for word in words.split() if word in indices]] = number
-        return cues
-
-    def faces(self, seen: Seen, posteriors: Array) -> list[Face]:
+    def faces(self, seen: Seen, posteriors: Array, parts: Sequence[Told] | None = None) -> list[Face]:
         """The face of each sense.
 
         Args:
             posteriors: (occurrences, k), p(k|c).
+            parts: the part of speech of each sense, and its share.
         """
         around, place = self._around(seen, WINDOW)
         beside = [self._beside(seen, side) for side in (-1, 1)]
@@ -69,17 +56,16 @@ class FaceMaker:
         left, right = (self._telling(word[word >= 0], np.flatnonzero(word >= 0), posteriors) for word in beside)
         own = int(self.tokens[seen.positions[0]])
         words = self.corpus.vocabulary.words
-        speech = self._parts_of_speech(beside, posteriors)
         found = []
         for k in range(posteriors.shape[1]):
             pairs = [(z, f"{words[w]} {words[own]}") for z, w in left[k]]
             pairs += [(z, f"{words[own]} {words[w]}") for z, w in right[k]]
             found.append(
                 Face(
-                    tuple(words[w] for _, w in telling[k] if w != own)[:WORDS],
+                    tuple(words[w] for _, w in telling[k] if words[w].lower() != words[own].lower())[:WORDS],
                     tuple(pair for _, pair in sorted(pairs, reverse=True)[:COLLOCATIONS]),
                     tuple(self._examples(seen, posteriors[:, k])),
-                    speech[k],
+                    *(parts[k] if parts is not None else (None, None)),
                 )
             )
         return found
@@ -131,20 +117,6 @@ class FaceMaker:
             if text not in {example.text for example in found}:
                 found.append(Example(text, sentence, int(seen.positions[i] - seen.firsts[i])))
         return found
-
-    def _parts_of_speech(self, beside: list[Ids], posteriors: Array) -> list[str]:
-        """What each sense mostly is, by the function words beside it; empty where too few tell."""
-        before, after = (np.where(words >= 0, self._cues[np.maximum(words, 0)], 0) for words in beside)
-        noun_follows = (beside[1] >= 0) & self.shown[np.maximum(beside[1], 0)]
-        votes = {
-            "noun": (before == 2) & ~noun_follows,
-            "verb": (before == 3) | ((before == 0) & (after == 2)),
-            "adjective": (before == 1) | ((before == 2) & noun_follows),
-        }
-        counts = np.stack([posteriors.T @ vote for vote in votes.values()])  # (3, k)
-        names = np.array(list(votes))[counts.argmax(axis=0)]
-        sure = counts.max(axis=0) >= np.maximum(3.0, 0.5 * counts.sum(axis=0))
-        return [str(name) if good else "" for name, good in zip(names, sure, strict=True)]
 
 
 def _log_odds(y: Array, rest: Array, prior: Array) -> Array:

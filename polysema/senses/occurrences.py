@@ -13,7 +13,8 @@ from polysema.kernels.contexts import weighted_context_sums
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.telling import USUAL, evidence_weights
+from polysema.lexicon.parts import Telling
+from polysema.lexicon.telling import USUAL, cosines, directions, evidence_weights, log_evidence, softmax
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -62,10 +63,11 @@ class Occurrences:
         self.lexicon, self.corpus = lexicon, corpus
         self.formula = lexicon.telling or USUAL
         indices = lexicon.vocabulary.indices
-        self.rows: Ids = np.array([indices.get(word, -1) for word in corpus.vocabulary.words], np.int64)
+        spelled = corpus.vocabulary.words
+        self.rows: Ids = np.array([indices.get(w, indices.get(w.lower(), -1)) for w in spelled], np.int64)
         chosen = self.rows if words is None else np.where(np.isin(self.rows, words), self.rows, -1)
         counts = np.zeros(len(lexicon), np.int64)
-        counts[chosen[chosen >= 0]] = np.asarray(corpus.counts)[chosen >= 0]
+        np.add.at(counts, chosen[chosen >= 0], np.asarray(corpus.counts)[chosen >= 0])
         self.counts = counts
         self.starts: Ids = np.concatenate([[0], np.cumsum(np.minimum(counts, most))]).astype(np.int64)
         size = int(self.starts[-1])
@@ -98,3 +100,10 @@ class Occurrences:
             Seen(positions[a:b], firsts[a:b], lasts[a:b], sentences[a:b], c[a:b], amounts[a:b])
             for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
         ]
+
+
+def posteriors(lexicon: Lexicon, word: str, own: Seen, formula: Telling) -> Array:
+    """p(k|c) of a word's senses, as they are listed, at some of its occurrences, (occurrences, k)."""
+    weights, vectors = lexicon.sense_vectors(word)
+    evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
+    return softmax(np.log(weights) + evidence)

@@ -45,7 +45,7 @@ from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.parts import Information, Inventory
+from polysema.lexicon.parts import Information, Inventory, Speech
 from polysema.lexicon.telling import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
 from polysema.senses.fitting import least_cosines
 from polysema.senses.occurrences import Occurrences
@@ -315,6 +315,12 @@ def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) ->
             np.concatenate([inventory.weights, alone]),
             np.concatenate([inventory.least, np.full(size, -1.0, np.float32)]),
         ),
+        speech=None
+        if lexicon.speech is None
+        else Speech(
+            np.concatenate([lexicon.speech.tags, np.zeros((size, m), np.uint8)]),
+            np.concatenate([lexicon.speech.shares, np.zeros((size, m), np.uint8)]),
+        ),
         faces=lexicon.faces,
         edited=lexicon.edited,
     )
@@ -344,15 +350,9 @@ def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, pr
         factors[row][:, live] = np.sqrt(after) * vectors.T
         if shares is not None and inventory is not None and np.array_equal(inventory.senses[row, live], live):
             shares[row, live] = after
-    return Lexicon(
-        lexicon.vocabulary,
-        factors,
-        **{
-            name: getattr(lexicon, name)
-            for name in ("columns", "metadata", "contexts", "norms", "telling", "information", "faces", "edited")
-        },
-        inventory=None if inventory is None or shares is None else Inventory(inventory.senses, shares, inventory.least),
-    )
+    if inventory is not None and shares is not None:
+        inventory = Inventory(inventory.senses, shares, inventory.least)
+    return lexicon.with_parts(factors=factors, inventory=inventory)
 
 
 def _held_out(lexicon: Lexicon, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:

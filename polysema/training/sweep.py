@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -89,9 +90,8 @@ def sweep(
         RunOptions.given({name: value for name, value in training.options.items() if name in of_run})
         own = {name: value for name, value in training.options.items() if name not in of_run}
         model_named(training.model).chosen(own, training.options.get("preset"))
-    folder.mkdir(parents=True, exist_ok=True)
     threads = options.get("threads")
-    with engine_named(engine, address) as workers:
+    with _made(folder), engine_named(engine, address) as workers:
         given = [training.corpus for training in trainings]
         texts = {str(text) for corpus in given for text in (corpus if isinstance(corpus, tuple) else [corpus])}
         workers.see([folder, *texts, *(Path(text) / "config.json" for text in texts if is_corpus(text))])
@@ -100,6 +100,20 @@ def sweep(
         shared = workers.put((folder.resolve(), tuple(keep)))
         done = workers.map(train_one, shared, trainings, cores=threads or 1, progress=progress or silent)
         return {name: folder / name for name in done}
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A folder that is gone again where nothing came to lie in it."""
+    if folder.is_dir():
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 def train_one(shared: tuple[Path, tuple[str, ...]], training: Training, report: Report) -> str:

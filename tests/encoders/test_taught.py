@@ -15,7 +15,7 @@ from polysema.contexts.sample import Sample
 from polysema.corpus.build import build_corpus
 from polysema.encoders import induction, occurrences, telling
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.induction import Senses, induce, sense_labels, whitening, within_words
+from polysema.encoders.induction import Senses, induce, k_means, sense_labels, whitening, within_words
 from polysema.encoders.taught import taught
 from polysema.encoders.telling import calibration_error, context_rows, learn_to_tell
 from polysema.errors import InputError, UnknownChoiceError
@@ -149,6 +149,25 @@ def test_split_is_what_another_sense_must_bring(tmp_path):
     assert induced(vectors, starts, tmp_path / "a", split=1e6).counts.tolist() == [1, 1, 1]
     assert induced(vectors, starts, tmp_path / "b", split=0.0).counts.min() > 1
     assert induced(vectors, starts, tmp_path / "c", most=2).counts.tolist() == [1, 2, 2]
+
+
+def test_the_same_split_costs_less_where_a_word_spreads_further():
+    rng = np.random.default_rng(6)
+    spread = np.array([0.8, 1.25])[:, None, None] * rng.normal(size=(2, 300, 32))
+    spread[:, :150, 0] += 5.2
+    x, ok = torch.from_numpy(spread - spread.mean(axis=1, keepdims=True)).float(), torch.ones(2, 300)
+    labels = sense_labels(x, ok, 3, induction.SPLIT, torch.Generator().manual_seed(1))
+    assert labels.amax(1).tolist() == [0, 1]
+
+
+def test_starts_that_are_far_apart_miss_no_cluster():
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(40, 5, 20, 8)) + 30 * np.eye(8)[:5, None]
+    x, ok = torch.from_numpy(points.reshape(40, 100, 8)).float(), torch.ones(40, 100)
+    centroids = k_means(x, ok, 5, torch.Generator().manual_seed(1), restarts=1, rounds=5)
+    nearest = torch.cdist(x, centroids).argmin(-1).reshape(40, 5, 20)
+    found = [len(set(word[:, 0].tolist())) == 5 for word in nearest]
+    assert np.mean(found) > 0.9
 
 
 def test_a_small_cluster_goes_to_its_neighbour(monkeypatch):

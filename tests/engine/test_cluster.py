@@ -57,8 +57,10 @@ def test_a_worker_keeps_what_is_shared(engine):
     [("input", InputError, "^a value is wrong$"), ("fault", ZeroDivisionError, "a fault")],
 )
 def test_errors_come_back(engine, what, error, message):
-    with pytest.raises(error, match=message):
-        list(engine.map(work.fail, engine.put(what), [1]))
+    """Also when other tasks are just being done: Ray ends the driver when such a task is cancelled."""
+    for _ in range(20):
+        with pytest.raises(error, match=message):
+            list(engine.map(work.fail, engine.put(what), [1, 2, 3]))
 
 
 def test_a_node_that_is_killed(nodes, engine, tmp_path):

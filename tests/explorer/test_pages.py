@@ -56,7 +56,8 @@ def made(seed: int = 7) -> Lexicon:
         ("money", "<b>"),
         ("the bank",),
         (Example(f"at the bank {NASTY}", 3, 2),),
-        "noun",
+        "NOUN",
+        0.9,
         Synset("bank.n.01", "gloss & co", 0.5),
     )
     faces = Faces([Faces.line("bank", dict.fromkeys(range(3), face))])

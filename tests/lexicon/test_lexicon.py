@@ -267,6 +267,8 @@ def test_results_are_json_and_short(lexicon: Lexicon):
         "name": "",
         "weight": sense.weight,
         "neighbours": [near.to_dict() for near in sense.neighbours],
+        "part": None,
+        "part_share": None,
     }
 
 

@@ -1,17 +1,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from polysema import Corpus, Information, Lexicon, build_corpus, describe, find_examples, load, train
 from polysema.cli import main
-from polysema.errors import FormatError, InputError
+from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.lexicon.faces import Face, Faces, Synset
 from polysema.senses.inventory import count_senses
 from polysema.senses.wordnet import Entry, SynsetMatcher
 from tests.senses.planted import Planted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_tagger() -> Iterator[None]:
+    """Planted words have no part of speech, and a tagger takes its time: see test_speech.py."""
+
+    def missing(_: Corpus) -> None:
+        raise MissingExtraError("parsing", "parse")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polysema.senses.describe.Tagger", missing)
+        patch.setattr("polysema.senses.examples.Tagger", missing)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@
 ``information``                                   how ambiguous each word is
 ``inventory_senses`` ``inventory_weights``        which columns are senses
 ``inventory_least``
+``speech_tags`` ``speech_shares``                 the part of speech of each sense
 ``slot_keys`` ``slot_starts``                     fillers of each word's slots, whose names are in
 ``slot_fillers`` ``slot_weights``                 the metadata
 ================================================  =============================================
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
-from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Telling
+from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Speech, Telling
 from polysema.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
@@ -93,6 +94,7 @@ PARTS = {
     "inventory": Part(
         "which columns are senses", lambda own, _: Inventory(**own), _named("inventory_", "senses weights least")
     ),
+    "speech": Part("parts of speech", lambda own, _: Speech(**own), _named("speech_", "tags shares")),
     "slots": Part("slots", _slots, _named("slot_", "keys starts fillers weights")),
 }
 """The parts of a lexicon of matrices, by the names of its attributes."""

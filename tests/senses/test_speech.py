@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load
+from polysema.cli import main
+from polysema.corpus.normalisation import Normalisation
+from polysema.errors import FormatError, InputError, MissingExtraError
+from polysema.lexicon.faces import Face
+from polysema.lexicon.parts import PARTS_OF_SPEECH, Inventory, Speech
+from polysema.senses import speech
+from polysema.senses.speech import parts_of_speech
+
+CUT = ("wood", "sharp", "carpenter")
+SEEN = ("bird", "river", "window")
+SENTENCES = [
+    *(f"The {one} needs a good saw for the {two} ." for one in CUT for two in CUT if one != two),
+    *(f"Yesterday we saw a {one} near the {two} ." for one in SEEN for two in SEEN if one != two),
+    *(f"They saw the {one} and the {two} again ." for one in SEEN for two in SEEN if one != two),
+    *(f"Buy the {one} saw with a {two} handle ." for one in CUT for two in CUT if one != two),
+    *(f"Mr Crane met Mary {name} in London ." for name in ("Crane", "Smith", "Jones", "Brown")),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pipeline() -> None:
+    spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
+    if not any(name.startswith("en_") for name in spacy.util.get_installed_models()):
+        pytest.skip("no English pipeline of spaCy")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    sentences = [sentence.split() for sentence in SENTENCES]
+    return build_corpus(
+        sentences, tmp_path_factory.mktemp("speech") / "corpus", normalisation=Normalisation(lower=False)
+    )
+
+
+@pytest.fixture(scope="module")
+def tools() -> Lexicon:
+    """*saw* has the sense of a tool, column 1, and that of seeing, column 0; the words around tell."""
+    words = ["saw", "crane", *CUT, *SEEN]
+    factors, contexts = np.zeros((len(words), 2, 2), np.float32), np.zeros((len(words), 2), np.float32)
+    factors[0] = np.eye(2)
+    factors[1:, 0, 0] = 1.0
+    contexts[2:5, 1] = contexts[5:, 0] = 1.0
+    return Lexicon(words, factors, contexts=contexts)
+
+
+def parts(lexicon: Lexicon, word: str = "saw") -> dict[int, str | None]:
+    return {sense.id: sense.part for sense in lexicon.senses(word)}
+
+
+def test_a_sense_is_what_most_of_its_occurrences_are(tools, corpus):
+    tagged = tools.with_parts(speech=parts_of_speech(tools, corpus))
+    assert parts(tagged) == {0: "VERB", 1: "NOUN"}
+    assert all(0.5 < sense.part_share <= 1 for sense in tagged.senses("saw"))
+    assert parts(tools) == {0: None, 1: None}
+
+
+def test_words_are_found_whatever_their_case_and_names_told_by_it(tools, corpus):
+    tagged = tools.with_parts(speech=parts_of_speech(tools, corpus))
+    assert parts(tagged, "crane") == {0: "PROPN"}
+
+
+def test_parts_are_shown_wherever_a_sense_is(tools, corpus, tmp_path, capsys):
+    tools.with_parts(speech=parts_of_speech(tools, corpus)).save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    told = model.disambiguate("saw", "We saw a bird.", nlp=False)
+    assert (told.sense.part, told.to_dict()["senses"][0]["part"], told.to_row()["part"]) == ("VERB",) * 3
+    assert "VERB" in told._repr_html_()
+    assert {row["part"] for row in (sense.to_dict() for sense in model.senses("saw"))} == {"NOUN", "VERB"}
+    name = str(tmp_path / "model")
+    for command in (["senses", "saw"], ["disambiguate", "saw", "We saw a bird."], ["read", "We saw a bird."]):
+        assert main([*command, "-l", name]) == 0
+        assert "VERB" in capsys.readouterr().out
+    assert main(["examples", "saw", str(corpus.path), "-l", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {sense["id"]: sense["part"] for sense in found["senses"]} == {0: "VERB", 1: "NOUN"}
+
+
+@pytest.mark.parametrize("name", ["model", "model.npz"])
+def test_parts_survive_on_disk(tools, corpus, tmp_path, name):
+    tagged = tools.with_parts(speech=parts_of_speech(tools, corpus))
+    tagged.save(tmp_path / name)
+    back = load(tmp_path / name)
+    assert isinstance(back, Lexicon)
+    np.testing.assert_array_equal(back.speech.tags, tagged.speech.tags)
+    np.testing.assert_array_equal(back.speech.shares, tagged.speech.shares)
+
+
+def test_a_description_has_parts_and_goes_before_what_the_lexicon_came_with(tools, corpus):
+    came = np.full((len(tools), 2), 1 + PARTS_OF_SPEECH.index("ADV"), np.uint8)
+    all_senses = Inventory(
+        np.tile(np.arange(2, dtype=np.int8), (len(tools), 1)), np.full((len(tools), 2), 0.5, np.float32),
+        np.full(len(tools), -1.0, np.float32),
+    )  # fmt: skip
+    given = tools.with_parts(speech=Speech(came, came), inventory=all_senses)
+    described = describe(given, corpus)
+    assert parts(described) == {0: "VERB", 1: "NOUN"}
+    assert set(parts(described, "window").values()) <= {"ADV", "NOUN"}
+    assert parts(describe(given, corpus, parts=False)) == {0: "ADV", 1: "ADV"}
+    assert parts(describe(described, corpus, parts=False)) == {0: "ADV", 1: "ADV"}  # senses were kept, twice
+
+
+def test_a_user_corrects_a_part_and_that_survives(tools, tmp_path, capsys):
+    tools.save(tmp_path / "model")
+    name = str(tmp_path / "model")
+    assert main(["senses", "saw", "--part", "1", "NOUN", "-l", name]) == 0
+    assert parts(load(name)) == {0: None, 1: "NOUN"}
+    assert main(["senses", "saw", "--part", "1", "THING", "-l", name]) == 2
+    assert "'THING'" in capsys.readouterr().err
+    assert main(["senses", "saw", "--reset", "-l", name]) == 0
+    assert parts(load(name)) == {0: None, 1: None}
+
+
+def test_without_a_tagger_there_are_no_parts_and_one_line_says_so(tools, corpus, monkeypatch):
+    def missing(_):
+        raise MissingExtraError("parsing", "parse")
+
+    monkeypatch.setattr(speech, "provider", missing)
+    notes = []
+    described = describe(tools, corpus, progress=lambda at: notes.append(at.note))
+    assert parts(described) == {0: None, 1: None}
+    (note,) = filter(None, notes)
+    assert "without parts of speech" in note
+    assert {face.part for face in find_examples(tools, "saw", corpus).values()} == {None}
+    with pytest.raises(MissingExtraError):
+        parts_of_speech(tools, corpus)
+
+
+def test_old_descriptions_open_without_parts():
+    assert Face.from_dict({"words": ["money"], "part_of_speech": "noun"}) == Face(("money",))
+
+
+def test_parts_that_do_not_fit_are_refused(tools, tmp_path):
+    tags = np.zeros((len(tools), 2), np.uint8)
+    with pytest.raises(InputError, match="do not fit"):
+        tools.with_parts(speech=Speech(tags[1:], tags[1:]))
+    with pytest.raises(InputError, match="none of 17"):
+        tools.with_parts(speech=Speech(tags + 18, tags))
+    tools.with_parts(speech=Speech(tags, tags)).save(tmp_path / "model.npz")
+    arrays = dict(np.load(tmp_path / "model.npz"))
+    del arrays["speech_shares"]
+    np.savez(tmp_path / "broken.npz", **arrays)
+    with pytest.raises(FormatError, match="parts of speech: an array is missing"):
+        load(tmp_path / "broken.npz")
