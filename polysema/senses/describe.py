@@ -52,8 +52,8 @@ def describe(
         separation: how far apart the contexts of two columns must be to be two senses; 0 takes all columns that
             occurrences choose for senses.
         wordnet: whether to look for each sense's synset; needs the extra ``wordnet``.
-        parts: whether to find the part of speech of each sense of these words; needs spaCy and an English pipeline
-            (extra ``parse``), and is left out where there is none.
+        parts: whether to find the part of speech of each sense of these words, where the lexicon did not come with
+            them; needs spaCy and an English pipeline (extra ``parse``), and is left out where there is none.
         progress: told how far it has come.
     """
     if lexicon.columns != "senses":
@@ -61,12 +61,13 @@ def describe(
     started = time.perf_counter()
     progress(Progress("drawing occurrences", 0))
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
-    maker, tagger = FaceMaker(corpus), _tagger(corpus, progress) if parts and faces else None
     match = SynsetMatcher(lexicon) if wordnet else None
     shown = _shown(lexicon, seen, faces)
     size = len(lexicon)
     before = lexicon.metadata.get("described", {"kept": True})
     decided = lexicon.inventory if before.get("kept") else None
+    speech = None if decided is None else lexicon.speech
+    maker, tagger = FaceMaker(corpus), _tagger(corpus, progress) if parts and faces and speech is None else None
     information = np.full(size, np.nan, np.float32)
     senses = np.tile(np.arange(lexicon.m, dtype=np.int8), (size, 1))
     shares, least = np.full((size, lexicon.m), np.nan, np.float32), np.full(size, -1.0, np.float32)
@@ -109,7 +110,7 @@ def describe(
         metadata={**lexicon.metadata, "described": facts},
         information=known if known is not None and known.measure != "holevo" else Information(information),
         inventory=Inventory(senses, shares, least),
-        speech=None if decided is None else lexicon.speech,
+        speech=speech,
         faces=Faces(lines),
     )
 

@@ -28,7 +28,7 @@ Ids = NDArray[np.int64]
 Told = tuple[PartOfSpeech, float] | tuple[None, None]
 """A part of speech and its share; None where too few occurrences tell."""
 
-EACH = 12
+EACH = 8
 """How many occurrences of a sense are tagged, at most."""
 
 LEAST = 3
