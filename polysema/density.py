@@ -151,12 +151,9 @@ def stack(matrices: Sequence[DensityMatrix]) -> DensityMatrix:
     parts = []
     for i in range(len(matrices[0].parts)):
         width = max(rho.parts[i].shape[-1] for rho in matrices)
-        parts.append(np.stack([_widened(rho.parts[i], width) for rho in matrices]))
+        own = [rho.parts[i] for rho in matrices]
+        parts.append(np.stack([np.pad(part, ((0, 0), (0, width - part.shape[-1]))) for part in own]))
     return DensityMatrix.product(parts)
-
-
-def _widened(factor: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    return np.pad(factor, ((0, 0), (0, width - factor.shape[-1])))
 
 
 def unit_trace(factor: Factor, name: str = "") -> NDArray[np.float64]:

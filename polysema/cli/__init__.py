@@ -6,6 +6,7 @@ Each command is a few lines over the library. Errors become one line here, and o
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import signal
 import sys
@@ -133,8 +134,11 @@ def run() -> None:
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, _ended)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.unraisablehook = _unraisable
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # what is no text of this encoding, as \\udcff
+                stream.reconfigure(errors="backslashreplace")
         code = main()
         _ignore_signals()
     except KeyboardInterrupt:  # while the last words were said
@@ -146,10 +150,6 @@ def run() -> None:
 def _ignore_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-
-
-def _ended(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _unraisable(told: sys.UnraisableHookArgs) -> None:

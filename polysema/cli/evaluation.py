@@ -311,21 +311,16 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
             chosen,
             sets,
             missing,
-            only=options["only"],
-            seeds=options["seeds"],
             encoder=options["encoder"].partition("=")[2] or options["encoder"],
             given=models,
             left_out=left_out,
-            all_occurrences=options["all_occurrences"],
-            device=options["device"],
-            threads=options["threads"],
-            engine=options["engine"],
-            address=options["address"],
+            **{name: options[name] for name in _OF_PLAN},
         )
         page = run(plan, say, show)
     click.echo(page)
 
 
+_OF_PLAN = ("only", "seeds", "all_occurrences", "device", "threads", "engine", "address")
 COMMANDS = [evaluate, reproduce, data]
 
 

@@ -86,6 +86,9 @@ class Corpus:
         sources = self.config.get("sources") or []
         if not isinstance(sources, list) or not all(isinstance(item, dict) and "path" in item for item in sources):
             raise FormatError(f"{self.path}: damaged: the sources in config.json are no list of files")
+        for name in ("read", "options"):
+            if not isinstance(self.config.setdefault(name, {}), dict):
+                raise FormatError(f"{self.path}: damaged: {name!r} in config.json is no table")
         self._tokens = self._mapped("tokens", "<i4", "tokens")
         self._sentences = self._mapped("sentences", "<i8", "sentences", 1)
         self.counts = self._mapped("counts", "<i8", "types")

@@ -124,13 +124,9 @@ def tree(values: Iterable[Value], count: int, merge: Callable[[list[Value]], Val
     The caller merges those. Few values are held at once.
     """
     while count > FAN:
-        values, count = _level(values, merge), -(-count // FAN)
+        values = (merge(some) if len(some) > 1 else some[0] for some in grouped(values, FAN))
+        count = -(-count // FAN)
     return list(values)
-
-
-def _level(values: Iterable[Value], merge: Callable[[list[Value]], Value]) -> Iterator[Value]:
-    for some in grouped(values, FAN):
-        yield merge(some) if len(some) > 1 else some[0]
 
 
 def grouped(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:

@@ -91,13 +91,16 @@ def locked(path: Path) -> Iterator[Lock]:
 
 
 def bring_back(path: Path) -> None:
-    """Where a killed run left a path without what belongs there, put it back. Readers call this first.
+    """Tidy up after a killed run: what belongs at a path is put back there. Readers call this first.
 
     A run that is alive and between its two renames is waited for.
     """
     if "\0" in str(path):
         return
     place = _place(path)
+    if os.path.lexists(path) and _note(_hidden(place, ".lock")):
+        with suppress(OutputError), locked(path):  # of a run that was killed when all was in its place
+            return
     deadline = time.monotonic() + _WAIT
     while not os.path.lexists(path) and (note := _note(_hidden(place, ".lock"))):
         try:

@@ -129,7 +129,8 @@ def _kraus(values: Array, vectors: Array) -> Array:
 
 def _state(factor: Array, name: str) -> Any:
     n, m = factor.shape
-    return _circuit().Box(name, _nothing(), _wire(n) @ _wire(m), data=factor.ravel().tolist(), is_mixed=False)
+    circuit = _circuit()
+    return circuit.Box(name, circuit.Ty(), _wire(n) @ _wire(m), data=factor.ravel().tolist(), is_mixed=False)
 
 
 def _wire(dimension: int) -> Any:
@@ -141,10 +142,6 @@ def _wire(dimension: int) -> Any:
 def _discarded(wire: Any) -> Any:
     circuit = _circuit()
     return circuit.Discard(wire) if len(wire) else circuit.Id()
-
-
-def _nothing() -> Any:
-    return _circuit().Ty()
 
 
 def _tree(lexicon: Lexicon, phrase: Phrase, nlp: Any) -> Tree:

@@ -195,24 +195,17 @@ def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
 
 def _text(plan: Plan, say: Say) -> Corpus:
     """The corpus to train on: all of it, or its beginning."""
-    most = plan.preset.words
+    most, where, whole = plan.preset.words, plan.folder / "corpus", None
     if isinstance(plan.corpus, str | Path) and is_corpus(plan.corpus):
         whole = Corpus(plan.corpus)
         if most is None or len(whole.tokens) <= most:
             return whole
-        sentences = int(np.searchsorted(whole.sentences, most))
-        return _encoded(plan, lambda where: build_corpus(islice(whole, sentences), where), say)
-    if most is None:
-        return _encoded(plan, lambda where: build_corpus(plan.corpus, where), say)
-    return _encoded(plan, lambda where: _beginning(plan, where, most), say)
-
-
-def _encoded(plan: Plan, build: Callable[[Path], Corpus], say: Say) -> Corpus:
-    where = plan.folder / "corpus"
     if is_corpus(where):
         return Corpus(where)
     say("reading the corpus")
-    return build(where)
+    if whole is not None:
+        return build_corpus(islice(whole, int(np.searchsorted(whole.sentences, most or 0))), where)
+    return build_corpus(plan.corpus, where) if most is None else _beginning(plan, where, most)
 
 
 def _beginning(plan: Plan, where: Path, words: int) -> Corpus:

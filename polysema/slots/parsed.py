@@ -20,6 +20,7 @@ from polysema.errors import FormatError, InputError
 from polysema.files.atomic import atomic_folder
 from polysema.files.config import read_config
 from polysema.files.door import holds
+from polysema.files.reading import check_regular
 from polysema.slots.relations import Relation
 
 FORMAT = "polysema-parsed"
@@ -90,6 +91,8 @@ class Parsed:
         path = Path(path)
         config = read_config(path, FORMAT, VERSION)
         try:
+            check_regular(path / "words.txt")
+            check_regular(path / "counts.safetensors")
             words = (path / "words.txt").read_text(encoding="utf-8").splitlines()
             arrays = load_file(path / "counts.safetensors")
             head, slot, filler, count = (arrays[name] for name in _ARRAYS)

@@ -94,7 +94,7 @@ class NegativeSamplingOptions(TextOptions):
         least=1, most=4096,
     )  # fmt: skip
     apart: float = option(
-        0.01, "g, how much replicas learn apart before their steps are combined, as a share of what is learnt already",
+        0.005, "g, how much replicas learn apart before their steps are combined, as a share of what is learnt already",
         above=0, most=1,
     )  # fmt: skip
     combine: str = option("counts", "of the steps of replicas:", choices=COMBINERS)

@@ -149,7 +149,7 @@ class Run:
         ends = self.options.optimiser == "sgd" and state.epoch + 1 == self.epochs  # before, rows may still come back
         for side in (state.target, state.context):
             rows = side.reshape(len(side), -1) if self.options.model == "word2dm" else side.reshape(-1, side.shape[2])
-            if not np.isfinite(_square(side)) or (ends and _run_away(rows) > _RUN_AWAY):
+            if not np.isfinite(np.dot(side.reshape(-1), side.reshape(-1))) or (ends and _run_away(rows) > _RUN_AWAY):
                 self._diverged()
         row = {
             "epoch": state.epoch + 1,
@@ -207,8 +207,3 @@ def rates(options: NegativeSamplingOptions, epoch: int, done: NDArray[np.float64
 def _run_away(rows: NDArray[np.float32]) -> float:
     """The share of rows that are as long as rows can get."""
     return float(np.mean(np.einsum("vn,vn->v", rows, rows) > 0.99 * LONGEST**2))
-
-
-def _square(array: NDArray[np.float32]) -> float:
-    flat = array.reshape(-1)
-    return float(np.dot(flat, flat))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -89,10 +90,10 @@ def sweep(
         RunOptions.given({name: value for name, value in training.options.items() if name in of_run})
         own = {name: value for name, value in training.options.items() if name not in of_run}
         model_named(training.model).chosen(own, training.options.get("preset"))
-    folder.mkdir(parents=True, exist_ok=True)
     threads = options.get("threads")
-    with engine_named(engine, address) as workers:
-        texts = {str(text) for training in trainings for text in _texts(training.corpus)}
+    with _made(folder), engine_named(engine, address) as workers:
+        given = [training.corpus for training in trainings]
+        texts = {str(text) for corpus in given for text in (corpus if isinstance(corpus, tuple) else [corpus])}
         workers.see([folder, *texts, *(Path(text) / "config.json" for text in texts if is_corpus(text))])
         if engine != "local" and threads is None:
             trainings = [Training(t.name, t.corpus, t.model, {**t.options, "threads": 1}) for t in trainings]
@@ -101,8 +102,18 @@ def sweep(
         return {name: folder / name for name in done}
 
 
-def _texts(corpus: Text) -> list[str]:
-    return [str(item) for item in (corpus if isinstance(corpus, tuple) else [corpus])]
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A folder that is gone again where nothing came to lie in it."""
+    if folder.is_dir():
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 def train_one(shared: tuple[Path, tuple[str, ...]], training: Training, report: Report) -> str:

@@ -18,7 +18,7 @@ from polysema.lexicon.formats import FORMATS
 from polysema.measures import MEASURES
 from polysema.training.models import MODELS
 from tests.campaign.checks import behaviour, traces
-from tests.campaign.world import WORDS, Sandbox, snapshot
+from tests.campaign.world import MEMORY, WORDS, Sandbox, snapshot
 
 INTEGERS = ["-1", "0", "1", "2", "3", "7", "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
             "1e3", "nan", "", "0x10", "1_0", "٣", " 4 "]  # fmt: skip
@@ -191,7 +191,8 @@ def attempt(sandbox: Sandbox, argv: list[str], real: bool = False) -> list[str]:
     if not _untouched(sandbox):
         _renew(sandbox)
     before = snapshot(sandbox.place)
-    outcome = sandbox.run(*argv, exec=real)
+    room = {"memory": 3 * MEMORY} if real and "--encoder" in argv else {}  # torch for a GPU takes more than one
+    outcome = sandbox.run(*argv, exec=real, **room)
     outputs = outputs_of(argv)
     faults = behaviour(outcome)
     if not outcome.ended_for:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +238,8 @@ def attempt(sandbox: Sandbox, job: str, moment: dict[str, Any], real: bool = Fal
     before = snapshot(sandbox.place)
     old = _part(snapshot(sandbox.place, timeless=True), what.output)
     struck = _run(sandbox, what, moment=moment, timeout=60 + 10 * known.seconds, exec=real)
+    if real and struck.err.startswith("'import "):  # Python's own start, which says so and goes on
+        struck = replace(struck, err=struck.err.partition("KeyboardInterrupt\n")[2])
     codes = (0, -9) if moment["signal"] == "KILL" else (0, 130)
     after = snapshot(sandbox.place)
     early = moment["at"] == "seconds" or moment.get("where", "").startswith("__main__.py")

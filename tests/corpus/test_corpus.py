@@ -112,7 +112,16 @@ def test_damaged_headers(tmp_path):
             Corpus(path)
 
 
-@pytest.mark.parametrize("key", ["tokens", "sentences", "types", "version", "format"])
+def test_what_was_read_need_not_be_known(tmp_path):
+    path = build_corpus(SENTENCES, tmp_path / "c").path
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(
+        json.dumps({key: config[key] for key in config if key not in ("read", "options")})
+    )
+    assert Corpus(path).config["read"] == {}
+
+
+@pytest.mark.parametrize("key", ["tokens", "sentences", "types", "version", "format", "read", "options"])
 @pytest.mark.parametrize("value", [-1, 10**30, "9", None, 2.5, True, [1]])
 def test_damaged_configurations(key, value, tmp_path):
     path = build_corpus(SENTENCES, tmp_path / "c").path

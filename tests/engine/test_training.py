@@ -124,3 +124,6 @@ def test_a_sweep_is_what_each_training_is(corpus, tmp_path):
     assert times == {path: path.stat().st_mtime_ns for path in found.values()}
     with pytest.raises(ps.UnknownChoiceError, match="unknown option of ms-word2dm 'speed'"):
         sweep(str(corpus.path), tmp_path / "none", seed=[1, 2], speed=3)
+    with pytest.raises(ps.CorpusError, match="no such file"):
+        sweep(str(tmp_path / "missing.txt"), tmp_path / "none", seed=[1, 2], **OPTIONS)
+    assert not (tmp_path / "none").exists()

@@ -130,8 +130,10 @@ def test_a_run_that_was_killed_is_put_right_by_the_next_reader_or_writer(tmp_pat
         assert len(list(tmp_path.iterdir())) > 1
         if reader and when == "between":
             assert not (tmp_path / "out").exists()
+        if reader:
             bring_back(tmp_path / "out")
-            assert (tmp_path / "out" / "text").read_text() == "new"
+            assert (tmp_path / "out" / "text").read_text() == ("new" if when in ("between", "after") else "old")
+            assert [p.name for p in tmp_path.iterdir()] == ["out"]
         fill(tmp_path / "out", "newest", overwrite=True)
         assert (tmp_path / "out" / "text").read_text() == "newest"
         assert [p.name for p in tmp_path.iterdir()] == ["out"]

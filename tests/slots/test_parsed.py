@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,15 @@ def test_saved_and_read_back(tmp_path: Path) -> None:
     assert same(Parsed.load(tmp_path / "a.parsed"), parsed)
     assert is_parsed(tmp_path / "a.parsed")
     assert not is_parsed(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["words.txt", "counts.safetensors"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    planted().save(tmp_path / "a.parsed")
+    (tmp_path / "a.parsed" / name).unlink()
+    os.mkfifo(tmp_path / "a.parsed" / name)
+    with pytest.raises(FormatError, match="a pipe or a device, where a file is wanted"):
+        Parsed.load(tmp_path / "a.parsed")
 
 
 def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def table_to_latex(table: Table) -> str:
     notes: dict[str, str] = {}
     for row in table.rows:
         if row.note:
-            notes.setdefault(row.note, _letter(len(notes)))
+            notes.setdefault(row.note, chr(ord("a") + len(notes)) if len(notes) < 26 else str(len(notes)))
     lines = [r"\begin{table}[htp]\centering\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
     lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"]
     lines += [rf"\begin{{tabular}}{{@{{}}l{'c' * len(table.columns)}@{{}}}}", r"\toprule"]
@@ -46,10 +46,6 @@ def table_to_latex(table: Table) -> str:
         told = " ".join(rf"\textsuperscript{{{letter}}}\,{escaped(note)}." for note, letter in notes.items())
         lines.append(rf"\par\smallskip\parbox{{\linewidth}}{{\raggedright\scriptsize {told}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-def _letter(number: int) -> str:
-    return chr(ord("a") + number) if number < 26 else str(number)
 
 
 def _cell(cell: Cell) -> str:

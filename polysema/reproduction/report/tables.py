@@ -207,7 +207,8 @@ class Beside:
             placed |= {system.name for system in own}
             found += [line for system in own for line in self._of(system, ensembles)]
             if not own:
-                found.append(Line(row, paper=row, note=self._reason(row)))
+                reasons = (item.reason for item in self.skipped if item.name == row)
+                found.append(Line(row, paper=row, note=next(reasons, "not evaluated here")))
         rest = [system for system in listed if system.name not in placed]
         return found + [line for system in rest for line in self._of(system, ensembles)]
 
@@ -218,9 +219,6 @@ class Beside:
             return [Line(system.name, system, row, note)]
         mean = Line(f"{system.name}, mean of {seeds} seeds", system, row, note)
         return [mean, Line(f"{system.name}, their ensemble", system, ensemble=True)] if ensembles else [mean]
-
-    def _reason(self, row: str) -> str:
-        return next((item.reason for item in self.skipped if item.name == row), "not evaluated here")
 
 
 @dataclass(frozen=True, slots=True)
