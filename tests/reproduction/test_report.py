@@ -165,6 +165,8 @@ def test_the_page_stands_alone(written):
     assert "needs &amp; wants" in page
     assert "mean of 2 seeds" in page
     assert "their ensemble" in page
+    assert re.search(r'<small class="each">−?\.\d{3} −?\.\d{3}</small>', page)  # seeds may stand on several lines
+    assert "small.each{white-space:normal" in page
     assert 'class="better"' in page
     assert "<b>1.000</b>" in page
     body = page.partition("<body>")[2].partition("</body>")[0]

@@ -83,7 +83,8 @@ def introduction_section(beside: Beside, settings: Settings, plots: bool) -> Sec
         "Figures are Spearman's ρ between a model's similarities and the mean human judgement, over the items whose "
         "words the model knows. Small print below a figure gives its 95 % interval or, of several seeds, the figure of "
         "each; then the number of items it is over; then the paper's figure (Meyer & Lewis 2020) and the difference, "
-        "coloured (in Markdown, marked !) where the paper's figure lies outside the interval.",
+        "coloured (in Markdown, marked !) where the paper's figure lies outside the interval or, of several seeds, .1 "
+        "or more away. Bold, tests and plots take several seeds as one model, their ensemble.",
         "Items of a disambiguation set share their verbs, so intervals and tests resample clusters, the pairs of verb "
         "and landmark, not single items.",
         "Bold: the best baseline and the best model of density matrices of a table, with the paper's methods, on the "

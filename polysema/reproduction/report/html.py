@@ -81,7 +81,7 @@ def _cell(cell: Cell) -> str:
     if cell.interval is not None:
         text += f"<small>{' … '.join(bounds(cell.interval))}</small>"
     if cell.each:
-        text += f"<small>{' '.join(shown(value, cell.style) for value in cell.each)}</small>"
+        text += f'<small class="each">{" ".join(shown(value, cell.style) for value in cell.each)}</small>'
     if cell.items is not None:
         text += f"<small>{cell.items[0]} of {cell.items[1]}</small>"
     if cell.paper is not None:
