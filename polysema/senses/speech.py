@@ -64,7 +64,7 @@ class Tagger:
             for k in range(p.shape[1])
         ]
         cuts = np.cumsum([0, *(len(at) for _, at in chosen)]).tolist()
-        tags = np.fromiter(self._tags(chosen), np.int64, cuts[-1])
+        tags = np.fromiter(self._tags(chosen), np.int64)
         found = (_majority(tags[first:last]) for first, last in pairwise(cuts))
         return [[next(found) for _ in range(p.shape[1])] for p in told]
 

@@ -10,13 +10,13 @@ import re
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, build_corpus, describe, load, train
+from polysema import Corpus, Lexicon, Speech, build_corpus, describe, load, train
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
         "ambiguity", "bert2dm", "calibration", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "first_hour", "front", "gpu",
-        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "placing", "planted_senses", "quality", "questions", "sense_numbers", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
+        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "parts_of_speech", "placing", "planted_senses", "quality", "questions", "sense_numbers", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
     },
     "tools": {"default_model", "fuzz_readers", "import_graph", "licences", "wordnet_senses"},
 }  # fmt: skip
@@ -214,7 +214,7 @@ def test_default_model(script, text, encoder, shared, tmp_path, monkeypatch):
     )  # fmt: skip
     assert "words" in printed
     card = (out / "README.md").read_text(encoding="utf-8")
-    for heading in ("Good for", "Limits", "Licence", "Rebuild", "Held out", "Results"):
+    for heading in ("Good for", "Limits", "Licence", "Rebuild", "Held out", "Results", "Parts of speech"):
         assert f"## {heading}" in card
     assert not (tmp_path / "default.training").exists()
 
@@ -320,6 +320,12 @@ def test_words_in_context(script, tmp_path):
     for part in ("verb", "adj"):
         (tmp_path / f"data.{part}").write_text("")
     assert "no context" in script("words_in_context", tmp_path)
+    words, parts = ["light", "house", "happily", "agree"], [[8, 1], [8, 0], [3, 0], [8, 0]]
+    speech = Speech(np.array(parts, np.uint8), np.full((4, 2), 90, np.uint8))
+    Lexicon(words, np.tile(np.eye(2), (4, 1, 1)), speech=speech).save(tmp_path / "small")
+    printed = script("parts_of_speech", tmp_path, tmp_path / "small")
+    assert "| all | 2 | 1.000 | 0.500 |" in printed  # happily and agree; light and house can be several
+    assert "| the weightiest sense | 4 | 1.000 |" in printed
 
 
 def test_sense_numbers(script, known, encoder, tmp_path):
