@@ -11,6 +11,11 @@ from typing import NamedTuple
 from polysema.composition.trees import Leaf, Tree, leaves, shown
 from polysema.errors import InputError
 
+LONGEST = 2000
+"""So many characters without a space are a word, or several: spaCy's time grows with the square of them."""
+
+OVERLONG = re.compile(rf"\S{{{LONGEST},}}")
+
 Span = tuple[int, int]
 """Where a word stands in a text: its first character, and the one after its last."""
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from polysema.composition.occurrences import Token
+from polysema.composition.occurrences import LONGEST, OVERLONG, Token
 from polysema.composition.phrases import Read, is_parsed
 from polysema.composition.trees import Tree, either, leaves, shown
 from polysema.errors import InputError, MissingExtraError, PolysemaError
@@ -92,7 +92,7 @@ def _read(
 
 def _parsed(texts: Sequence[str], nlp: Any) -> Iterator[list[Token] | PolysemaError]:
     """Each text's words with their dependencies, or what went wrong."""
-    good = [text if isinstance(text, str) and len(text) <= nlp.max_length else "" for text in texts]
+    good = [text if isinstance(text, str) and not _too_long(text, nlp) else "" for text in texts]
     try:
         results: list[Any] = list(nlp.pipe(good, batch_size=256))
     except Exception:  # one text upset the batch: take them one by one
@@ -100,14 +100,22 @@ def _parsed(texts: Sequence[str], nlp: Any) -> Iterator[list[Token] | PolysemaEr
     for text, doc in zip(texts, results, strict=True):
         if not isinstance(text, str):
             yield InputError(f"a sentence is text, not {type(text).__name__}")
-        elif len(text) > nlp.max_length:
-            yield InputError(f"{shown(text)}: {len(text):,} characters are too many for one sentence")
+        elif error := _too_long(text, nlp):
+            yield error
         elif isinstance(doc, PolysemaError):
             yield doc
         elif len(doc) and not doc.has_annotation("DEP"):
             yield _NO_PARSE
         else:
             yield _with_a_verb(_tokens(doc), nlp)
+
+
+def _too_long(text: str, nlp: Any) -> InputError | None:
+    if len(text) > nlp.max_length:
+        return InputError(f"{shown(text)}: {len(text):,} characters are too many for one sentence")
+    if OVERLONG.search(text):
+        return InputError(f"{shown(text)}: {LONGEST:,} characters without a space and more are too many for the parser")
+    return None
 
 
 def _attempt(text: str, nlp: Any) -> Any:

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from polysema.composition.occurrences import OVERLONG
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.files.door import holds, writing
@@ -159,6 +160,7 @@ def count_relations(text: str) -> tuple[Counter[Relation], int]:
     strings = nlp.vocab.strings
     found: Counter[Relation] = Counter()
     tokens = 0
+    text = OVERLONG.sub(" ", text)
     lines = (line[at : at + LONG] for line in text.splitlines() for at in range(0, len(line), LONG) if line.strip())
     with nlp.select_pipes(enable=[name for name in ("tok2vec", "tagger", "parser") if name in nlp.pipe_names]):
         for doc in nlp.pipe(lines, batch_size=128):

@@ -124,7 +124,8 @@ def draw(rng: np.random.Generator, sandbox: Sandbox) -> dict[str, Any]:
             argv += _option(rng, parameter)
     if rng.random() < 0.02:
         argv.insert(int(rng.integers(len(argv) + 1)), _pick(rng, STRINGS))
-    return {"argv": argv, "real": bool(rng.random() < REAL)}
+    real = bool(rng.random() < REAL)
+    return {"argv": argv, "real": real and argv[0] != "explore"}  # which is stopped from within once it serves
 
 
 def _argument(rng: np.random.Generator, path: tuple[str, ...], parameter: click.Argument) -> str:

@@ -17,6 +17,13 @@ try:
 except MissingExtraError as error:
     pytest.skip(f"no parser: {error}", allow_module_level=True)
 
+
+def test_what_a_parser_would_take_minutes_for_is_refused():
+    good, bad = parse_sentences(["The child sleeps.", "[" * 100_000])
+    assert not isinstance(good, PolysemaError)
+    assert "2,000 characters without a space" in str(bad)
+
+
 SENTENCES = {
     # the paper's
     "The local family runs a small hotel.": "((local family) (runs (small hotel)))",
