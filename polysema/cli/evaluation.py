@@ -393,8 +393,9 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 
 
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
-    """n and m of the first model of density matrices; the paper's where there is none."""
-    return next(((model.n, model.m) for _, model in models if model.kind == "matrices"), (17, 5))
+    """n and m of the first model of density matrices, of an ensemble's first member; the paper's where there is none."""
+    alone = (getattr(model, "members", [model])[0] for _, model in models if model.kind == "matrices")
+    return next(((model.n, model.m) for model in alone), (17, 5))
 
 
 def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
