@@ -393,7 +393,7 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 
 
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
-    """n and m of the first model of density matrices, of an ensemble's first member; the paper's where there is none."""
+    """n and m of the first model of density matrices (or of an ensemble's first member), or else the paper's."""
     alone = (getattr(model, "members", [model])[0] for _, model in models if model.kind == "matrices")
     return next(((model.n, model.m) for model in alone), (17, 5))
 
