@@ -16,7 +16,7 @@ import time
 import click
 from click.shell_completion import get_completion_class
 
-from polysema.cli import corpora, drawing, evaluation, lexicons, senses, sentences, training
+from polysema.cli import corpora, drawing, evaluation, explore, lexicons, senses, sentences, training
 from polysema.cli.output import notes, quiet_option, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
@@ -69,7 +69,7 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "polysema", "_POLYSEMA_COMPLETE").source())
 
 
-for room in (lexicons, senses, sentences, drawing, corpora, training, evaluation):
+for room in (lexicons, senses, sentences, drawing, explore, corpora, training, evaluation):
     for command in room.COMMANDS:
         polysema.add_command(command)
 polysema.add_command(completion)
@@ -139,7 +139,7 @@ def run() -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.unraisablehook = _unraisable
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # what is no text of this encoding, as \\udcff
+            if isinstance(stream, io.TextIOWrapper):  # what this encoding has no text for is escaped
                 stream.reconfigure(errors="backslashreplace")
         code = main()
         _ignore_signals()

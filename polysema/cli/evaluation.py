@@ -394,7 +394,10 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
     """n and m of the first model of density matrices (or of an ensemble's first member), or else the paper's."""
-    alone = (getattr(model, "members", [model])[0] for _, model in models if model.kind == "matrices")
+    from polysema.lexicon.ensemble import Ensemble
+
+    of_matrices = (model for _, model in models if model.kind == "matrices")
+    alone = (model.members[0] if isinstance(model, Ensemble) else model for model in of_matrices)
     return next(((model.n, model.m) for model in alone), (17, 5))
 
 
