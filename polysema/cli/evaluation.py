@@ -395,10 +395,10 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
     """n and m of the first model of density matrices (or of an ensemble's first member), or else the paper's."""
     from polysema.lexicon.ensemble import Ensemble
+    from polysema.lexicon.lexicon import Lexicon
 
-    of_matrices = (model for _, model in models if model.kind == "matrices")
-    alone = (model.members[0] if isinstance(model, Ensemble) else model for model in of_matrices)
-    return next(((model.n, model.m) for model in alone), (17, 5))
+    alone = (one for _, model in models for one in (model.members if isinstance(model, Ensemble) else [model]))
+    return next(((one.n, one.m) for one in alone if isinstance(one, Lexicon)), (17, 5))
 
 
 def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
