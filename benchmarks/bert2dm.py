@@ -23,7 +23,7 @@ import polysema as ps
 from polysema.encoders.bert2dm import bert2dm
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.results import Evaluation
-from polysema.files.progress import Progress
+from polysema.progress import Progress
 
 VARIANTS = {
     "svd": {"reduction": "svd"},

@@ -27,13 +27,26 @@ from numpy.typing import NDArray
 import polysema as ps
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.stop_words import is_content
-from polysema.encoders.telling import calibration_error
 from polysema.lexicon.lexicon import with_matrices
 from polysema.lexicon.telling import USUAL, cosines, directions, log_evidence, softmax
-from polysema.senses.occurrences import Occurrences, Seen
+from polysema.senses.evidence import Occurrences, Seen
 
 Array = NDArray[np.float64]
 ALARMS = (0.02, 0.05, 0.1, 0.2)
+
+
+BINS = 15
+
+
+def calibration_error(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+    """Σ_b |mean confidence − share that is right| · (share of answers), over bins b of equal width (Naeini 2015).
+
+    >>> calibration_error(np.array([0.9, 0.9]), np.array([True, False]))
+    0.4
+    """
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(bins, confidence - right, BINS)
+    return float(np.abs(gaps).sum() / len(right))
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.statistics import ranks
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
 from polysema.lexicon.parts import Information, Inventory
-from polysema.senses.placing import learn_placing
+from polysema.senses.adapt import learn_placing
 from polysema.vocabulary import Vocabulary
 
 

@@ -6,6 +6,8 @@ not even ``typing`` is loaded here: a command cannot catch Ctrl-C before its pac
 
 from __future__ import annotations
 
+import sys
+
 from polysema.registry import provide
 from polysema.version import __version__ as __version__
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from polysema.composition.trees import either as either
     from polysema.composition.trees import from_pattern as from_pattern
     from polysema.composition.trees import parse_brackets as parse_brackets
-    from polysema.contexts.context2dm import context2dm as context2dm
     from polysema.corpus.build import build_corpus as build_corpus
     from polysema.corpus.corpus import Corpus as Corpus
     from polysema.corpus.normalisation import Normalisation as Normalisation
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
     from polysema.drawing import heat_map as heat_map
     from polysema.drawing import senses_plane as senses_plane
     from polysema.encoders.bert2dm import bert2dm as bert2dm
+    from polysema.encoders.context2dm import context2dm as context2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
-    from polysema.encoders.teaching import teach as teach
     from polysema.errors import CorpusError as CorpusError
     from polysema.errors import DataError as DataError
     from polysema.errors import Failed as Failed
@@ -63,14 +64,8 @@ if TYPE_CHECKING:
     from polysema.explorer.server import Explorer as Explorer
     from polysema.explorer.server import explore as explore
     from polysema.integrations.frames import frame as frame
-    from polysema.lexicon.default import disambiguate as disambiguate
-    from polysema.lexicon.default import disambiguate_all as disambiguate_all
-    from polysema.lexicon.default import disambiguate_every as disambiguate_every
-    from polysema.lexicon.default import read as read
     from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
     from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
-    from polysema.lexicon.ensemble import Ensemble as Ensemble
-    from polysema.lexicon.ensemble import EnsembleComposition as EnsembleComposition
     from polysema.lexicon.faces import Face as Face
     from polysema.lexicon.formats import load as load
     from polysema.lexicon.formats.flat import from_gensim as from_gensim
@@ -98,9 +93,8 @@ if TYPE_CHECKING:
     from polysema.measures import trace_distance as trace_distance
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.parsing.sentences import parse_sentences as parse_sentences
+    from polysema.senses.adapt import adapt as adapt
     from polysema.senses.describe import describe as describe
-    from polysema.senses.examples import find_examples as find_examples
-    from polysema.senses.placing import adapt as adapt
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -125,17 +119,14 @@ _NAMES = {
     "lexicon.formats.flat": "from_gensim",
     "lexicon.lexicon": "Lexicon VectorLexicon",
     "lexicon.parts": "EncoderPart SenseClusters Telling Information Inventory Speech",
-    "lexicon.ensemble": "Ensemble EnsembleComposition",
     "lexicon.results": "Neighbour Sense Ambiguity",
     "lexicon.faces": "Face",
     # what a corpus shows of a lexicon's senses
     "senses.describe": "describe",
-    "senses.examples": "find_examples",
-    "senses.placing": "adapt",
+    "senses.adapt": "adapt",
     # matrices from contexts and from encoders
-    "contexts.context2dm": "context2dm",
+    "encoders.context2dm": "context2dm",
     "encoders.bert2dm": "bert2dm",
-    "encoders.teaching": "teach",
     "encoders.huggingface": "Encoder",
     "encoders.contextual": "Contextual",
     # composition
@@ -148,7 +139,6 @@ _NAMES = {
     # sentences in plain English
     "parsing.sentences": "parse_sentence parse_sentences",
     # senses in context
-    "lexicon.default": "disambiguate disambiguate_all disambiguate_every read",
     "lexicon.disambiguation": "Disambiguation SenseInContext",
     # evaluation
     "evaluation.evaluate": "evaluate evaluate_models",
@@ -176,18 +166,11 @@ provide("neighbourhood", "polysema.lexicon.worldly:neighbourhood")
 provide("hypernyms", "polysema.lexicon.worldly:hypernyms")
 provide("below hypernyms", "polysema.senses.wordnet:below_hypernyms")
 provide("memory", "polysema.lexicon.memory:recalled")
-provide("spacy", "polysema.parsing.sentences:parser")
 provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
-for _of in ("matrix", "composition", "disambiguation", "results", "lexicon", "evaluation", "report"):
-    provide(f"{_of}_html", f"polysema.notebook:{_of}_html")
 provide("push to hub", "polysema.integrations.hub:push_to_hub")
 provide("from hub", "polysema.integrations.hub:from_hub")
-provide("progress", "polysema.progress:library_report")
-provide("frame", "polysema.integrations.frames:frame")
-provide("dot_chart", "polysema.drawing:dot_chart")
-provide("line_chart", "polysema.drawing:line_chart")
 
 
 def __getattr__(name: str) -> Any:
@@ -202,3 +185,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()) is not None:
+    from polysema.notebook import register
+
+    register(_shell)

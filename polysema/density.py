@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polysema.errors import MatrixError
-from polysema.registry import provider
 
 Factor = NDArray[np.floating[Any]]
 """An array of shape (..., n, m): the factor of one matrix or, with leading axes, of a stack of them."""
@@ -131,9 +130,6 @@ class DensityMatrix:
         if not self.shape:
             raise TypeError(f"{_called(self.name)}this is a single density matrix, not a stack")
         return self.shape[0]
-
-    def _repr_html_(self) -> str:
-        return str(provider("matrix_html")(self))
 
     def __repr__(self) -> str:
         stack = f"stack={self.shape}, " if self.shape else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composed, Step
+from polysema.composition.compose import Composition, Step
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
@@ -104,7 +104,7 @@ def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
     return figure
 
 
-def entropy_tree(composition: Composed) -> Figure:
+def entropy_tree(composition: Composition) -> Figure:
     """Words at the bottom, the phrase at the top; the colour and the number are the von Neumann entropy."""
     steps = composition.steps
     entropies = [step.entropy for step in steps if step.entropy is not None]

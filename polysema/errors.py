@@ -27,6 +27,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -104,12 +105,18 @@ class DataError(PolysemaError):
     """An evaluation set is missing, is not what was published, or cannot be read."""
 
 
+def install_command(extra: str) -> str:
+    """The command that installs an extra: from the folder of a clone, otherwise from the index."""
+    clone = (Path(__file__).parents[1] / "pyproject.toml").is_file()
+    return f"pip install '.[{extra}]'" if clone else f"pip install 'polysema[{extra}]'"
+
+
 class MissingExtraError(PolysemaError, ImportError):
     """An optional part of polysema is not installed."""
 
     def __init__(self, what: str, extra: str, command: str = "") -> None:
         self.extra = extra
-        self.command = command or f"pip install 'polysema[{extra}]'"
+        self.command = command or install_command(extra)
         super().__init__(f"{what} needs an optional part: {self.command}")
 
 
@@ -117,10 +124,10 @@ class MissingExtraError(PolysemaError, ImportError):
 def needing(what: str, extra: str) -> Iterator[None]:
     """Around the import of an optional library: where it is missing, an error says what to install.
 
-    >>> with needing("a picture", "plots"):
+    >>> with needing("a picture", "plots"):  # doctest: +ELLIPSIS
     ...     import a_library_that_is_not_installed
     Traceback (most recent call last):
-    polysema.errors.MissingExtraError: a picture needs an optional part: pip install 'polysema[plots]'
+    polysema.errors.MissingExtraError: a picture needs an optional part: pip install '...[plots]'
     """
     try:
         yield

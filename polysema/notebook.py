@@ -1,4 +1,8 @@
-"""How words, phrases and lexicons show themselves in a notebook: small pieces of HTML, without any script."""
+"""HTML of results for notebooks: small pieces, without any script.
+
+``register`` is called once, when polysema is imported in IPython: it hands the functions below to IPython's formatter,
+by the names of the types, so that no type has to know of HTML.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,39 @@ from polysema.lexicon.results import to_rows
 from polysema.measures import effective_senses, entropy, purity
 
 if TYPE_CHECKING:
-    from polysema.composition.compose import Composed
+    from polysema.composition.compose import Composition
     from polysema.density import DensityMatrix
     from polysema.evaluation.results import Evaluation
-    from polysema.files.progress import Progress
     from polysema.lexicon.disambiguation import Disambiguation
-    from polysema.lexicon.ensemble import Ensemble
     from polysema.lexicon.lexicon import AnyLexicon
     from polysema.reproduction.report.tables import Report
+
+_FORMATS = {
+    "polysema.density.DensityMatrix": "matrix_html",
+    "polysema.composition.compose.Composition": "composition_html",
+    "polysema.lexicon.disambiguation.Disambiguation": "disambiguation_html",
+    "polysema.lexicon.results.Results": "results_html",
+    "polysema.lexicon.lexicon.Lexicon": "lexicon_html",
+    "polysema.lexicon.lexicon.VectorLexicon": "lexicon_html",
+    "polysema.evaluation.results.Evaluation": "evaluation_html",
+    "polysema.reproduction.report.tables.Report": "report_html",
+}
+"""The function for each type."""
+
+
+def register(shell: Any) -> None:
+    """Show results as HTML in a running IPython."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    for name in _FORMATS:
+        formatter.for_type_by_name(*name.rsplit(".", 1), html)
+
+
+def html(result: Any) -> str:
+    """A result as HTML."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
+    found = next(_FORMATS[name] for name in names if name in _FORMATS)
+    return str(globals()[found](result))
+
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -41,7 +70,7 @@ def matrix_html(rho: DensityMatrix) -> str:
     )
 
 
-def composition_html(composition: Composed) -> str:
+def composition_html(composition: Composition) -> str:
     """A phrase: its tree with the entropy at every node, and what was left out."""
     steps = composition.steps
     largest = max((step.entropy or 0.0 for step in steps), default=0.0) or 1.0
@@ -90,8 +119,8 @@ def _figure(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def lexicon_html(lexicon: AnyLexicon | Ensemble) -> str:
-    """A lexicon, or several as one: what it holds and how it was made."""
+def lexicon_html(lexicon: AnyLexicon) -> str:
+    """A lexicon: what it holds and how it was made."""
     rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
     made = {"model": lexicon.metadata.get("model"), **lexicon.metadata.get("options", {})}
     rows += [(escape(str(key)), escape(str(value))) for key, value in made.items() if value is not None]
@@ -124,14 +153,6 @@ def report_html(report: Report) -> str:
 
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
-
-
-def progress_html(at: Progress, figures: str) -> str:
-    """How far long work is: a bar where it is known, and figures."""
-    share = min(at.done / at.total, 1.0) if at.total else None
-    left = "" if at.left is None else f" · {at.left:,.0f} s left"
-    bar = "" if share is None else f"<progress value='{share:.4f}' max='1' style='width:240px'></progress> {share:.0%}"
-    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures)}</small></div>"
 
 
 def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:

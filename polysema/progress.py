@@ -11,17 +11,64 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from typing import Any
-
-from polysema.files.progress import Progress, Report, silent
-from polysema.notebook import progress_html
 
 Line = Callable[[str], None]
 _EVERY = 60.0  # seconds between two lines where there is no terminal
 _BAR_EVERY = 0.3  # and between two pictures of a bar in a notebook
 _LOG = logging.getLogger("polysema.progress")
 _WIDE = 110  # columns of a terminal that has room for a bar
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        stage: what it is doing: ``training``, ``encoding``, ``clustering`` …
+        done, total: units of work; ``total`` is None where it is not known.
+        unit: what is counted.
+        speed: units a second, of the last moments where the work reports them.
+        seconds, left: seconds spent and to go; None where they are not known.
+        epoch, epochs: which of how many, from 1; 0 where there are none.
+        loss: of a sample of the last training steps.
+        loss_name: what that is of. By negative sampling it is −ln σ of the true words alone, ln 2 where nothing is
+            known; not to be compared with the held-out loss, which adds that of the noise words.
+        held_out: the held-out loss after the last whole epoch.
+        rate: the learning rate.
+        words, sentences: of text, how many were met so far.
+        note: something to say once, such as how much disk the run takes.
+        detail: what each worker does, where there are several.
+    """
+
+    stage: str
+    done: int
+    total: int | None = None
+    unit: str = "words"
+    speed: float = 0.0
+    seconds: float | None = None
+    left: float | None = None
+    epoch: int = 0
+    epochs: int = 0
+    loss: float | None = None
+    held_out: float | None = None
+    rate: float | None = None
+    words: int = 0
+    sentences: int = 0
+    note: str = ""
+    detail: str = ""
+    loss_name: str = "loss"
+
+
+Report = Callable[[Progress], None]
+"""A function that is called with the progress now and then."""
+
+
+def silent(_: Progress) -> None:
+    """Ignore progress."""
 
 
 @contextmanager
@@ -84,6 +131,14 @@ def figures_of(at: Progress) -> dict[str, str]:
         "rate": "" if at.rate is None else f"rate {at.rate:.4f}",
         "detail": at.detail,
     }
+
+
+def progress_html(at: Progress, figures: str) -> str:
+    """How far long work is: a bar where it is known, and figures."""
+    share = min(at.done / at.total, 1.0) if at.total else None
+    left = "" if at.left is None else f" · {at.left:,.0f} s left"
+    bar = "" if share is None else f"<progress value='{share:.4f}' max='1' style='width:240px'></progress> {share:.0%}"
+    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures)}</small></div>"
 
 
 def _in_notebook() -> bool:

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema.errors import InputError, UnknownWordError
 
+LONGEST_WORD = 1000
+"""How many characters a word may have; longer ones are text that was not split."""
+
 
 class Vocabulary:
     """Distinct words in a fixed order, with their counts.
@@ -25,6 +28,11 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str], counts: ArrayLike | None = None) -> None:
         self.words: list[str] = list(words)
+        longest = max(self.words, key=len, default="")
+        if len(longest) > LONGEST_WORD:
+            raise InputError(
+                f"{longest[:20]!r} …: a word of {len(longest):,} characters; words have {LONGEST_WORD:,} at most"
+            )
         if counts is None:
             counts = np.zeros(len(self.words), dtype=np.int64)
         given = np.asarray(counts)
@@ -54,9 +62,13 @@ class Vocabulary:
     def find(self, word: str) -> int:
         """The index of the word as it is written or, failing that, in lower case; -1 where neither is there.
 
+        What is not a string is an error.
+
         >>> Vocabulary(["the", "bank"]).find("Bank")
         1
         """
+        if not isinstance(word, str):
+            raise InputError(f"a word is a string, not {type(word).__name__}")
         found = self.indices.get(word)
         return self.indices.get(word.lower(), -1) if found is None else found
 

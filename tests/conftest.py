@@ -49,5 +49,5 @@ def shared() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow files first, so that no worker is left alone with one at the end."""
-    slow = ("tests/campaign/", "tests/benchmarks/", "tests/cli/", "tests/training/")
+    slow = ("tests/benchmarks/", "tests/cli/", "tests/training/")
     items.sort(key=lambda item: not item.nodeid.startswith(slow))

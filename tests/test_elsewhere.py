@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import mmap
 import os
-import signal
 
 import numpy as np
 
-from polysema.files import signals
 from polysema.kernels import barrier
 from polysema.training import cpu
 from polysema.training.models import train
@@ -26,20 +23,6 @@ def test_training_without_affinity_and_advice_to_the_kernel(monkeypatch):
         monkeypatch.delattr(mmap, name, raising=False)
     assert np.array_equal(train(TEXT, **OPTIONS).factors, wanted.factors)
     cpu.forget(np.zeros(4), 0, 4)
-
-
-def test_signals_that_a_system_does_not_have(monkeypatch):
-    for name in ("SIGHUP", "SIGTERM"):
-        monkeypatch.delattr(signal, name)
-    try:
-        fewer = importlib.reload(signals)
-        assert fewer.SIGNALS == (signal.SIGINT,)
-        with fewer.Held():
-            pass
-    finally:
-        monkeypatch.undo()
-        importlib.reload(signals)
-    assert signal.SIGTERM in signals.SIGNALS
 
 
 def test_the_core_is_offered_by_a_function_of_this_system():

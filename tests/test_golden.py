@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema import Corpus, Ensemble, load
+from polysema import Corpus, load
 from polysema.corpus import corpus
-from polysema.lexicon.formats import FORMATS, ensemble, folder
+from polysema.lexicon.formats import FORMATS, folder
 
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = ["bank", "river", "money", "λόγος"]
@@ -67,13 +67,6 @@ def test_vectors(name):
     np.testing.assert_array_equal(model.vectors, VECTORS)
 
 
-def test_an_ensemble():
-    model = load(GOLDEN / "ensemble")
-    assert isinstance(model, Ensemble)
-    assert [list(member) for member in model.members] == [WORDS, WORDS]
-    np.testing.assert_array_equal(model.members[1].factors, FACTORS)
-
-
 @pytest.mark.parametrize("name", ["corpus", "corpus-version-1"])
 def test_a_corpus(name):
     text = Corpus(GOLDEN / name)
@@ -86,5 +79,5 @@ def test_a_corpus(name):
 def test_there_is_a_file_of_every_format_in_its_newest_version():
     suffixes = {path.suffix for path in GOLDEN.iterdir()}
     assert all(suffixes & set(item.suffixes) for item in FORMATS.values())
-    newest = {"corpus": corpus.VERSION, "lexicon-version-2": folder.VERSION, "ensemble": ensemble.VERSION}
+    newest = {"corpus": corpus.VERSION, "lexicon-version-2": folder.VERSION}
     assert newest == {name: json.loads((GOLDEN / name / "config.json").read_text())["version"] for name in newest}

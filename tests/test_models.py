@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema import Lexicon, disambiguate, load, models
+from polysema import Lexicon, load, models
 from polysema.cli import main
 from polysema.errors import FormatError
 from tests.planted import planted_lexicon
@@ -16,7 +16,7 @@ def test_the_default_model_is_what_load_gives(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     assert load().vocabulary.words == planted.vocabulary.words
     assert load() is load() is load("default")  # read once
-    assert disambiguate("bank", "(muddy bank)").senses[0].probability > 0.9
+    assert load().disambiguate("bank", "(muddy bank)").senses[0].probability > 0.9
     for command in (["senses", "bank"], ["ambiguity"], ["info"], ["disambiguate", "bank", "(muddy bank)"]):
         assert main(command) == 0
     capsys.readouterr()
@@ -56,12 +56,12 @@ def test_the_default_model_is_small_and_knows_much(default):
     ],
 )
 def test_the_default_model_tells_senses_apart(default, word, one, other):
-    first, second = (disambiguate(word, context, default) for context in (one, other))
+    first, second = (default.disambiguate(word, context) for context in (one, other))
     assert first.senses[0].neighbours != second.senses[0].neighbours
     assert max(first.entropy_after, second.entropy_after) < first.entropy_before
 
 
 def test_function_words_alone_tell_nothing(default):
-    told = disambiguate("bank", "the bank", default, nlp=False)
+    told = default.disambiguate("bank", "the bank", nlp=False)
     assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
     assert told.entropy_after == pytest.approx(told.entropy_before, abs=1e-3)

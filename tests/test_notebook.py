@@ -5,8 +5,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from polysema import DensityMatrix, Lexicon, disambiguate, evaluate
+from polysema import DensityMatrix, Lexicon, evaluate
 from polysema.evaluation.datasets import EvaluationSet
+from polysema.notebook import html
 from polysema.reproduction.report.tables import Report
 from tests.planted import planted_lexicon
 
@@ -32,7 +33,7 @@ class Balanced(HTMLParser):
 
 def shown(item) -> str:
     parser = Balanced()
-    parser.feed(item._repr_html_())
+    parser.feed(html(item))
     parser.close()
     assert parser.open == []
     return parser.text
@@ -54,7 +55,7 @@ def test_words_phrases_and_lexicons_show_themselves(lexicon: Lexicon, vectors: L
 
 
 def test_a_word_in_context_shows_itself():
-    text = shown(disambiguate("bank", "(muddy bank)", planted_lexicon()))
+    text = shown(planted_lexicon().disambiguate("bank", "(muddy bank)"))
     assert "in “(muddy bank)”" in text
     assert "→" in text
 
@@ -69,10 +70,10 @@ def test_an_evaluation_and_a_report_show_themselves(lexicon: Lexicon):
     assert "<mine>" in text
     assert "4 of 4" in text
     assert "phaser" in text
-    assert "srcdoc='&lt;" in Report("a report", [])._repr_html_()
+    assert "srcdoc='&lt;" in html(Report("a report", []))
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b", '"quoted"'])
 def test_names_are_escaped(name):
     assert name in shown(DensityMatrix([[1.0, 0.0], [0.0, 1.0]], name))
-    assert "<script>" not in DensityMatrix([[1.0]], name)._repr_html_()
+    assert "<script>" not in html(DensityMatrix([[1.0]], name))

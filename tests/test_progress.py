@@ -12,8 +12,7 @@ import pytest
 
 import polysema as ps
 from polysema import progress
-from polysema.files.progress import Progress
-from polysema.notebook import progress_html
+from polysema.progress import Progress, progress_html
 
 TEXT = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 20
 SETTINGS = {"dim": 4, "senses": 2, "min_count": 1, "epochs": 2, "subsample": 0}

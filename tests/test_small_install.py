@@ -68,7 +68,7 @@ def test_training_says_what_to_install(tmp_path, line):
     assert (
         done.stderr.strip()
         .splitlines()[-1]
-        .endswith("reading text and training needs an optional part: pip install 'polysema[train]'")
+        .endswith("reading text and training needs an optional part: pip install '.[train]'")
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
 

@@ -1,23 +1,19 @@
-"""Build the default model, the folder ``polysema/models/default``, from a corpus, taught by an encoder.
+"""Build the default model, the folder ``polysema/models/default``, from a lexicon of senses and a corpus.
 
-    python tools/default_model.py CORPUS … --encoder FOLDER [--device cuda] [--data DATA] [--set dim=32 …] [--output O]
     python tools/default_model.py CORPUS … --taught LEXICON [--data DATA] [--output O]
     python tools/default_model.py CORPUS … --placing [--output O]
     python tools/default_model.py CORPUS … --speech [--output O]
 
-CORPUS is text or a folder of ``polysema corpus build``. FOLDER holds the encoder; a name on the hub will do. Words that
-are too rare for the encoder are then placed by their text (``polysema adapt``). LEXICON is a model that an encoder
-taught before: only the second step is made. At the end it is learnt on the same text how words are placed by little
+CORPUS is text or a folder of ``polysema corpus build``. LEXICON holds senses that an encoder found. Words that it lacks
+are placed by their text (``polysema adapt``). At the end it is learnt on the same text how words are placed by little
 text, for ``polysema adapt``, and spaCy tells the part of speech of each sense; ``--placing`` and ``--speech`` do one of
 these alone, for the model that is there. Text is read with its capitals for the latter; a corpus should have kept them
-(``--keep-case --digits``). DATA holds the nine evaluation
-sets, whose results go on the card. Stopped, it goes on where it was. A seed gives the same model on the same device.
+(``--keep-case --digits``). DATA holds the nine evaluation sets, whose results go on the card.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,20 +23,18 @@ import polysema
 from polysema import Corpus, Lexicon, build_corpus
 from polysema.corpus.corpus import is_corpus
 from polysema.corpus.normalisation import Normalisation
-from polysema.encoders.taught import PULL
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import load_all
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import DEFAULT
 from polysema.parsing.sentences import parser as pipeline
 from polysema.progress import progress_report
-from polysema.senses.placing import learn_placing
+from polysema.senses.adapt import learn_placing
 from polysema.senses.ridge import FILE, Ridge
 from polysema.senses.speech import parts_of_speech
 
-SETTINGS: dict[str, Any] = {"dim": 56, "senses": 5, "split": 10.0, "occurrences": 400, "min_count": 80, "seed": 1}
-"""Options of ``polysema train --model taught`` for the model that ships (docs/taught.md)."""
+PULL = 0.25
+"""How far context words pull a sense in the word's matrix in context, chosen on WordNet's example sentences."""
 
 PLACED: dict[str, Any] = {"min_count": 20, "weights": False}
 """Options of ``polysema adapt`` for its rarer words."""
@@ -81,42 +75,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", nargs="+")
     how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--encoder", help="a folder, or a name on the hub")
-    how.add_argument("--taught", type=Path, help="a lexicon that an encoder taught before")
+    how.add_argument("--taught", type=Path, help="a lexicon of senses that an encoder found")
     how.add_argument("--speech", action="store_true", help="only find parts of speech, for the model that is there")
     how.add_argument(
         "--placing", action="store_true", help="only learn how words are placed, for the model that is there"
     )
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--data", type=Path, help="the folder with the nine evaluation sets")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another option of training")
     parser.add_argument("--output", type=Path, default=DEFAULT)
     arguments = parser.parse_args()
     sets = load_all(arguments.data) if arguments.data else {}
-    options = {**SETTINGS, **dict(map(option, arguments.set))}
     corpus = arguments.corpus if len(arguments.corpus) > 1 else arguments.corpus[0]
     if arguments.placing:
         return learn(arguments.output, corpus)
     if arguments.speech:
         return tag(arguments.output, corpus)
-    state = arguments.output.with_name("default.training")
     with progress_report() as show:
-        if arguments.taught is not None:
-            taught = with_matrices(polysema.load(arguments.taught), "the default model")
-            assert taught.telling is not None
-            taught = taught.with_parts(telling=replace(taught.telling, pull=PULL))
-        else:
-            taught = polysema.train(
-                corpus, "taught", encoder=arguments.encoder, device=arguments.device, state=state, progress=show,
-                **options,
-            )  # fmt: skip
+        taught = with_matrices(polysema.load(arguments.taught), "the default model")
+        assert taught.telling is not None
+        taught = taught.with_parts(telling=replace(taught.telling, pull=PULL))
         model = polysema.adapt(taught, corpus, progress=show, **PLACED)
     encoder = model.metadata["encoder"]["name"]
     names = " ".join(Path(path).name for path in arguments.corpus)
-    changes = " ".join(f"--set {shlex.quote(change)}" for change in arguments.set)
-    rebuild = f"python tools/default_model.py {names} --encoder {encoder} --device {arguments.device} {changes}"
-    if arguments.taught is not None:
-        rebuild = f"{model.metadata['rebuild']} Then: python tools/default_model.py {names} --taught LEXICON"
+    rebuild = f"{model.metadata['rebuild']} Then: python tools/default_model.py {names} --taught LEXICON"
     model.metadata |= {
         **({"results": results(model, sets)} if sets else {}),
         "good_for": GOOD_FOR,
@@ -127,8 +107,6 @@ def main() -> None:
     model.save(arguments.output, dtype="float16", overwrite=True)
     learn(arguments.output, corpus)
     tag(arguments.output, corpus)
-    if state.exists():
-        WorkingFolder(state).remove()
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
     print(f"{arguments.output}: {model!r}, {size:,} bytes")
     for row in model.metadata.get("results", []):
@@ -160,17 +138,6 @@ def tag(output: Path, corpus: Any) -> None:
     if ridge is not None:
         ridge.save(tagged, output)
     print(f"{output}: {speech!r}")
-
-
-def option(text: str) -> tuple[str, Any]:
-    """``name=value``, the value a number where it is one."""
-    name, _, value = text.partition("=")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            pass
-    return name, value
 
 
 def results(model: Lexicon, sets: dict[str, EvaluationSet]) -> list[dict[str, Any]]:

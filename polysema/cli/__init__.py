@@ -5,19 +5,16 @@ Each command is a few lines over the library. Errors become one line here, and o
 
 from __future__ import annotations
 
-import _thread
 import io
 import os
 import signal
 import sys
-import threading
-import time
+from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 from polysema.cli import corpora, drawing, evaluation, explore, lexicons, senses, sentences, training
-from polysema.cli.output import notes, quiet_option, shortened
+from polysema.cli.output import SHARED, notes, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
 
@@ -33,10 +30,10 @@ class _InOrder(click.Group):
 
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="polysema")
-def polysema() -> None:
+def polysema(**shared: Any) -> None:
     """Words as density matrices: mixtures of their senses.
 
-    How ambiguous is a word, what are its senses, which one is meant here?
+    How ambiguous is a word, what are its senses, which one is meant in a sentence?
 
     \b
       polysema demo
@@ -47,44 +44,15 @@ def polysema() -> None:
       polysema train my-text.txt
 
     A model comes with polysema; -l names another: a folder that polysema wrote, or a file of matrices or vectors (npz,
-    text, word2vec, GloVe), as does POLYSEMA_LEXICON. Every command teaches with --help, and those that ask take --json.
+    text, word2vec, GloVe), as does POLYSEMA_LEXICON. The options below belong to all commands that can use them and
+    may stand before or after the command's name; the --help of a command names those that it takes.
     """
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of a shell, so that TAB completes commands, options and files.
-
-    \b
-      polysema completion bash > ~/.local/share/bash-completion/completions/polysema
-      polysema completion zsh > "${fpath[1]}/_polysema"
-      polysema completion fish > ~/.config/fish/completions/polysema.fish
-
-    It is used by the next shell that is opened.
-    """
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(context.find_root().command, {}, "polysema", "_POLYSEMA_COMPLETE").source())
 
 
 for room in (lexicons, senses, sentences, drawing, explore, corpora, training, evaluation):
     for command in room.COMMANDS:
         polysema.add_command(command)
-polysema.add_command(completion)
-
-
-def _everywhere(group: click.Group) -> None:
-    """``--quiet`` on every command, before or after its name."""
-    for command in (group, *group.commands.values()):
-        if isinstance(command, click.Group) and command is not group:
-            _everywhere(command)
-        elif command.name != "train":  # which has it already, and whose options are not to be loaded now
-            quiet_option(command)
-
-
-_everywhere(polysema)
+polysema.params += SHARED.values()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -103,8 +71,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("stopped", INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
-        return OK
+        return _after_a_closed_pipe()
+    except SystemExit as stop:  # click raises it when the reader of a pipe has gone, and after completing a command
+        return _after_a_closed_pipe() if stop.code == 1 else OK
     except PolysemaError as error:
         return _complain(_one_line(str(error)), BAD_INPUT)
     except MemoryError:
@@ -119,6 +88,12 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         what = _one_line(f"{type(error).__name__}: {error}")
         return _complain(f"this is a fault of polysema: {what} (POLYSEMA_TRACEBACK=1 shows where)", FAILED)
+
+
+def _after_a_closed_pipe() -> int:
+    """``polysema … | head`` is no error: what is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return OK
 
 
 def _was_stopped(error: BaseException | None) -> bool:
@@ -137,13 +112,12 @@ def run() -> None:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        sys.unraisablehook = _unraisable
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # what this encoding has no text for is escaped
                 stream.reconfigure(errors="backslashreplace")
         code = main()
         _ignore_signals()
-    except KeyboardInterrupt:  # while the last words were said
+    except KeyboardInterrupt:  # Ctrl-C while the error is printed
         _ignore_signals()
         code = _complain("stopped", INTERRUPTED)
     sys.exit(code)
@@ -152,26 +126,6 @@ def run() -> None:
 def _ignore_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-
-
-def _unraisable(told: sys.UnraisableHookArgs) -> None:
-    """What could not be raised where it happened. A signal that came while Python deleted an object is sent again."""
-    if issubclass(told.exc_type, KeyboardInterrupt):
-        _thread.start_new_thread(_send_again, ())
-    else:
-        sys.__unraisablehook__(told)
-
-
-def _send_again() -> None:
-    """Stop the main thread once it has left :func:`_unraisable`: there the signal would be lost again."""
-    frame = sys._current_frames().get(main := threading.main_thread().ident or 0)
-    while frame is not None:
-        if frame.f_code is _unraisable.__code__:
-            time.sleep(0.01)
-            frame = sys._current_frames().get(main)
-        else:
-            frame = frame.f_back
-    _thread.interrupt_main(signal.SIGTERM)
 
 
 def _complain(message: str, code: int) -> int:

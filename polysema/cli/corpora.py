@@ -10,25 +10,15 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import (
-    NATURAL,
-    PATH,
-    engine_options,
-    heading,
-    is_quiet,
-    json_option,
-    print_json,
-    print_table,
-    say,
-)
+from polysema.cli.output import NEEDED, PATH, command, heading, is_quiet, print_json, print_table, say
 from polysema.corpus.build import build_corpus
 from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
-from polysema.files.reading import read_text
 from polysema.progress import progress_report
+from polysema.storage.reading import read_text
 
 
 @click.group()
@@ -39,9 +29,8 @@ def corpus() -> None:
     """
 
 
-@corpus.command()
+@command("force", "as_json", output=NEEDED, engine="local", address=None)
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option("-o", "--output", required=True, type=PATH, metavar="DIR", help="The folder to write.")
 @click.option("--min-count", default=1, show_default=True, help="Leave out words seen less often.")
 @click.option("--max-size", default=None, type=int, help="Keep at most this many of the most frequent words.")
 @click.option("--keep", type=PATH, metavar="FILE", help="Words to keep whatever their count, a line each.")
@@ -60,9 +49,6 @@ def corpus() -> None:
 @click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
-@click.option("--force", is_flag=True, help="Replace a corpus of other text or options.")
-@engine_options
-@json_option
 def build(
     text: tuple[str, ...],
     output: Path,
@@ -109,11 +95,9 @@ def build(
     say(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
 
 
-@corpus.command()
+@command("as_json", top=20)
 @click.argument("folder", metavar="DIR")
-@click.option("-n", "--top", default=20, show_default=True, type=NATURAL, help="How many of the most frequent words.")
 @click.option("--words", type=PATH, metavar="FILE", help="A list of words, a line each: say how many are there.")
-@json_option
 def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
     """What an encoded corpus holds: sentences, tokens, types, the most frequent words, the coverage of a word list.
 
@@ -145,10 +129,8 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
             click.echo(f"missing: {' '.join(found['missing'])}")
 
 
-@corpus.command()
+@command("as_json", top=10)
 @click.argument("folder", metavar="DIR")
-@click.option("-n", "--top", default=10, show_default=True, type=NATURAL, help="How many sentences.")
-@json_option
 def head(folder: str, top: int, as_json: bool) -> None:
     """Read an encoded corpus back as text, a sentence a line.
 
@@ -163,13 +145,10 @@ def head(folder: str, top: int, as_json: bool) -> None:
         click.echo(" ".join(sentence))
 
 
-@corpus.command()
+@command("force", "as_json", output=NEEDED)
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one per core.")
 @click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
-@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
-@json_option
 def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: str, force: bool, as_json: bool) -> None:
     """Parse running text and count which word fills which slot of which head (needs the extra parse).
 
@@ -195,16 +174,19 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
     _tell(found, output, started, as_json)
 
 
-@corpus.command()
+@command("force", "as_json", output=NEEDED)
 @click.argument("parsed", nargs=-1, required=True, metavar="NAME.parsed …")
-@click.option("-o", "--output", required=True, type=PATH, metavar="NAME.parsed", help="The folder to write.")
-@click.option("--force", is_flag=True, help="Replace parsed text that is there.")
-@json_option
 def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:
-    """Add parsed texts up."""
-    from polysema.slots.parsed import Parsed, merged
+    """Add the counts of parsed texts.
+
+    \b
+      polysema corpus merge wiki.parsed books.parsed -o all.parsed
+    """
+    from polysema.slots.parsed import Parsed, merged, owner
+    from polysema.storage.writing import check_output
 
     started = time.perf_counter()
+    check_output(output, overwrite=force, inputs=parsed, owner=owner)
     found = merged(Parsed.load(path) for path in parsed)
     found.save(output, overwrite=force)
     _tell(found, output, started, as_json)
@@ -233,4 +215,6 @@ def _size(result: Corpus) -> str:
     return f"{len(result):,} sentences, {result.config['tokens']:,} tokens, {len(result.counts):,} types"
 
 
+for one in (build, info, head, parse, merge):
+    corpus.add_command(one)
 COMMANDS = [corpus]

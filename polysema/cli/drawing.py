@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import PATH, say
+from polysema.cli.output import NEEDED, command, say
 from polysema.errors import FormatError, InputError
-from polysema.files.atomic import atomic_file
-from polysema.files.door import check_output
-from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
+from polysema.storage.reading import check_regular
+from polysema.storage.writing import atomic_file, check_output
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),
@@ -23,28 +21,14 @@ _PICTURES = {
 }
 """Kinds of pictures: the field that says who drew it, and how that is written in the file."""
 
-_force = click.option("--force", is_flag=True, help="Replace a picture that polysema drew.")
-_output = click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=PATH,
-    metavar="FILE",
-    help="The picture to write: png, svg or pdf.",
-)
-
 
 @click.group()
 def draw() -> None:
-    """Draw a phrase's entropies, a matrix, or the senses of a word (pip install 'polysema[plots]')."""
+    """Draw a phrase's entropies, a matrix, or the senses of a word (extra plots)."""
 
 
-@draw.command()
+@command("path", "force", output=NEEDED, method="")
 @click.argument("phrase")
-@lexicon_option
-@click.option("-m", "--method", default="", metavar="NAME", help="How to compose: see polysema compose --help.")
-@_output
-@_force
 def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) -> None:
     """The tree of a phrase, every node coloured by its entropy.
 
@@ -57,11 +41,8 @@ def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) 
     _save(entropy_tree(load(path).compose(phrase, method)), output, force)
 
 
-@draw.command()
+@command("path", "force", output=NEEDED)
 @click.argument("query", metavar="WORD")
-@lexicon_option
-@_output
-@_force
 def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     """The density matrix of a word or a phrase, entry by entry.
 
@@ -74,12 +55,8 @@ def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output, force)
 
 
-@draw.command()
+@command("path", "force", output=NEEDED, top=6)
 @click.argument("word")
-@lexicon_option
-@click.option("-n", "--top", default=6, show_default=True, type=click.IntRange(1, 20), help="Neighbours of each sense.")
-@_output
-@_force
 def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> None:
     """The senses of a word on a plane, each with the words nearest to it.
 
@@ -88,6 +65,8 @@ def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> 
     """
     from polysema.drawing import senses_plane
 
+    if not 1 <= top <= 20:
+        raise InputError(f"a sense is drawn with 1 to 20 neighbours, not {top}")
     _check(output, force)
     _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output, force)
 
@@ -112,4 +91,6 @@ def _drawn_by_polysema(path: Path) -> None:
         raise FormatError(f"{path}: not a picture that polysema drew")
 
 
+for one in (tree, matrix, senses):
+    draw.add_command(one)
 COMMANDS = [draw]

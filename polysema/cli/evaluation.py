@@ -10,11 +10,11 @@ import click
 
 from polysema.cli.output import (
     NATURAL,
+    NEEDED,
     PATH,
-    engine_options,
+    command,
     heading,
     is_quiet,
-    json_option,
     number,
     print_json,
     print_table,
@@ -24,20 +24,12 @@ from polysema.engine.engine import engine_named
 from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, check_choice
 from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
-from polysema.files.door import check_output
-from polysema.files.progress import Progress
-from polysema.progress import progress_report
+from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
+from polysema.storage.writing import check_output
 
 _ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
 
-data_option = click.option(
-    "--data",
-    type=PATH,
-    envvar="POLYSEMA_DATA",
-    metavar="DIR",
-    help="The folder with the evaluation sets, searched by file name; also POLYSEMA_DATA. Then the user's cache.",
-)
 infersent_option = click.option(
     "--infersent",
     multiple=True,
@@ -45,7 +37,6 @@ infersent_option = click.option(
     metavar="WEIGHTS VECTORS",
     help="InferSent too: its public weights, and the word vectors they go with.",
 )
-offline_option = click.option("--offline", is_flag=True, help="Do not try to download missing sets.")
 
 
 @click.group()
@@ -53,9 +44,7 @@ def data() -> None:
     """The evaluation sets of the paper: which there are, where they are, whether they are what was published."""
 
 
-@data.command("list")
-@data_option
-@json_option
+@command("data", "as_json", name="list")
 def list_sets(data: Path | None, as_json: bool) -> None:
     """Name the sets, what each holds, and whether it is here.
 
@@ -90,9 +79,8 @@ def list_sets(data: Path | None, as_json: bool) -> None:
     print_table(shown, ["set", "items", "pattern", "where", "citation"])
 
 
-@data.command("fetch")
+@command("data", name="fetch")
 @click.argument("names", nargs=-1, metavar="[SET …]")
-@data_option
 def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
     """Download the sets that are missing, by default all of them, into the user's cache.
 
@@ -107,9 +95,7 @@ def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
     click.echo(f"{len(fetched)} files downloaded to {cache_directory()}" if fetched else "nothing is missing")
 
 
-@data.command("verify")
-@data_option
-@json_option
+@command("data", "as_json", name="verify")
 def verify_sets(data: Path | None, as_json: bool) -> None:
     """Check every file against its SHA-256; exits with 2 where one is missing or differs.
 
@@ -129,9 +115,12 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
         raise DataError(f"{len(bad)} of {len(found)} files are missing or differ, {bad[0]} first")
 
 
-@click.command()
+for one in (list_sets, fetch_sets, verify_sets):
+    data.add_command(one)
+
+
+@command("data", "offline", "force", "as_json", seed=0, engine="local", address=None)
 @click.argument("lexicons", nargs=-1, metavar="[LEXICON …]")
-@data_option
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME", help=f"Only this set, again for more: {' '.join(RECORDS)}."
 )
@@ -146,7 +135,6 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
 )
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
-@click.option("--seed", default=0, type=NATURAL, show_default=True, help="Seed of the resamples.")
 @click.option(
     "--pairs",
     multiple=True,
@@ -160,7 +148,6 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     metavar="PATTERN FILE",
     help='The same with phrases of a pattern such as "subj verb obj".',
 )
-@offline_option
 @click.option(
     "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
 )
@@ -171,10 +158,6 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
 )
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=PATH, metavar="DIR", help="Write the report there, HTML and more.")
-@click.option("--noise-draws", default=20, show_default=True, type=NATURAL, help="Random lexicons for its noise floor.")
-@click.option("--force", is_flag=True, help="Replace an earlier report.")
-@engine_options
-@json_option
 def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
 
@@ -196,7 +179,8 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     from polysema.reproduction.published import EXAMPLE
 
     if options["report"]:
-        check_output(options["report"], overwrite=options["force"])
+        inputs = [argument.rpartition("=")[2] for argument in lexicons]
+        check_output(options["report"], overwrite=options["force"], inputs=[*inputs, *options["pairs"]])
     own = ("data", "sets", "pairs", "phrases", "offline")
     sets, missing = _sets(**{key: options[key] for key in own})
     models = [_named(argument) for argument in lexicons]
@@ -233,9 +217,8 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
         click.echo(f"{name} is missing: {reason}", err=True)
 
 
-@click.command()
+@command("data", "offline", output=NEEDED, engine="local", address=None)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
-@click.option("-o", "--output", required=True, type=PATH, metavar="DIR", help="The folder for all of it.")
 @click.option(
     "--preset",
     default="small",
@@ -268,9 +251,6 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 )
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
-@offline_option
-@engine_options
-@data_option
 def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
     """Train what the paper trained, evaluate everything, write the report.
 
@@ -332,13 +312,12 @@ def _sets(
     offline: bool,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The sets asked for, and of those that cannot be had the reason."""
-    from polysema.evaluation.datasets import fetch, load_sets, read_set
+    from polysema.evaluation.datasets import fetch, load_sets, read_own_sets
     from polysema.evaluation.evaluate import load_all
 
-    own: dict[str, Any] = {Path(file).stem: read_set(file) for file in pairs}
-    own |= {Path(file).stem: read_set(file, pattern) for pattern, file in phrases}
+    own = read_own_sets(pairs, phrases)
     if own and not sets:
-        return own, {}
+        return dict(own), {}
     names = [record_named(name).name for name in sets] or list(RECORDS)
     found, missing = load_sets(names, data)
     cannot: PolysemaError | None = None
@@ -393,12 +372,10 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
 
 
 def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
-    """n and m of the first model of density matrices (or of an ensemble's first member), or else the paper's."""
-    from polysema.lexicon.ensemble import Ensemble
+    """n and m of the first model of density matrices, or else the paper's."""
     from polysema.lexicon.lexicon import Lexicon
 
-    alone = (one for _, model in models for one in (model.members if isinstance(model, Ensemble) else [model]))
-    return next(((one.n, one.m) for one in alone if isinstance(one, Lexicon)), (17, 5))
+    return next(((one.n, one.m) for _, one in models if isinstance(one, Lexicon)), (17, 5))
 
 
 def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
@@ -406,11 +383,8 @@ def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any
     from polysema.reproduction.report.write import write_report
     from polysema.version import __version__
 
-    shown = {
-        key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "noise_draws", "layer")
-    }
+    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "layer")}
     settings = Settings(
-        noise_draws=options["noise_draws"],
         noise_size=_size(models),
         configuration={"polysema": __version__, "bootstraps": bootstraps, **shown},
     )

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from polysema.cli.output import PATH
+from polysema.cli.output import PATH, command
 from polysema.errors import FormatError, InputError
-from polysema.files.reading import check_regular
 from polysema.lexicon.formats import load
+from polysema.storage.reading import check_regular
 
 
-@click.command()
+@command()
 @click.argument("lexicons", nargs=-1, metavar="[LEXICON …]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Which address to listen on.")
 @click.option("--port", default=8765, show_default=True, help="Which port; 0 takes any that is free.")
@@ -32,7 +32,7 @@ def explore(
     allow_host: tuple[str, ...],
     evaluation: Path | None,
 ) -> None:
-    """See ambiguity resolve, in a browser (pip install 'polysema[explore]').
+    """See ambiguity resolve, in a browser (extra explore).
 
     Sentences step by step, words and their senses, the whole vocabulary. It is read only, answers this machine only,
     and asks nothing of any other. Ctrl-C ends it.
@@ -68,7 +68,7 @@ def _report(path: Path) -> object:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: not the JSON that `polysema evaluate --json` writes: {error}") from None
 
 

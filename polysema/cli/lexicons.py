@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from inspect import cleandoc
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,62 +15,33 @@ from polysema import measures
 from polysema.cli.output import (
     NATURAL,
     PATH,
-    Decorator,
     batches,
+    command,
     heading,
-    json_option,
-    lines_of,
-    lines_option,
     number,
     print_json,
     print_line,
     print_table,
-    reading_options,
     say,
     shortened,
-    written_option,
 )
 from polysema.cli.output import asked as asked_phrases
-from polysema.composition.compose import Composed, Composition
+from polysema.composition.compose import Composition
 from polysema.composition.methods import COMPOSERS
-from polysema.errors import Failed, InputError, check_choice
+from polysema.composition.negation import NEGATIONS
+from polysema.composition.phrases import read_phrases
+from polysema.errors import Failed, InputError, PolysemaError, check_choice
 from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
-from polysema.lexicon.ensemble import Ensemble, EnsembleComposition
-from polysema.lexicon.formats import Model, left_behind, load, write, writing_lexicon
+from polysema.lexicon.formats import left_behind, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
-from polysema.lexicon.formats.ensemble import is_ensemble
 from polysema.lexicon.formats.flat import with_senses
-from polysema.lexicon.lexicon import COMMON, Lexicon, VectorLexicon, single, with_matrices
-from polysema.lexicon.results import Ambiguity, Neighbour
-
-lexicon_option = click.option(
-    "-l",
-    "--lexicon",
-    "path",
-    default=None,
-    envvar="POLYSEMA_LEXICON",
-    metavar="LEXICON",
-    help="The lexicon to ask: a folder, or a file in any format of `polysema convert`.  [default: the model that comes "
-    "with polysema]",
-)
-kind_option = click.option(
-    "--kind",
-    default="auto",
-    metavar="KIND",
-    help="In plain text and binary files: matrices, vectors, or auto (matrices, if the numbers make symmetric ones).",
-)
+from polysema.lexicon.lexicon import COMMON, AnyLexicon, Lexicon, VectorLexicon, with_matrices
+from polysema.lexicon.results import Ambiguity, Neighbour, Results
 
 
-def top_option(default: int, what: str) -> Decorator:
-    """How many of something to give."""
-    return click.option("-n", "--top", default=default, show_default=True, type=NATURAL, help=f"How many {what}.")
-
-
-@click.command()
-@click.argument("lexicon", required=False, envvar="POLYSEMA_LEXICON")
-@kind_option
-@json_option
-def info(lexicon: str | None, kind: str, as_json: bool) -> None:
+@command("path", "as_json")
+@click.argument("lexicon", required=False)
+def info(lexicon: str | None, path: str | None, as_json: bool) -> None:
     """What a lexicon holds: words, sizes, how it was made.
 
     \b
@@ -77,36 +49,36 @@ def info(lexicon: str | None, kind: str, as_json: bool) -> None:
       polysema info my-model
       polysema info glove.6B.50d.txt --json
     """
-    model = load(lexicon, kind)
+    lexicon = lexicon or path
+    model = load(lexicon)
     facts: dict[str, Any] = {"words": len(model), "kind": model.kind, "tokens": int(model.vocabulary.counts.sum())}
-    if isinstance(model, Ensemble):
-        facts |= {"members": len(model.members)}
-    else:
-        facts |= {"n": model.n, **({"m": model.m, "columns": model.columns} if isinstance(model, Lexicon) else {})}
-        facts |= {"dtype": str(model.array.dtype)}
-        facts |= {"arrays": {name: list(array.shape) for name, array in to_arrays(model).items()}}
+    facts |= {"n": model.n, **({"m": model.m, "columns": model.columns} if isinstance(model, Lexicon) else {})}
+    facts |= {"dtype": str(model.array.dtype)}
+    facts |= {"arrays": {name: list(array.shape) for name, array in to_arrays(model).items()}}
     facts |= {"metadata": model.metadata}
     if as_json:
         print_json(facts)
         return
     heading(f"{lexicon or 'the default model'}: {len(model):,} words, {_described(model)}")
-    shown = ("members", "kind", "n", "m", "columns", "dtype", "tokens")
+    shown = ("kind", "n", "m", "columns", "dtype", "tokens")
     print_table([(key, _shown(facts[key])) for key in shown if facts.get(key)])
     for title, content in model.metadata.items():
         heading(str(title).replace("_", " "))
         print_table([(f"  {key}", _shown(value)) for key, value in _items(content)])
 
 
-@click.command()
+@command("force", "as_json", dtype="float32")
 @click.argument("lexicon")
 @click.argument("out", type=PATH)
 @click.option("--to", "format", default="", metavar="FORMAT", help="The format, if OUT's name does not tell.")
-@click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
 @click.option("--senses", is_flag=True, help="A key for every sense beside its word: bank, bank#0, bank#2 …")
 @click.option("--words", default=None, type=NATURAL, help="With --senses, of this many frequent words only.")
-@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-@kind_option
-@json_option
+@click.option(
+    "--kind",
+    default="auto",
+    metavar="KIND",
+    help="In plain text and binary files: matrices, vectors, or auto (matrices, if the numbers make symmetric ones).",
+)
 def convert(
     lexicon: str,
     out: Path,
@@ -133,9 +105,7 @@ def convert(
     vectors of n² numbers whose cosine is the trace similarity. What a format cannot hold is listed before it is
     written: a plain-number format has no room for the senses of a word, which --senses keeps as keys of their own.
     """
-    with writing_lexicon(
-        out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format, of_ensemble=is_ensemble(Path(lexicon))
-    ):
+    with writing_lexicon(out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format):
         model = load(lexicon, kind)
         if senses:
             model = with_senses(with_matrices(model, "--senses"), words)
@@ -148,13 +118,11 @@ def convert(
     say(f"{out}: {len(model):,} words, {_described(model)}")
 
 
-@click.command()
+@command("path", "as_json")
 @click.argument("queries", nargs=-1, required=True, metavar="WORD WORD …")
-@lexicon_option
 @click.option(
     "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
 )
-@json_option
 def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json: bool) -> None:
     """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
 
@@ -185,12 +153,9 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
         print_table([[query, *row] for query, row in zip(queries, table, strict=True)], ["", *queries])
 
 
-@click.command()
+@command("path", "as_json", top=10)
 @click.argument("queries", nargs=-1, required=True, metavar="WORD …")
-@lexicon_option
-@top_option(10, "neighbours to give")
 @click.option("--common", default=None, type=NATURAL, help="Look only among this many of the most frequent words.")
-@json_option
 def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int | None, as_json: bool) -> None:
     """The words most similar to a word, or to a phrase.
 
@@ -207,69 +172,39 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
         print_table([(f"  {item.word}", item.similarity) for item in near])
 
 
-@click.command()
+@command("path", "as_json", top=8)
 @click.argument("words", nargs=-1, required=True, metavar="WORD …")
-@lexicon_option
-@top_option(8, "neighbours to name each sense by")
 @click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
-@click.option(
-    "--common", default=COMMON, show_default=True, type=NATURAL, help="Name them by this many of the frequent words."
-)
 @click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
-@click.option(
-    "--rename",
-    type=(int, str),
-    multiple=True,
-    metavar="ID NAME",
-    help="Call a sense by a name; may be given again, as may --merge and --hide.",
-)
-@click.option("--merge", multiple=True, metavar="ID,ID", help="Put senses together, into the first.")
-@click.option("--hide", type=int, multiple=True, metavar="ID", help="Never show or choose a sense.")
-@click.option(
-    "--part", type=(int, str), multiple=True, metavar="ID PART", help="Say what a sense is: NOUN, VERB, ADJ …"
-)
-@click.option("--reset", is_flag=True, help="Undo all names, parts, merges and hidden senses of the word.")
-@json_option
 def senses(
     words: tuple[str, ...],
     path: str | None,
     top: int,
     min_weight: float,
-    common: int,
     examples: bool,
     wordnet: bool,
-    rename: tuple[tuple[int, str], ...],
-    merge: tuple[str, ...],
-    hide: tuple[int, ...],
-    part: tuple[tuple[int, str], ...],
-    reset: bool,
     as_json: bool,
 ) -> None:
-    """The senses of a word: the weight of each, its number, its part of speech, and the words that it is known by.
+    """List the senses of a word: weight, number, part of speech, and --top words that describe each.
 
-    Those are the words that tell it from the word's other senses where the lexicon was described from a corpus
-    (`polysema describe`), else the words nearest to it.
+    These words distinguish the sense from the word's other senses where the lexicon was described from a corpus
+    (`polysema describe`); otherwise they are the words nearest to it. docs/lexicographer.md says how to name, merge and
+    hide senses.
 
     \b
       polysema senses bank run
       polysema senses bank -l MODEL --examples
       polysema senses bank --wordnet
-      polysema senses spring -l MODEL --rename 2 "coil" --merge 0,3
     """
-    from polysema.cli.senses import edit_senses, print_face, shown_part
+    from polysema.cli.senses import print_face, shown_part
 
-    if rename or merge or hide or part or reset:
-        if len(words) != 1:
-            raise InputError(f"senses are edited one word at a time, not {len(words)}")
-        model = edit_senses(path, words[0], rename, merge, hide, reset, part)
-    else:
-        model = with_matrices(load(path), "a list of senses")
-    found = [(word, model.entropy(word), model.senses(word, top, min_weight, common)) for word in words]
+    model = with_matrices(load(path), "a list of senses")
+    found = [(word, model.entropy(word), model.senses(word, top, min_weight)) for word in words]
     if wordnet:
         from polysema.senses.wordnet import with_synsets
 
-        found = [(word, entropy, with_synsets(model, word, own)) for word, entropy, own in found]
+        found = [(word, entropy, Results(with_synsets(model, word, own))) for word, entropy, own in found]
     if as_json:
         print_json([{"word": w, "entropy": s, "senses": [sense.to_dict() for sense in own]} for w, s, own in found])
         return
@@ -287,14 +222,11 @@ def senses(
                 click.echo("          WordNet: no match")
 
 
-@click.command()
+@command("path", "as_json", top=20)
 @click.argument("words", nargs=-1, metavar="[WORD …]")
-@lexicon_option
-@top_option(20, "words to give, when none is named")
 @click.option("--by", default="", metavar="MEASURE", help=f"One of {', '.join(AMBIGUITY_MEASURES)}.")
 @click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
 @click.option("--function-words", is_flag=True, help="List function words, too.")
-@json_option
 def ambiguity(
     words: tuple[str, ...],
     path: str | None,
@@ -304,10 +236,10 @@ def ambiguity(
     function_words: bool,
     as_json: bool,
 ) -> int:
-    """How ambiguous words are: how much of their meaning contexts tell, and the von Neumann entropy of their matrices.
+    """Say how ambiguous words are: the information that contexts give about the sense, and the von Neumann entropy.
 
-    Without words, the most ambiguous of the whole vocabulary: by information where the lexicon knows it, see `polysema
-    describe`, else by entropy. The percentile says how a word stands among words of like frequency.
+    Without words, list the most ambiguous of the vocabulary, by information where the lexicon has it (see `polysema
+    describe`), otherwise by entropy. The percentile compares a word with words of similar frequency.
 
     \b
       polysema ambiguity bank piano -l MODEL
@@ -339,40 +271,29 @@ def ambiguity(
     return 2 if failed else 0
 
 
-@click.command()
+@command("path", "file", "pattern", "memory", "text", "brackets", "as_json", "as_lines", method="", top=5)
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Phrases from a file, a line each; - is stdin.")
-@lexicon_option
-@click.option(
-    "-m",
-    "--method",
-    default="",
-    metavar="NAME",
-    help="See the list above.  [default: phaser; smooth where most words have one sense]",
-)
-@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".')
-@reading_options
-@written_option
-@top_option(5, "neighbours of the phrase to give")
-@json_option
-@lines_option
+@click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}.")
+@click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several.")
 def compose(
     phrases: tuple[str, ...],
-    file: list[str] | None,
+    file: str | None,
     path: str | None,
     method: str,
     pattern: str | None,
     negation: str,
     readings: bool,
     memory: bool,
-    written: str | None,
+    text: bool,
+    brackets: bool,
     top: int,
     as_json: bool,
     as_lines: bool,
 ) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
-    Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase.
+    Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase. With a lexicon of
+    slots it also prints the plausibility: the mean ln Z of the verb's slots.
 
     \b
       polysema compose "The local family runs a small hotel."
@@ -386,7 +307,7 @@ def compose(
       polysema compose --file sentences.txt --json
       polysema compose --file - --jsonl < sentences.txt
 
-    Plain text is parsed (pip install 'polysema[parse]'); what was left out of it is listed. A phrase is taken for
+    Plain text is parsed (extra parse); words that were left out are listed. A phrase is taken for
     brackets where it cannot be mistaken; --brackets and --text say which it is.
 
     Brackets need no parser. Those of more than two words are read as a sentence: the verb acts on its object, the verb
@@ -396,7 +317,7 @@ def compose(
 
     Methods:
     """
-    asked = asked_phrases(phrases, file, written, as_lines)
+    asked = asked_phrases(phrases, file, as_lines, text, brackets)
     if not asked:
         raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
     model = load(path)
@@ -407,6 +328,8 @@ def compose(
         failed = failed or any(isinstance(item, Failed) for item in results)
         near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
         facts = [_facts(one.text, item, some) for one, item, some in zip(part, results, near, strict=True)]
+        for one, fact in zip(part, facts, strict=True):
+            fact |= _plausibility(model, one.text, pattern)
         if as_lines:
             for one, fact in zip(part, facts, strict=True):
                 print_line({**one.record, **fact})
@@ -416,7 +339,7 @@ def compose(
         if as_json:
             print_json(facts)
             continue
-        for item, some in zip(results, near, strict=True):
+        for item, some, fact in zip(results, near, facts, strict=True):
             if isinstance(item, Failed):
                 click.echo(f"{shortened(item.input)}\n  not composed: {shortened(item.error)}", err=True)
                 continue
@@ -425,19 +348,30 @@ def compose(
                 click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
             if some:
                 click.echo(f"near: {' '.join(word for word, _ in some)}")
+            if "plausibility" in fact:
+                click.echo(f"plausibility: {number(fact['plausibility'], 2)}")
     return 2 if failed else 0
 
 
-def _near(model: Model, composed: Composed, top: int) -> list[Neighbour]:
+def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]:
     """The words nearest to a phrase; none where it lives in another space than they do, as under Tensor."""
-    if isinstance(composed, EnsembleComposition) and isinstance(model, Ensemble):
-        fits = all(own.meaning.n == lexicon.n for own, lexicon in zip(composed.members, model.members, strict=True))
-    else:
-        fits = isinstance(composed, Composition) and composed.meaning.n == single(model, "a composition").n
-    return model.neighbours(composed, top, COMMON) if fits else []
+    return model.neighbours(composed, top, COMMON) if composed.meaning.n == model.n else []
 
 
-def _facts(text: str, item: Composed | Failed, near: list[Neighbour]) -> dict[str, Any]:
+def _plausibility(model: AnyLexicon, phrase: str, pattern: str | None) -> dict[str, float | None]:
+    """How well the words of a phrase go together: the mean ln Z of its verb's slots, for a lexicon of slots."""
+    if not isinstance(model, Lexicon) or model.slots is None:
+        return {}
+    from polysema.slots.model import Slots, filled, phrase_plausibility
+
+    (read,) = read_phrases([phrase], pattern, model)
+    if isinstance(read, PolysemaError):
+        return {}
+    value = phrase_plausibility(Slots.of(model), filled(read.tree)[id(read.tree)])
+    return {"plausibility": value if isfinite(value) else None}
+
+
+def _facts(text: str, item: Composition | Failed, near: list[Neighbour]) -> dict[str, Any]:
     if isinstance(item, Failed):
         return {"asked": text, "error": str(item.error)}
     return {"asked": text, **item.to_dict(), "neighbours": pairs(near)}
@@ -448,14 +382,12 @@ compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
 )
 
 
-@click.command()
+@command("path", "as_json")
 @click.argument("narrow", metavar="A")
 @click.argument("broad", metavar="B")
-@lexicon_option
 @click.option(
     "--smoothing", default=0.1, show_default=True, metavar="SHARE", help="ε of the last two; 0 does not smooth."
 )
-@json_option
 def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json: bool) -> None:
     """How strongly A entails B (A is a kind of B), by the graded measures of the hyponymy literature.
 
@@ -490,28 +422,7 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
     print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
 
 
-@click.command()
-@click.argument("out", type=PATH)
-@click.argument("lexicons", nargs=-1, required=True, metavar="MEMBER …")
-@click.option("--dtype", default="float32", show_default=True, metavar="TYPE", help="float32 or float16.")
-@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-def ensemble(out: Path, lexicons: tuple[str, ...], dtype: str, force: bool) -> None:
-    """Make one model of several, such as the seeds of one configuration.
-
-    Similarities and entropies of the ensemble are the means of its members', whose folders are copied into OUT. It is
-    used as any lexicon is: with -l, and in `polysema evaluate`.
-
-    \b
-      polysema ensemble all-seeds seed-1 seed-2 seed-3
-      polysema neighbours bank -l all-seeds
-    """
-    with writing_lexicon(out, inputs=lexicons, dtype=dtype, overwrite=force, of_ensemble=True):
-        model = Ensemble([load(path) for path in lexicons], metadata={"ensemble": {"members": list(lexicons)}})
-        write(model, out, dtype=dtype, overwrite=force)
-    say(f"{out}: {len(model):,} words, {_described(model)}")
-
-
-COMMANDS = [info, convert, ensemble, similarity, neighbours, senses, ambiguity, compose, entail]
+COMMANDS = [info, convert, similarity, neighbours, senses, ambiguity, compose, entail]
 
 
 def pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
@@ -519,9 +430,7 @@ def pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
     return [item.to_dict() for item in near]
 
 
-def _described(model: Model) -> str:
-    if isinstance(model, Ensemble):
-        return f"an ensemble of {len(model.members)}, {_described(model.members[0])}"
+def _described(model: AnyLexicon) -> str:
     return f"{model.n}×{model.m} density matrices" if isinstance(model, Lexicon) else f"vectors of {model.n}"
 
 

@@ -1,4 +1,4 @@
-"""What commands share: options, where phrases come from, and what is printed: columns for people, JSON for programs."""
+"""What commands share: options, reading phrases, and printing: columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -8,37 +8,18 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from polysema.composition.negation import NEGATIONS
 from polysema.composition.phrases import Brackets, Text
 from polysema.errors import FormatError, InputError
-from polysema.files.reading import read_text
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def lines_of(ctx: Any, param: Any, value: str | None) -> list[str] | None:
-    """For an option that names a text file, or ``-`` for standard input: its lines."""
-    if value is None:
-        return None
-    if value != "-":
-        return read_text(Path(value)).splitlines()
-    try:
-        return sys.stdin.buffer.read().decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise FormatError(f"standard input: not UTF-8 text at byte {error.start}") from None
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from polysema.storage.reading import read_text
 
 
 class _Natural(click.IntRange):
-    """0, 1, 2 … as far as a machine counts; the bound is not part of every line of help."""
+    """0, 1, 2 … up to the largest index; the bound is not printed in every line of help."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         number = int(super().convert(value, param, ctx))
@@ -49,18 +30,128 @@ class _Natural(click.IntRange):
 
 NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
+NEEDED = object()
+"""The default of a shared option that a command cannot do without."""
 
 
-def together(*options: Decorator) -> Decorator:
-    """Several options as one decorator, in this order."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().meta["polysema.quiet"] = True
 
 
-engine_options = together(
-    click.option("--engine", default="local", metavar="NAME", help="Who does the work: local, or ray (a cluster)."),
-    click.option("--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."),
-)
-"""The options of a command that can work on a cluster."""
+def _option(*names: str, **facts: Any) -> click.Option:
+    return click.Option(names, **facts)
+
+
+SHARED = {
+    str(option.name): option
+    for option in (
+        _option(
+            "-l", "--lexicon", "path", envvar="POLYSEMA_LEXICON", metavar="LEXICON",
+            help="The lexicon to ask: a folder, or a file in any format of `polysema convert`.  "
+            "[default: the model that comes with polysema]",
+        ),
+        _option("-o", "--output", type=PATH, metavar="PATH", help="The folder or file to write."),
+        _option("--force", is_flag=True, help="Replace an output that polysema wrote."),
+        _option("--dtype", metavar="TYPE", help="Type of the saved numbers: float32 or float16."),
+        _option("-f", "--file", metavar="FILE", help="Read phrases from a file, one a line; - is standard input."),
+        _option("-n", "--top", type=NATURAL, metavar="N", help="How many results to list."),
+        _option("-m", "--method", metavar="NAME", help="Composition method: see polysema compose --help."),
+        _option("-p", "--pattern", metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".'),
+        _option("--text", is_flag=True, help="Read every phrase as plain text."),
+        _option("--brackets", is_flag=True, help="Read every phrase as a tree in brackets."),
+        _option("--memory", is_flag=True, help="Keep what a sentence says about a word for the sentences after it."),
+        _option("--no-parser", is_flag=True, help="Do not parse: use context words alone, which is far quicker."),
+        _option("--seed", type=NATURAL, metavar="N", help="Seed of random choices."),
+        _option("--engine", metavar="NAME", help="What does the work: local, or ray (a cluster)."),
+        _option("--address", metavar="HOST:PORT", help="Address of a Ray cluster, or auto; by default a new one."),
+        _option(
+            "--data", type=PATH, envvar="POLYSEMA_DATA", metavar="DIR", help="The folder with the evaluation sets."
+        ),
+        _option("--offline", is_flag=True, help="Do not download missing evaluation sets."),
+        _option("--json", "as_json", is_flag=True, help="Print JSON."),
+        _option(
+            "--jsonl", "as_lines", is_flag=True,
+            help='Print one line of JSON per answer. Lines of --file may be JSON as well: {"text": …}.',
+        ),
+        _option(
+            "-q", "--quiet", is_flag=True, expose_value=False, callback=_hush, help="Print results and errors only."
+        ),
+    )
+}  # fmt: skip
+"""Options of several commands, by the name of their parameter. They are declared on the group ``polysema``."""
+
+
+class Command(click.Command):
+    """A command that takes some of the shared options, before its name or after it.
+
+    ``shared`` maps the names of their parameters to this command's defaults.
+    """
+
+    shared: dict[str, Any]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Own and shared parameters."""
+        return [*super().get_params(ctx), *(SHARED[name] for name in self.shared), SHARED["quiet"]]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a shared option after the command's name wins over one before it."""
+        rest = super().parse_args(ctx, args)
+        root = ctx.find_root()
+        given = click.core.ParameterSource.COMMANDLINE
+        for name in set(root.params) - set(self.shared):
+            if root is not ctx and name in SHARED and root.get_parameter_source(name) is given:
+                raise click.UsageError(f"{self.name} has no option {SHARED[name].opts[-1]}", ctx)
+        for name, default in self.shared.items():
+            if ctx.get_parameter_source(name) is not given and root.get_parameter_source(name) is given:
+                ctx.params[name] = root.params[name]
+            if ctx.params[name] is None:
+                ctx.params[name] = default
+            if ctx.params[name] is NEEDED:
+                raise click.MissingParameter(ctx=ctx, param=SHARED[name])
+        return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print own options with their help, and shared ones in a line."""
+        rows = [found for param in self.params if (found := param.get_help_record(ctx))]
+        rows.append(("-h, --help", "Show this message and exit."))
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+        with formatter.section("Shared options (polysema --help)"):
+            formatter.write_text(", ".join([_named(name, default) for name, default in self.shared.items()] + ["-q"]))
+
+
+def _named(name: str, default: Any) -> str:
+    """How help names a shared option: with its default where this command has one."""
+    option = SHARED[name]
+    shown = option.opts[0] + ("" if option.is_flag else f" {option.metavar}")
+    if default is NEEDED:
+        return f"{shown} (required)"
+    return shown if default in (None, "", False) else f"{shown} ({default})"
+
+
+def command(
+    *shared: str, name: str | None = None, cls: type[Command] = Command, **defaults: Any
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a command of a function. It takes shared options by name, or as keywords with the command's defaults."""
+
+    def made(function: Callable[..., Any]) -> Command:
+        found = click.command(name or function.__name__, cls=cls)(function)
+        found.shared = {**dict.fromkeys(shared), **defaults}
+        return found
+
+    return made
+
+
+def _lines(name: str) -> list[str]:
+    """The lines of a text file, or of standard input for ``-``."""
+    if name != "-":
+        return read_text(Path(name)).splitlines()
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"standard input: not UTF-8 text at byte {error.start}") from None
+
 
 _WIDE = 10_000  # columns where there is no terminal
 
@@ -124,17 +215,6 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
         click.echo(line.rstrip())
 
 
-def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.find_root().meta["polysema.quiet"] = True
-
-
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, expose_value=False, callback=_hush, help="Print results and errors only."
-)
-"""No progress, notes and hints."""
-
-
 def is_quiet() -> bool:
     """Whether ``--quiet`` was given."""
     context = click.get_current_context(silent=True)
@@ -183,37 +263,6 @@ def _finite(value: Any) -> Any:
     return value
 
 
-_TYPES: dict[str | None, type[str]] = {"text": Text, "brackets": Brackets, None: str}
-
-
-written_option = together(
-    click.option("--text", "written", flag_value="text", default=None, help="Take it for plain text."),
-    click.option("--brackets", "written", flag_value="brackets", help="Take every phrase for a tree in brackets."),
-)
-"""Where a phrase could be mistaken."""
-
-memory_option = click.option(
-    "--memory", is_flag=True, help="What a sentence tells of a word holds in the sentences after it."
-)
-reading_options = together(
-    click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}."),
-    click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several."),
-    memory_option,
-)
-"""How a sentence is read."""
-
-parser_option = click.option(
-    "--no-parser", is_flag=True, help="Do not parse: use the words around alone, which is far quicker."
-)
-
-
-lines_option = click.option(
-    "--jsonl",
-    "as_lines",
-    is_flag=True,
-    help='Print a line of JSON an answer, as they come. A line of --file may then be JSON, too: {"text": …}; what else '
-    "it holds stands before the answer.",
-)
 _BATCH = 256
 _NAMES = ("text", "sentence", "phrase", "context")
 
@@ -233,16 +282,22 @@ class Asked(NamedTuple):
 
 
 def asked(
-    phrases: Iterable[str], file: Iterable[str] | None, written: str | None = None, as_lines: bool = False
+    phrases: Iterable[str], file: str | None, as_lines: bool = False, text: bool = False, brackets: bool = False
 ) -> list[Asked]:
-    """The phrases of the command line, and of a file the lines that are not empty; for ``--jsonl`` they may be JSON."""
+    """The phrases of the command line, and the lines of a file that are not empty; with ``--jsonl`` they may be JSON.
+
+    ``text`` and ``brackets`` say how to read them where a phrase could be mistaken.
+    """
+    if text and brackets:
+        raise InputError("a phrase is plain text or a tree in brackets: give --text or --brackets, not both")
+    kind = Text if text else Brackets if brackets else str
     found = [Asked(phrase, {}) for phrase in phrases]
-    for number, line in enumerate(file or (), 1):
+    for number, line in enumerate(_lines(file) if file is not None else (), 1):
         if as_lines and line.lstrip().startswith("{"):
             found.append(_of_json(line, number))
         elif line.strip():
             found.append(Asked(line.strip(), {}))
-    return [item._replace(text=_TYPES[written](item.text)) for item in found]
+    return [item._replace(text=kind(item.text)) for item in found]
 
 
 def _of_json(line: str, number: int) -> Asked:

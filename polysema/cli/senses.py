@@ -1,55 +1,40 @@
-"""Commands that look at senses in a corpus, and those that edit them."""
+"""Commands that describe the senses of a lexicon from text, and place new words in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from polysema.cli.corpora import read_words
-from polysema.cli.lexicons import lexicon_option
-from polysema.cli.output import NATURAL, PATH, heading, is_quiet, json_option, print_json
-from polysema.corpus.build import encoded
+from polysema.cli.output import NATURAL, NEEDED, PATH, command, is_quiet, print_json
 from polysema.corpus.corpus import Corpus
-from polysema.errors import InputError
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import load, write, writing_lexicon
 from polysema.lexicon.lexicon import with_matrices
 
 
-@click.command("describe")
+@command("output", "force", "as_json", name="describe", dtype="float32", seed=1)
 @click.argument("lexicon")
 @click.argument("corpus", type=PATH)
-@click.option("-o", "--output", type=PATH, metavar="OUT", help="Write here; by default LEXICON.")
 @click.option("--most", default=150, show_default=True, type=NATURAL, help="Occurrences of each word to look at.")
-@click.option(
-    "--faces", default=20_000, show_default=True, type=NATURAL, help="Keep examples for this many frequent words."
-)
-@click.option(
-    "--separation", default=None, type=float, help="How far apart contexts of two senses must be; 0 merges none."
-)
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
-@click.option(
-    "--parts/--no-parts",
-    default=True,
-    help="Find parts of speech, where spaCy is installed (extra parse); the default.",
-)
-@click.option("--dtype", default="float32", show_default=True, help="Type of the saved numbers: float32 or float16.")
-@click.option("--seed", default=1, show_default=True, type=NATURAL)
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@json_option
+@click.option("--no-parts", is_flag=True, help="Do not find parts of speech (which needs the extra parse).")
 def describe_command(
-    lexicon: str, corpus: Path, output: Path | None, dtype: str, force: bool, as_json: bool, **options: Any
+    lexicon: str,
+    corpus: Path,
+    output: Path | None,
+    dtype: str,
+    force: bool,
+    no_parts: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
 
-    Finds how many senses each word has and how often each is meant, how much contexts tell (what `polysema ambiguity`
-    then ranks by), and for each sense words that tell it from the others, collocations, example sentences and its part
-    of speech.
+    Finds how many senses each word has and how often each is meant, how much information contexts give about the sense
+    (`polysema ambiguity` ranks by it), and for each sense the words that distinguish it from the others, collocations,
+    example sentences and its part of speech. Writes LEXICON anew, or the folder of -o.
 
     \b
       polysema describe wiki wiki.corpus
@@ -61,46 +46,18 @@ def describe_command(
     model = with_matrices(load(lexicon), "a description of senses")
     out = Path(lexicon) if output is None else output
     replaced = force or output is None
-    if options["separation"] is None:
-        del options["separation"]
-    with writing_lexicon(out, dtype=dtype, overwrite=replaced, format="folder"), progress_report(is_quiet()) as show:
-        described = describe(model, Corpus(corpus), progress=show, **options)
+    inputs: list[str | Path] = [corpus] if output is None else [corpus, lexicon]
+    with (
+        writing_lexicon(out, inputs=inputs, dtype=dtype, overwrite=replaced, format="folder"),
+        progress_report(is_quiet()) as show,
+    ):
+        described = describe(model, Corpus(corpus), parts=not no_parts, progress=show, **options)
         write(described, out, dtype=dtype, overwrite=replaced, format="folder")
     facts = {"lexicon": str(out), "words": len(described), **described.metadata["described"]}
     if as_json:
         print_json(facts)
     else:
         click.echo(f"{out}: senses of {len(described):,} words described\n\nnext:  polysema ambiguity -l {out}")
-
-
-@click.command("examples")
-@click.argument("word")
-@click.argument("corpus", type=PATH)
-@lexicon_option
-@click.option("--most", default=500, show_default=True, type=NATURAL, help="Occurrences to look at.")
-@click.option("--seed", default=1, show_default=True, type=NATURAL)
-@json_option
-def examples_command(word: str, corpus: Path, path: str | None, most: int, seed: int, as_json: bool) -> None:
-    """Examples of each sense of WORD in CORPUS, a folder of `polysema corpus build`, with where they stand there.
-
-    \b
-      polysema examples bank wiki.corpus
-      polysema examples bank wiki.corpus -l MODEL --json
-    """
-    from polysema.senses.examples import find_examples
-
-    model = with_matrices(load(path), "examples of senses")
-    found = find_examples(model, word, Corpus(corpus), most=most, seed=seed)
-    if as_json:
-        print_json({"word": word, "senses": [{"id": number, **face.to_dict()} for number, face in found.items()]})
-        return
-    for number, face in found.items():
-        name = model.sense_name(word, number)
-        part = shown_part(face.part, face.part_share)
-        heading("  ".join(item for item in (f"{word} {number}", part, name) if item))
-        if face.words:
-            click.echo(f"  {' '.join(face.words)}")
-        print_face(face, "  ")
 
 
 def shown_part(part: str | None, share: float | None) -> str:
@@ -121,64 +78,11 @@ def print_face(face: Face, indent: str) -> None:
         click.echo(f"{indent}{example.sentence:,}: {' '.join(words)}")
 
 
-def edit_senses(
-    path: str | None,
-    word: str,
-    rename: Sequence[tuple[int, str]],
-    merge: Sequence[str],
-    hide: Sequence[int],
-    reset: bool,
-    parts: Sequence[tuple[int, str]] = (),
-) -> Any:
-    """Change what a lexicon says of a word's senses, and write that to its folder; returns the lexicon."""
-    model = with_matrices(load(path), "a list of senses")
-    before = model.edited
-    try:
-        if reset:
-            model.reset_senses(word)
-        for numbers in merge:
-            model.merge_senses(word, _numbers(numbers))
-        for number in hide:
-            model.hide_sense(word, number)
-        for number, name in rename:
-            model.rename_sense(word, number, name)
-        for number, part in parts:
-            model.tag_sense(word, number, part)
-        model.save_edits()
-    except BaseException:
-        model.edited = before
-        raise
-    return model
-
-
-def _numbers(listed: str) -> list[int]:
-    """The numbers of ``0,3``."""
-    try:
-        return [int(number) for number in listed.replace(",", " ").split()]
-    except ValueError:
-        raise InputError(f"--merge takes the numbers of senses, such as 0,3, not {listed!r}") from None
-
-
-def _another_lexicon(command: Any) -> Any:
-    """The options of a command that makes a lexicon of another one."""
-    for option in (
-        json_option,
-        click.option("--force", is_flag=True, help="Replace OUT if it exists."),
-        click.option("--seed", default=1, show_default=True, type=NATURAL),
-        click.option("--dtype", default="float16", show_default=True, help="Of the saved numbers: float32 or float16."),
-        lexicon_option,
-        click.option("-o", "--output", type=PATH, required=True, metavar="OUT", help="The folder to write."),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("adapt")
+@command("path", "force", "as_json", name="adapt", output=NEEDED, dtype="float16", seed=1)
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
 @click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
 @click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Look at this many of each word.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
-@_another_lexicon
 def adapt_command(
     text: tuple[str, ...],
     output: Path,
@@ -200,7 +104,7 @@ def adapt_command(
       polysema senses bank -l mine
     """
     from polysema.progress import progress_report
-    from polysema.senses.placing import adapt
+    from polysema.senses.adapt import adapt
 
     model = with_matrices(load(path), "placing of words")
     with (
@@ -224,75 +128,4 @@ def adapt_command(
     click.echo(f"\nnext:  polysema neighbours WORD -l {output}")
 
 
-@click.command("teach")
-@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
-@click.option("--encoder", required=True, metavar="NAME", help="What reads the text: a folder, or a name on the hub.")
-@click.option("--words", type=PATH, metavar="FILE", help="Words to teach, a line each.")
-@click.option(
-    "--most", default=200, show_default=True, type=NATURAL,
-    help="Without --words: this many, those whose places in TEXT their senses fit least.",
-)  # fmt: skip
-@click.option(
-    "--occurrences", default=100, show_default=True, type=NATURAL, help="Of each word to read, at most, from each TEXT."
-)
-@click.option("--split", default=10.0, show_default=True, type=float, help="Higher for fewer senses.")
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda or auto.")
-@_another_lexicon
-def teach_command(
-    text: tuple[str, ...],
-    encoder: str,
-    words: Path | None,
-    most: int,
-    output: Path,
-    path: str | None,
-    occurrences: int,
-    split: float,
-    device: str,
-    dtype: str,
-    seed: int,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Let an encoder find the senses of some words in your own TEXT, and put them into the model that ships.
-
-    Each TEXT is a file, a folder of `polysema corpus build` or a folder of files; as many occurrences are read from
-    each. The encoder is not needed afterwards. Place words that the lexicon does not know with `polysema adapt` first.
-
-    \b
-      polysema teach my-text.txt --encoder sentence-transformers/all-MiniLM-L6-v2 --words words.txt -o mine
-      polysema senses match -l mine
-    """
-    from polysema.encoders.huggingface import Encoder
-    from polysema.encoders.taught import LAYERS
-    from polysema.encoders.teaching import misfits, teach
-    from polysema.progress import progress_report
-
-    model = with_matrices(load(path), "teaching of words")
-    inputs: list[str | Path] = [*text, *([words] if words is not None else [])]
-    with (
-        writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force, format="folder"),
-        progress_report(is_quiet()) as show,
-        TemporaryDirectory(prefix="polysema-") as temporary,
-    ):
-        reader = Encoder.load(encoder, layers=LAYERS, device=device)
-        corpora = [encoded(item, Path(temporary) / str(number)) for number, item in enumerate(text)]
-        chosen = read_words(words) if words is not None else misfits(model, corpora, most, seed=seed, progress=show)
-        state = WorkingFolder(output.with_name(output.name + ".teaching"))
-        with state.held():
-            taught = teach(
-                model, chosen, corpora, reader, occurrences=occurrences, split=split, seed=seed, state=state.path,
-                progress=show,
-            )  # fmt: skip
-        write(taught, output, dtype=dtype, overwrite=force, format="folder")
-        state.remove()
-    facts = taught.metadata["taught_again"][-1]
-    if as_json:
-        print_json({"lexicon": str(output), "asked": len(chosen), **facts})
-        return
-    click.echo(f"{output}: senses of {len(facts['words']):,} of {len(chosen):,} words found in {len(text)} texts")
-    click.echo(f"the encoder's space meets the lexicon's with a cosine of {facts['cosine']:.2f}")
-    if facts["words"]:
-        click.echo(f"\nnext:  polysema senses {facts['words'][0]} -l {output}")
-
-
-COMMANDS = [describe_command, examples_command, adapt_command, teach_command]
+COMMANDS = [describe_command, adapt_command]

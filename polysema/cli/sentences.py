@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import click
 import numpy as np
 
-from polysema.cli.lexicons import lexicon_option, top_option
 from polysema.cli.output import (
     Asked,
     asked,
     batches,
+    command,
     heading,
-    json_option,
-    lines_of,
-    lines_option,
-    memory_option,
     number,
-    parser_option,
     print_json,
     print_line,
     print_table,
     shortened,
-    written_option,
 )
 from polysema.composition.compose import Composition
-from polysema.composition.phrases import read_phrases
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
@@ -36,28 +28,23 @@ from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.lexicon.results import Ambiguity
 
 
-@click.command("disambiguate")
+@command(
+    "path", "file", "pattern", "text", "brackets", "no_parser", "as_json", "as_lines",
+    name="disambiguate", method="phaser", top=6,
+)  # fmt: skip
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Sentences from a file, a line each; - is stdin.")
-@lexicon_option
-@click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
-@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
 @click.option("--every", is_flag=True, help="Answer every occurrence of the word, not only the first.")
-@written_option
-@parser_option
-@top_option(6, "neighbours to name each sense by")
-@json_option
-@lines_option
 def disambiguate_command(
     word: str,
     contexts: tuple[str, ...],
-    file: list[str] | None,
+    file: str | None,
     path: str | None,
     method: str,
     pattern: str | None,
     every: bool,
-    written: str | None,
+    text: bool,
+    brackets: bool,
     no_parser: bool,
     top: int,
     as_json: bool,
@@ -65,8 +52,8 @@ def disambiguate_command(
 ) -> int:
     """Which sense of WORD is meant in a sentence.
 
-    Gives every sense its probability, by the words around (the context vector), by composition (the trace that each
-    sense leaves), and by both; and the word's entropy before and after.
+    Gives every sense its probability by context words (the context vector), by composition (the trace that each sense
+    leaves), and by both; and the word's entropy before and after.
 
     \b
       polysema disambiguate bank "The bank raised its interest rate."
@@ -78,11 +65,11 @@ def disambiguate_command(
 
     With --jsonl a line of the file may be {"word": …, "text": …}; the word - stands for that of each line.
 
-    Plain text is parsed where spaCy is installed; without it the words around tell alone. A bracketed tree is taken for
+    Plain text is parsed where spaCy is installed; without it only context words are used. A bracketed tree is taken for
     one where it cannot be mistaken, "(river bank)"; --brackets and --text say which it is. With -m contextual and a
     lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
     """
-    sentences = asked(contexts, file, written, as_lines)
+    sentences = asked(contexts, file, as_lines, text, brackets)
     if not sentences:
         raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
     model = with_matrices(load(path), "a choice of senses")
@@ -152,22 +139,16 @@ def _without_empty(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> tu
     return [[row[i] for i in kept] for row in rows], [headings[i] for i in kept]
 
 
-@click.command("read")
+@command(
+    "path", "file", "memory", "no_parser", "as_json", "as_lines", name="read", method="phaser", top=5
+)  # fmt: skip
 @click.argument("texts", nargs=-1, metavar="TEXT …")
-@click.option("-f", "--file", callback=lines_of, metavar="FILE", help="Texts from a file, a line each; - is stdin.")
-@lexicon_option
-@click.option("-m", "--method", default="phaser", show_default=True, metavar="NAME", help="How to compose.")
 @click.option(
-    "--min-weight", default=0.1, show_default=True, help="What two senses of an ambiguous word weigh at least."
+    "--min-weight", default=0.1, show_default=True, help="A word is ambiguous if two of its senses weigh this much."
 )
-@memory_option
-@parser_option
-@top_option(5, "neighbours to name each sense by")
-@json_option
-@lines_option
 def read_command(
     texts: tuple[str, ...],
-    file: list[str] | None,
+    file: str | None,
     path: str | None,
     method: str,
     min_weight: float,
@@ -188,7 +169,7 @@ def read_command(
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
     """
-    sentences = asked(texts, file, "text", as_lines)
+    sentences = asked(texts, file, as_lines, text=True)
     if not sentences:
         raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
     model = with_matrices(load(path), "a choice of senses")
@@ -220,32 +201,6 @@ def read_command(
         print_json(found)
 
 
-@click.command("plausibility")
-@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE …")
-@lexicon_option
-@click.option("-p", "--pattern", default=None, metavar="ROLES", help='Roles of plain words: "subj verb obj".')
-@json_option
-def plausibility_command(phrases: tuple[str, ...], path: str | None, pattern: str | None, as_json: bool) -> None:
-    """How well the words of a phrase go together, by a lexicon of slots: the mean ln Z of its verb's slots.
-
-    \b
-      polysema plausibility "(family (run hotel))" "(family (run theorem))" -l slots
-    """
-    from polysema.slots.model import Slots, filled, phrase_plausibility
-
-    lexicon = with_matrices(load(path), "plausibility")
-    slots = Slots.of(lexicon)
-    found: list[tuple[str, float]] = []
-    for phrase, read in zip(phrases, read_phrases(phrases, pattern, lexicon), strict=True):
-        if isinstance(read, PolysemaError):
-            raise read
-        found.append((phrase, phrase_plausibility(slots, filled(read.tree)[id(read.tree)])))
-    if as_json:
-        print_json([{"phrase": phrase, "plausibility": value} for phrase, value in found])
-        return
-    print_table([(phrase, f"{value:.2f}" if isfinite(value) else "–") for phrase, value in found], ["phrase", "ln Z"])
-
-
 # ---------------------------------------------------------------------------------------------------------------- demo
 
 WORDS = ("bank", "run")
@@ -256,8 +211,7 @@ SENTENCES = {
 """Sentences of the demo, and their brackets for where there is no parser."""
 
 
-@click.command()
-@lexicon_option
+@command("path")
 def demo(path: str | None) -> None:
     """See it work, in a few seconds: ambiguous words, senses, and context that picks one.
 
@@ -291,8 +245,8 @@ def demo(path: str | None) -> None:
             f"{best.probability:.0%} {' '.join(near.word for near in best.neighbours)}\n"
         )
     heading("What to type next")
-    for what, command in NEXT.items():
-        click.echo(f"  {what:<22} {command}")
+    for what, line in NEXT.items():
+        click.echo(f"  {what:<22} {line}")
     if missing:
         click.echo(f"  plain sentences        {missing}")
 
@@ -327,4 +281,4 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 
 
-COMMANDS = [disambiguate_command, read_command, demo, plausibility_command]
+COMMANDS = [disambiguate_command, read_command, demo]

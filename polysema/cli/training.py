@@ -1,4 +1,4 @@
-"""The command that trains. Its options are those of the models' table."""
+"""The command that trains. Its options come from the models' options."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Any
 import click
 
 from polysema.cli.corpora import read_words
-from polysema.cli.output import PATH, is_quiet, json_option, print_json, quiet_option
+from polysema.cli.output import PATH, Command, command, is_quiet, print_json
+from polysema.compiling import begin
 from polysema.corpus.stop_words import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.files.compiling import begin
-from polysema.files.options import Options, kind_of
-from polysema.files.progress import Progress
-from polysema.files.reading import read_text
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load, writing_lexicon
-from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, single
-from polysema.progress import progress_report
+from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon
+from polysema.options import Options, kind_of
+from polysema.progress import Progress, progress_report
+from polysema.storage.reading import read_text
+from polysema.storage.state import WorkingFolder
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
@@ -53,21 +52,15 @@ def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], ev
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-class _Several(click.ParamType):  # type: ignore[type-arg]
-    """A number, or several with commas between them."""
-
-    def __init__(self, kind: click.ParamType[Any]) -> None:
-        self.kind, self.name = kind, kind.name
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A list of them where there is a comma."""
-        if isinstance(value, str) and "," in value:
-            return [self.kind.convert(part.strip(), param, ctx) for part in value.split(",")]
-        return self.kind.convert(value, param, ctx)
+FLAGS = (
+    "preset", "threads", "device", "window", "subsample", "min_count", "max_size", "dim", "negatives", "epochs", "rate",
+    "senses", "select", "replicas", "occurrences", "vectors", "encoder", "words", "layers", "cluster", "describe",
+)  # fmt: skip
+"""Options with a flag of their own; the others are given with ``--set`` or in a file."""
 
 
-class _Train(click.Command):
-    """A command with an option for every option of a model; the table is loaded when they are asked for."""
+class _Train(Command):
+    """A command with the models' most used options; their table is loaded when it is needed."""
 
     _all: list[click.Parameter] | None = None
 
@@ -86,41 +79,50 @@ class _Train(click.Command):
 
             which = "; ".join(f"{model.name}: {model.summary}" for model in MODELS.values())
             added = [click.Option(["--model"], metavar="NAME", help=which)]
-            for name, models in _fields().items():
+            fields = _fields()
+            for name in (name for name in FLAGS if name in fields):
+                models = fields[name]
                 options, field = next(iter(models.values()))
                 kind = kind_of(options, field.name)
                 shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
-                if kind in (int, float):
-                    shape["type"] = _Several(click.INT if kind is int else click.FLOAT)
                 if kind in (str, None):
                     shape["metavar"] = "NAME"
                 flag = "--" + name.replace("_", "-")
                 added.append(click.Option([flag], default=None, help=_help(models, len(MODELS)), **shape))
-            self._all = [*self._fixed[:6], *added, *self._fixed[6:]]
+            self._all = [*self._fixed, *added]
         return self._all
 
     @params.setter
     def params(self, fixed: list[click.Parameter]) -> None:
         self._fixed = fixed
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the options that have no flag, too."""
+        from polysema.training.models import MODELS
 
-@click.command("train", cls=_Train)
+        super().format_options(ctx, formatter)
+        rest = [(name, _help(models, len(MODELS))) for name, models in _fields().items() if name not in _SHOWN]
+        with formatter.section("Options of --set and of the file of --config"):
+            formatter.write_dl(rest)
+
+
+_SHOWN = {*FLAGS, "seed", "engine", "address"}
+
+
+@command("output", "force", "seed", "engine", "address", "as_json", name="train", cls=_Train, dtype="float32")
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS …")
-@click.option("-o", "--output", type=PATH, metavar="LEXICON", help="The folder to write.")
-@click.option("--config", type=PATH, metavar="FILE", help="Options from a TOML file, by the names below.")
+@click.option("--config", type=PATH, metavar="FILE", help="A TOML file with options, by the names below.")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="An option from the list below, again for more."
+)
 @click.option("--keep", type=PATH, metavar="FILE", help="Words to train whatever their count.")
-@click.option("--each", is_flag=True, help="A lexicon for each CORPUS, such as a slice of time.")
 @click.option("--start", default=None, metavar="LEXICON", help="Continue training a lexicon, on new text.")
-@click.option("--dtype", default="float32", show_default=True, help="Type of the saved numbers: float32 or float16.")
-@click.option("--force", is_flag=True, help="Replace a lexicon that is there.")
-@json_option
-@quiet_option
 def train_command(
     corpus: tuple[str, ...],
     output: Path | None,
     config: Path | None,
     keep: Path | None,
-    each: bool,
+    changes: tuple[str, ...],
     start: str | None,
     dtype: str,
     force: bool,
@@ -134,22 +136,17 @@ def train_command(
       polysema train wiki.corpus -o wiki --dim 17 --senses 5 --min-count 50 --subsample 1e-5 --epochs 4
       polysema train wiki.corpus -o paper --preset paper --select cosine --seed 2
       polysema train news.txt -o wiki+news --start wiki
-      polysema train wiki.corpus -o seeds --seed 1,2,3 --engine ray
       polysema train wiki.corpus -o contexts --model context2dm
       polysema train wiki.parsed books.parsed -o slots --model slots
       polysema train wiki.corpus -o bert --model bert2dm --encoder bert-base-uncased --words 10000000 --device cuda
 
     Multi-sense Word2DM is learnt unless --model names another. Ctrl-C stops: the same command goes on from there, to
     the same result, as it does after a crash. A seed gives the same numbers whatever the number of threads.
-
-    Numbers with commas between them, or lists in the file of options, train a lexicon for every combination: LEXICON is
-    then the folder of all of them, and --engine ray trains several at once (docs/cluster.md).
     """
     from polysema.training.models import model_named, train
 
-    settings = {**_config(config), **{name: value for name, value in chosen.items() if value is not None}}
-    if each or any(isinstance(value, list) for value in settings.values()):
-        return _sweep(corpus, each, output, read_words(keep), start, settings, as_json)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    settings = {**_config(config), **_changes(changes), **given}
     output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
     model = model_named(settings.pop("model", "ms-word2dm"))
     inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
@@ -162,7 +159,7 @@ def train_command(
                 list(corpus) if len(corpus) > 1 else corpus[0],
                 model.name,
                 keep=read_words(keep),
-                start=single(load(start), "--start") if start is not None else None,
+                start=load(start) if start is not None else None,
                 state=state.path if state is not None else None,
                 progress=show,
                 **settings,
@@ -199,32 +196,6 @@ def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
     return f"polysema senses {word} -l {where}", f"polysema ambiguity --top 20 -l {where}"
 
 
-def _sweep(
-    corpus: tuple[str, ...],
-    each: bool,
-    output: Path | None,
-    keep: list[str],
-    start: str | None,
-    settings: dict[str, Any],
-    as_json: bool,
-) -> None:
-    """Train a lexicon for every combination of options."""
-    from polysema.training.sweep import sweep
-
-    if start is not None:
-        raise InputError("several trainings start from nothing: leave out --start, or give one value of each option")
-    started = time.perf_counter()
-    output = output or Path(Path(corpus[0]).name.split(".")[0] + ".sweep")
-    with progress_report(is_quiet()) as show:
-        texts: Any = list(corpus) if each else corpus[0] if len(corpus) == 1 else corpus
-        found = sweep(texts, output, keep=keep, progress=show, **settings)
-    if as_json:
-        print_json({"lexicons": {name: str(path) for name, path in found.items()}})
-        return
-    click.echo(f"{output}: {len(found)} lexicons, in {time.perf_counter() - started:.1f} s")
-    click.echo(f"\nnext:  polysema evaluate {' '.join(str(path) for path in found.values())}")
-
-
 def _stopped(state: WorkingFolder | None, corpus: Iterable[str]) -> str:
     """What a run that was stopped leaves."""
     if state is None or not state.path.is_dir():
@@ -246,10 +217,29 @@ def _config(path: Path | None) -> dict[str, Any]:
     table = content.get("train", content)
     if not isinstance(table, dict):
         raise InputError(f"{path}: train must be a table of options, not {table!r}")
+    return _known(table, f"option in {path}")
+
+
+def _changes(changes: Iterable[str]) -> dict[str, Any]:
+    """The options of ``--set NAME=VALUE``; a value is a number, true, false, or a text."""
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, sign, value = change.partition("=")
+        if not sign:
+            raise InputError(f"--set takes NAME=VALUE, not {change!r}")
+        try:
+            found[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = value
+    return _known(found, "option")
+
+
+def _known(table: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Options by their names in Python; one that no model has is an error."""
     known = {"model", *_fields()}
     for name in table:
         if name.replace("-", "_") not in known:
-            raise UnknownChoiceError(f"option in {path}", name, sorted(known))
+            raise UnknownChoiceError(what, name, sorted(known))
     return {name.replace("-", "_"): value for name, value in table.items()}
 
 

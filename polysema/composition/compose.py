@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -28,7 +27,6 @@ from polysema.composition.trees import (
 from polysema.density import EPS, DensityMatrix
 from polysema.errors import MatrixError, TreeError
 from polysema.measures import entropy
-from polysema.registry import provider
 from polysema.vectors import Vector
 
 Array = NDArray[np.float64]
@@ -235,7 +233,7 @@ class Step:
         tree: the node.
         phrase: its words.
         path: the way to it from the root, ``l`` for left and ``r`` for right.
-        entropy: its von Neumann entropy, the members' mean in an ensemble; None for vectors.
+        entropy: its von Neumann entropy; None for vectors.
     """
 
     tree: Tree
@@ -254,29 +252,37 @@ class Step:
         return {"phrase": self.phrase, "entropy": self.entropy, "depth": len(self.path), "path": self.path}
 
 
-class Composed(ABC):
-    """A phrase and how its entropy came about.
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition:
+    """A phrase with the meaning of each of its nodes. Printed, it is the tree with the entropy at every node.
 
     Attributes:
         tree: the phrase as a tree.
         method: the name of the composition method.
+        meanings: the density matrix, or vector, of every node by the way to it from the root: ``""`` is the root,
+            ``"lr"`` the right side of its left side. A word that negates has none.
         left_out: the words of a sentence that are not in the tree, and why.
-
-    Printed, it is the tree with the entropy at every node.
     """
 
     tree: Tree
     method: str
-    left_out: tuple[LeftOut, ...]
+    meanings: Mapping[str, Meaning] = field(repr=False)
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
-    @abstractmethod
+    def meaning(self) -> Meaning:
+        """The phrase's density matrix, or vector."""
+        return self.meanings[""]
+
+    @property
     def entropy(self) -> float | None:
         """The von Neumann entropy of the phrase; None for vectors."""
+        return self.entropy_at("")
 
-    @abstractmethod
     def entropy_at(self, path: str) -> float | None:
-        """The same of the node at the end of a path."""
+        """The von Neumann entropy of the node at the end of a path; None for vectors."""
+        found = self.meanings.get(path)
+        return float(entropy(found)) if isinstance(found, DensityMatrix) else None
 
     @property
     def phrase(self) -> str:
@@ -308,45 +314,9 @@ class Composed(ABC):
             lines.append("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out))
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return str(provider("composition_html")(self))
-
     def __repr__(self) -> str:
         ambiguity = "" if self.entropy is None else f", entropy={self.entropy:.3f}"
         return f"{type(self).__name__}({self.phrase!r}, method={self.method!r}{ambiguity})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Composition(Composed):
-    """A phrase with the meaning of each of its nodes.
-
-    Attributes:
-        tree: the phrase as a tree.
-        method: the name of the composition method.
-        meanings: the density matrix, or vector, of every node by the way to it from the root: ``""`` is the root,
-            ``"lr"`` the right side of its left side. A word that negates has none.
-        left_out: the words of a sentence that are not in the tree, and why.
-    """
-
-    tree: Tree
-    method: str
-    meanings: Mapping[str, Meaning] = field(repr=False)
-    left_out: tuple[LeftOut, ...] = ()
-
-    @property
-    def meaning(self) -> Meaning:
-        """The phrase's density matrix, or vector."""
-        return self.meanings[""]
-
-    @property
-    def entropy(self) -> float | None:
-        """The von Neumann entropy of the phrase; None for vectors."""
-        return self.entropy_at("")
-
-    def entropy_at(self, path: str) -> float | None:
-        """The same of the node at the end of a path."""
-        found = self.meanings.get(path)
-        return float(entropy(found)) if isinstance(found, DensityMatrix) else None
 
 
 def composed(

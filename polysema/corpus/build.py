@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.columns import WHOLE_LINES
-from polysema.corpus.corpus import FORMAT, HEADER, VERSION, Corpus, header, is_corpus
+from polysema.corpus.corpus import FILES, FORMAT, HEADER, VERSION, Corpus, header, is_corpus
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation, unicode_version
 from polysema.corpus.pieces import (
     SLOTS,
@@ -53,12 +53,9 @@ from polysema.corpus.readers import (
 )
 from polysema.engine.engine import Engine, Local, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
-from polysema.files.ahead import ahead, in_turn
-from polysema.files.atomic import atomic_folder
-from polysema.files.door import check_output, holds
-from polysema.files.lock import bring_back
-from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report
+from polysema.machine import ahead, in_turn, processors
+from polysema.progress import Progress, Report
+from polysema.storage.writing import atomic_folder, check_output, holds, recover
 
 Array = NDArray[Any]
 MAX_WORKERS = 64
@@ -154,8 +151,8 @@ def build_corpus(
         "unicode": unicode_version(),
     }
     files = _files(sources)
-    owner = holds(FORMAT, VERSION)
-    bring_back(output)
+    owner = holds(FORMAT, VERSION, FILES)
+    recover(output)
     described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         built = Corpus(output)
@@ -168,9 +165,7 @@ def build_corpus(
         raise InputError(
             f"{output} holds a corpus of other text or options: choose another name, or allow overwriting it"
         )
-    check_output(
-        output, overwrite=overwrite, inputs=[item for item in files or () if isinstance(item, Path)], owner=owner
-    )
+    check_output(output, overwrite=overwrite, inputs=_inputs(sources, files), owner=owner)
     reader = _Reader(files, sources, normalisation, {**read, "block": block, "long_line": long_line})
     with engine_named(engine, address, given) as spread, atomic_folder(output, overwrite, owner) as folder:
         spread.see(str(source) for source in files or () if str(source) != "-")
@@ -180,6 +175,12 @@ def build_corpus(
     built = Corpus(output)
     _note(built.config["read"])
     return built
+
+
+def _inputs(sources: Any, files: Any) -> list[str | Path]:
+    """The files and folders that are read, as they were given and one by one."""
+    given = [sources] if isinstance(sources, str | Path) else sources if files is not None else ()
+    return [item for item in (*given, *(files or ())) if str(item) != "-" and "://" not in str(item)]
 
 
 def _note(read: dict[str, int]) -> None:

@@ -26,9 +26,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError
-from polysema.files.config import read_config
-from polysema.files.lock import bring_back
-from polysema.files.reading import check_regular
+from polysema.storage.reading import check_regular, read_config
+from polysema.storage.writing import recover
 from polysema.vocabulary import Vocabulary
 
 HEADER = 128
@@ -63,6 +62,7 @@ def map_array(file: Path, dtype: str, count: int) -> NDArray[Any]:
 
 FORMAT = "polysema-corpus"
 VERSION = 2
+FILES = ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")
 _CHECKED = 1 << 22  # numbers looked at together
 
 
@@ -81,7 +81,7 @@ class Corpus:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        bring_back(self.path)
+        recover(self.path)
         self.config = read_config(self.path, FORMAT, VERSION)
         sources = self.config.get("sources") or []
         if not isinstance(sources, list) or not all(isinstance(item, dict) and "path" in item for item in sources):

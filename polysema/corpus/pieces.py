@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import Block, Source, Span, size_of, spans
-from polysema.files.progress import Progress, Report
+from polysema.progress import Progress, Report
 
 Array = NDArray[Any]
 

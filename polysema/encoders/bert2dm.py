@@ -27,24 +27,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.sample import Ids, Part, Sample, SampleOptions
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.groups import Group, Reading, encode_group
+from polysema.encoders.groups import EncoderTask, Group, encode_group
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.pieces import Batch, PieceTable
+from polysema.encoders.sample import Ids, SampleOptions, SentenceBlock, TextSample
 from polysema.encoders.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
 from polysema.engine.engine import Engine, Local
 from polysema.errors import InputError
-from polysema.files.ahead import ahead
-from polysema.files.checkpoint import Checkpoint
-from polysema.files.options import option
-from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report, silent
-from polysema.files.working import WorkingFolder
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import EncoderPart, SenseClusters
+from polysema.machine import ahead, processors
+from polysema.options import option
+from polysema.progress import Progress, Report, silent
+from polysema.storage.state import Checkpoint, WorkingFolder
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +68,7 @@ SENSE_SIZE = 5
 
 
 STORES = {
-    "auto": "disk if the vectors fit and writing and reading them takes less time than encoding them again",
+    "auto": "disk if the vectors fit, else again",
     "disk": "keep the vectors on disk between the two passes",
     "again": "keep nothing: run the encoder twice",
 }
@@ -115,7 +113,7 @@ def bert2dm(
     reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
     if chosen.dim > reader.width:
         raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
-    sample = Sample.of(corpus, chosen, keep)
+    sample = TextSample.of(corpus, chosen, keep)
     with state_folder(state) as folder:
         run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers, engine or Local())
         factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
@@ -160,7 +158,7 @@ class _Run:
     def __init__(
         self,
         encoder: Encoder,
-        sample: Sample,
+        sample: TextSample,
         options: BERT2DMOptions,
         folder: Path,
         progress: Report,
@@ -276,7 +274,7 @@ class _Run:
             f"text; {self.folder} ({_size(free)} free) will hold {kept}"
         )
         moments = Moments(self.encoder.width)
-        return moments, self._encode("all", "encoding", moments, keep=store != "again", choose=store == "auto")
+        return moments, self._encode("all", "encoding", moments, keep=store != "again")
 
     # ---------------------------------------------------------------------------------------------------- clustered
 
@@ -328,7 +326,7 @@ class _Run:
         """The drawn vectors of the words from ``first`` on, sorted into files of neighbouring words that memory holds.
 
         Args:
-            starts, positions: of :meth:`Sample.drawn`.
+            starts, positions: of :meth:`TextSample.drawn`.
 
         Returns:
             the first word of each file, the one after its last, and the file: vectors with their places in positions.
@@ -406,7 +404,6 @@ class _Run:
         moments: Moments | None = None,
         *,
         keep: bool = True,
-        choose: bool = False,
         among: Ids | None = None,
         projection: Projection | None = None,
     ) -> Spill | None:
@@ -416,7 +413,6 @@ class _Run:
             name: of the files of this pass.
             moments: gets the moments of the vectors.
             keep: write the vectors to a file.
-            choose: give up the file if it turns out slower than encoding again.
             among: the positions whose vectors are wanted, rising; by default all.
             projection: what the vectors go through before they are written.
 
@@ -440,7 +436,7 @@ class _Run:
         words = before = int(saved.numbers["words"])
         first = int(saved.numbers["next"])
         total = second = written = None
-        writing, begun = 0.0, time.perf_counter()
+        begun = time.perf_counter()
         with ThreadPoolExecutor(1) as writer, torch.inference_mode():
             for start, part, batch in ahead(self._batches(first, among)):
                 if batch is not None:
@@ -454,24 +450,20 @@ class _Run:
                     if spill is not None:
                         out = vectors if axes is None else (vectors.double() - centre) @ axes
                         if written is not None:
-                            writing += written.result()
+                            written.result()
                         written = writer.submit(_write, spill, part.positions[batch.tokens], _leaving(out, spill.dtype))
                     words += batch.words
                     speed = (words - before) / (time.perf_counter() - begun)
                     self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed=speed))
                     continue
                 if written is not None:
-                    writing += written.result()
+                    written.result()
                     written = None
                 if moments is not None and total is not None and second is not None:
                     summed = total.cpu().numpy()
                     _check_finite(summed, self.encoder)
                     moments.add_sums(0, summed, second.cpu().numpy())
                     total = second = None
-                if choose and start == 0 and spill is not None and 2 * writing > time.perf_counter() - begun:
-                    spill.remove()
-                    spill = None
-                    log.info("the disk is slower than the encoder: the text is encoded twice instead")
                 self._save(saved, start, spill, moments, words)
         return spill
 
@@ -499,7 +491,7 @@ class _Run:
         if Path(encoder.name).is_dir():
             self.engine.see([encoder.name])
         device = encoder.device.type
-        reading = Reading(
+        reading = EncoderTask(
             encoder.name, ",".join(map(str, encoder.layers)), encoder.precision, encoder.batch_size, device, self.table,
             moments is not None, "" if spill is None else spill.dtype.name, projection,
         )  # fmt: skip
@@ -522,14 +514,14 @@ class _Run:
             self.progress(Progress(stage, at, self.sample.tokens, speed=speed, detail=self.engine.status()))
         return spill
 
-    def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, Batch | None]]:
+    def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, SentenceBlock, Batch | None]]:
         """Every batch from a sentence on, with the group of sentences it is of; after each group None."""
         for start, part, wanted in self._groups(first, among):
             for batch in self.encoder.batches(part.tokens, part.bounds, self.table, wanted):
                 yield start, part, batch
             yield start, part, None
 
-    def _groups(self, first: int, among: Ids | None) -> Iterator[tuple[int, Part, NDArray[np.bool_]]]:
+    def _groups(self, first: int, among: Ids | None) -> Iterator[tuple[int, SentenceBlock, NDArray[np.bool_]]]:
         """Groups of sentences from one on, and the words of them whose vectors are wanted."""
         for start in range(first, len(self.sample.sentences), self.step):
             part = self.sample.part(self.sample.sentences[start : start + self.step])
@@ -607,14 +599,12 @@ def _leaving(vectors: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return there, copied
 
 
-def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> float:
-    """Append vectors once they are copied; returns the seconds that writing took."""
+def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> None:
+    """Append vectors once they are copied."""
     vectors, copied = leaving
     if copied is not None:
         copied.synchronize()
-    begun = time.perf_counter()
     spill.append(positions, vectors.numpy())
-    return time.perf_counter() - begun
 
 
 def _size(count: float) -> str:

@@ -35,7 +35,7 @@ Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
 
 SHARPNESS = 8.0
-"""β of P(sense | sentence), by log loss on homographs and planted senses (``benchmarks/senses_in_context.py``)."""
+"""β of P(sense | sentence), by log loss on homographs and planted senses."""
 
 
 class Contextual:
@@ -44,7 +44,7 @@ class Contextual:
     Args:
         encoder: the encoder.
         means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
-        spreads: the same of standard deviations, that they are then divided by; None where they are not known.
+        spreads: (depth + 1, d), the standard deviations that they are then divided by; None where they are not known.
         layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
     """
 
@@ -74,7 +74,7 @@ class Contextual:
         return self.mixed([[pair] for pair in zip(sentences, targets, strict=True)])
 
     def mixed(self, readings: Sequence[Sequence[Reading]]) -> DensityMatrix:
-        """The same of words that are each read in several sentences, as many for each: a stack of k."""
+        """Density matrices of words that are each read in as many sentences: a stack of k."""
         texts = [text for each in readings for text, _ in each]
         targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)

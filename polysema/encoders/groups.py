@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.contexts.sample import Ids, Part
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.pieces import PieceTable
+from polysema.encoders.sample import Ids, SentenceBlock
 from polysema.encoders.streams import Projection
-from polysema.files.progress import Progress, Report
+from polysema.progress import Progress, Report
 
 
 @dataclass
-class Reading:
+class EncoderTask:
     """How sentences are read: by which encoder, and what becomes of its vectors.
 
     Attributes:
@@ -50,7 +50,7 @@ class Reading:
 class Group:
     """A task: some sentences, and the words of which vectors are wanted."""
 
-    part: Part
+    part: SentenceBlock
     wanted: NDArray[np.bool_]
 
 
@@ -66,7 +66,7 @@ class Encoded:
     words: int
 
 
-def encode_group(reading: Reading, group: Group, report: Report) -> Encoded:
+def encode_group(reading: EncoderTask, group: Group, report: Report) -> Encoded:
     """Read a group; sums are taken in double precision, batch after batch."""
     import torch
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polysema.composition.occurrences import Span, span_of
 from polysema.encoders.pieces import Batch, PieceTable, batches
 from polysema.errors import InputError, check_choice, needing
-from polysema.files.ahead import ahead
+from polysema.machine import ahead
 
 
 def layers_named(name: str | int, depth: int) -> tuple[int, ...]:
@@ -262,7 +262,10 @@ class Encoder:
     def word_states(
         self, sentences: Sequence[str], targets: Sequence[str | Span], layers: Sequence[int] | None = None
     ) -> Vectors:
-        """The same, one vector for each layer: (k, layers, d). A long text is read in a window around the word."""
+        """A word's vector at each layer in each of some sentences: (k, layers, d).
+
+        A long text is read in a window around the word.
+        """
         import torch
 
         if len(sentences) != len(targets):

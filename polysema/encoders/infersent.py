@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError, needing
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon, single
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon
 
 ENDS = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 """The words before and after a sentence, by version; left out where the vectors lack them, as all unknown words."""
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _load(path: str | Path) -> AnyLexicon:
     from polysema.lexicon.formats import load
 
-    return single(load(path, "vectors"), "InferSent")
+    return load(path, "vectors")
 
 
 def _torch() -> Any:

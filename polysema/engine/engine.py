@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from polysema.errors import InputError, check_choice
-from polysema.files.progress import Report, silent
+from polysema.progress import Report, silent
 
 Shared = TypeVar("Shared")
 Value = TypeVar("Value")

@@ -21,8 +21,7 @@ from typing import Any
 
 from polysema.engine.engine import Engine, Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
 from polysema.errors import InputError, OutputError, PolysemaError, needing
-from polysema.files.progress import Progress, Report, silent
-from polysema.files.signals import SIGNALS
+from polysema.progress import Progress, Report, silent
 from polysema.version import __version__
 
 LEAST_STORE = 80 << 20
@@ -476,4 +475,8 @@ def _handlers() -> dict[int, Any]:
     """The handlers of signals, where this thread may set them."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    return {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) is not None}
+    return {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if (handler := signal.getsignal(number)) is not None
+    }

@@ -18,8 +18,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.evaluation.statistics import partial, pearson, ranks
 from polysema.evaluation.wordnet import sense_counts
-from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
 
 
@@ -68,12 +67,12 @@ class AmbiguityCorrelation:
 
 
 def ambiguity_correlation(
-    lexicon: Lexicon | Ensemble, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
+    lexicon: Lexicon, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
 ) -> AmbiguityCorrelation:
     """Correlate the entropy of a lexicon's words with their numbers of WordNet synsets.
 
     Args:
-        lexicon: of density matrices, or an ensemble of such.
+        lexicon: of density matrices.
         min_count: leave out words seen less often.
         source: where sense counts come from; see :mod:`polysema.evaluation.wordnet`.
         smallest_bin: numbers of synsets that fewer words have, at the upper end, share a bin.
@@ -102,14 +101,8 @@ def ambiguity_correlation(
     )
 
 
-def _entropies(lexicon: Lexicon | Ensemble, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _entropies(lexicon: Lexicon, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """The entropy of some words; NaN where a word's numbers make no density matrix."""
-    if isinstance(lexicon, Ensemble):
-        words = [lexicon.vocabulary.words[row] for row in rows]
-        members = [(m, np.array([m.vocabulary.indices[word] for word in words], np.int64)) for m in lexicon.members]
-        return np.asarray(
-            np.mean([_entropies(with_matrices(member, "entropy"), own) for member, own in members], axis=0)
-        )
     found = np.full(len(rows), np.nan)
     for part in blocks(len(rows), 8192):
         factors = np.asarray(lexicon.factors[rows[part]], dtype=np.float64)

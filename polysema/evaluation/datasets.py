@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polysema.composition.trees import Leaf, Tree, from_pattern
 from polysema.errors import DataError, needing
 from polysema.evaluation.records import RECORDS, WORD, DataFile, Record
-from polysema.files.reading import read_text
+from polysema.storage.reading import read_text
 
 Array = NDArray[np.float64]
 
@@ -146,23 +146,36 @@ class Found:
 
 
 def search(files: Iterable[DataFile], data: str | Path | None = None) -> dict[str, Found]:
-    """Look for files by name in the data directories and below, and verify them by SHA-256; by file name."""
+    """Look for files by name in the data directories and two levels below, and verify them by SHA-256; by file name."""
     wanted = {file.name: file for file in files}
     places: dict[str, list[Path]] = {name: [] for name in wanted}
-    seen: set[str] = set()  # links may lead in circles
     for top in directories(data):
-        for folder, below, names in os.walk(top, followlinks=True):
-            if os.path.realpath(folder) in seen:
-                below.clear()
-                continue
-            seen.add(os.path.realpath(folder))
-            for name in wanted.keys() & set(names):
+        for folder, names in _folders(top, _DEPTH):
+            for name in wanted.keys() & names:
                 places[name].append(Path(folder, name))
     found = {}
     for name, file in wanted.items():
         right = next((path for path in places[name] if _sha256(path) == file.sha256), None)
         found[name] = Found(file, right, () if right else tuple(places[name]))
     return found
+
+
+_DEPTH = 2  # levels below a data directory that are searched
+_MOST_FOLDERS = 1000  # that one level may have; "/" or a home folder is no data directory
+
+
+def _folders(top: Path, depth: int) -> Iterator[tuple[Path, set[str]]]:
+    """A folder and those below it, hidden ones left out, each with the names of its files."""
+    try:
+        with os.scandir(top) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    below = [entry.name for entry in listed if entry.is_dir() and not entry.name.startswith(".")]
+    yield top, {entry.name for entry in listed if entry.is_file()}
+    if depth and not os.path.ismount(top / "proc") and len(below) <= _MOST_FOLDERS:
+        for name in below:
+            yield from _folders(top / name, depth - 1)
 
 
 def _sha256(path: Path) -> str:
@@ -314,6 +327,23 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
         ratings if len(annotators) > 1 else np.empty((0, 0)),
         clusters=tuple(clusters.values()) if all(clusters.values()) else (),
     )
+
+
+def read_own_sets(
+    pairs: Sequence[str | Path], phrases: Sequence[tuple[str, str | Path]] = ()
+) -> dict[str, EvaluationSet]:
+    """Sets of one's own by name: files of word pairs, and files of phrases with their patterns.
+
+    A set is named after its file. Two files of one name, or one with the name of a published set, are an error.
+    """
+    found: dict[str, EvaluationSet] = {}
+    for file, pattern in [*((file, WORD) for file in pairs), *((file, pattern) for pattern, file in phrases)]:
+        items = read_set(file, pattern)
+        if items.name in found or items.name in RECORDS:
+            other = "another file" if items.name in found else "a published set"
+            raise DataError(f"{file}: {other} is named {items.name!r} too: rename the file, which names the set")
+        found[items.name] = items
+    return found
 
 
 def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

@@ -12,18 +12,16 @@ from typing import Any
 
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
 from polysema.engine.engine import Engine, Local
-from polysema.errors import DataError, InputError, check_choice
+from polysema.errors import DataError, InputError, check_choice, install_command
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets
 from polysema.evaluation.models import ENCODER_METHODS, LexiconModel, Model
 from polysema.evaluation.records import RECORDS, WORD, record_named
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
-from polysema.files.progress import Report
-from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
-from polysema.lexicon.metadata import current_layout
+from polysema.progress import Report
 
-Evaluated = AnyLexicon | Ensemble | Model
+Evaluated = AnyLexicon | Model
 """What can be evaluated."""
 
 KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name, *(each.name for each in SLOTS))
@@ -117,7 +115,7 @@ def _scored(
     sets, methods, unknown_words, senses = shared
     name, number, model = task
     found = _results(model, name, number, sets, methods, unknown_words)
-    if senses and isinstance(model, Lexicon | Ensemble) and model.kind == "matrices":
+    if senses and isinstance(model, Lexicon):
         return found, _correlated(model, senses)
     return found, []
 
@@ -130,10 +128,7 @@ def _results(
     methods: Sequence[str] | None,
     unknown_words: str,
 ) -> list[Result]:
-    """The results of one model; an ensemble's are made of its members'."""
-    if isinstance(model, Ensemble):
-        members = [_results(member, name, seed, sets, methods, unknown_words) for member in model.members]
-        return [ensemble(found) for found in zip(*members, strict=True)]
+    """The results of one model."""
     scored = LexiconModel(model, name, unknown_words) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
@@ -150,7 +145,7 @@ def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]
     return [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
 
 
-def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrelation]:
+def _correlated(model: Lexicon, senses: str) -> list[AmbiguityCorrelation]:
     """The correlation, where the lexicon has enough words for one."""
     try:
         return [ambiguity_correlation(model, source=senses)]
@@ -163,7 +158,7 @@ def _correlated(model: Lexicon | Ensemble, senses: str) -> list[AmbiguityCorrela
 
 def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The model and the options that a lexicon was made with, from its metadata; "" and none where it is not known."""
-    facts = current_layout(metadata)
+    facts = metadata
     options = facts.get("options")
     return str(facts.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
 
@@ -217,7 +212,7 @@ def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict
     if missing and (asked is not None or len(missing) == len(RECORDS)):
         name, reason = next(iter(missing.items()))
         more = f" ({len(missing)} sets are missing)" if len(missing) > 1 else ""
-        extra = "" if find_spec("pooch") else "pip install 'polysema[data]' and "
+        extra = "" if find_spec("pooch") else f"{install_command('data')} and "
         raise DataError(
             f"{name}: {reason}{more}: put the files in a folder and name it with --data or POLYSEMA_DATA, "
             f"or download them with {extra}`polysema data fetch`"

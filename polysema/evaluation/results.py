@@ -19,7 +19,6 @@ from polysema.errors import InputError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.statistics import Comparison, bootstrap, interval, spearman
-from polysema.registry import provider
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -259,9 +258,6 @@ class Evaluation:
 
     def __repr__(self) -> str:
         return f"Evaluation({len(self.models)} models, {len(self.sets)} sets, {len(self.rows)} rows)"
-
-    def _repr_html_(self) -> str:
-        return str(provider("evaluation_html")(self))
 
     @cached_property
     def sets(self) -> dict[str, EvaluationSet]:

@@ -1,7 +1,7 @@
 """What the pages say, as plain dictionaries: the JSON of a page, and what its template is filled with.
 
 Every answer is one of the library's own; nothing is computed here a second time. A lexicon of density matrices can say
-all of it, vectors and ensembles a part, and each page says what it cannot (:func:`cannot`).
+all of it, vectors a part, and each page says what it cannot (:func:`cannot`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from polysema import measures
-from polysema.composition.compose import Composed, Composition
+from polysema.composition.compose import Composition
 from polysema.composition.phrases import is_brackets, is_text, is_word
 from polysema.composition.trees import Leaf, leaves, with_paths, words_of
 from polysema.drawing import on_plane
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, Model, listing
 from polysema.lexicon.disambiguation import Disambiguation
-from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.lexicon import Lexicon, single
+from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.results import Sense
 
 AMBIGUOUS = 0.1
@@ -33,12 +32,7 @@ def cannot(model: Model) -> str:
     """What a model cannot tell, and why; empty for a lexicon of density matrices."""
     if isinstance(model, Lexicon):
         return ""
-    what = "a lexicon of vectors"
-    if isinstance(model, Ensemble):
-        what = f"an ensemble of {len(model.members)} lexicons; figures are the means of theirs"
-    if model.kind == "vectors":
-        return f"This is {what}. A vector is one point: it has no entropy and no senses."
-    return f"This is {what}. Senses belong to the space of one member: open that by itself."
+    return "This is a lexicon of vectors. A vector is one point: it has no entropy and no senses."
 
 
 # ----------------------------------------------------------------------------------------------------------- sentence
@@ -50,11 +44,10 @@ def sentence(model: Model, text: str, method: str = "", nlp: Any = None) -> Fact
     Args:
         nlp: the pipeline that parses it; by default the one that the library finds.
     """
-    single = model.members[0] if isinstance(model, Ensemble) else model
-    method = method or single.default_method
-    single.composer(method)
+    method = method or model.default_method
+    model.composer(method)
     facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "steps": [], "methods": []}
-    composed: Composed | None = None
+    composed: Composition | None = None
     try:
         composed = model.compose(text, method, nlp=nlp)
     except PolysemaError as error:
@@ -69,7 +62,7 @@ def sentence(model: Model, text: str, method: str = "", nlp: Any = None) -> Fact
     return {**facts, "words": [item.to_dict() for item in told], "cannot": cannot(model)}
 
 
-def _steps(model: Model, composed: Composed) -> list[Facts]:
+def _steps(model: Model, composed: Composition) -> list[Facts]:
     """The nodes that compose something, in the order in which they do."""
     found: list[Facts] = []
     for path, node in with_paths(composed.tree):
@@ -89,17 +82,15 @@ def _steps(model: Model, composed: Composed) -> list[Facts]:
                 "neighbours": [],
             }
         )
-    asked: list[Any] = [composed] if found else []  # of an ensemble, the whole alone: its parts have no one meaning
-    if isinstance(composed, Composition):
-        asked = [composed.meanings[step["path"]] for step in found]
-        if any(meaning.n != single(model).n for meaning in asked):  # products and slots live in another space
-            return found
-    for step, near in zip(found[len(found) - len(asked) :], model.neighbours_of(asked, 6), strict=True):
+    asked = [composed.meanings[step["path"]] for step in found]
+    if any(meaning.n != model.n for meaning in asked):  # products and slots live in another space
+        return found
+    for step, near in zip(found, model.neighbours_of(asked, 6), strict=True):
         step["neighbours"] = [item.to_dict() for item in near]
     return found
 
 
-def _methods(model: Model, composed: Composed) -> list[Facts]:
+def _methods(model: Model, composed: Composition) -> list[Facts]:
     """What every method comes to along the same tree."""
     found = []
     for name, composer in model.methods.items():
@@ -117,9 +108,9 @@ def _methods(model: Model, composed: Composed) -> list[Facts]:
     return found
 
 
-def _told(lexicon: Lexicon, text: str, composed: Composed | None, method: str, nlp: Any) -> list[Disambiguation]:
+def _told(lexicon: Lexicon, text: str, composed: Composition | None, method: str, nlp: Any) -> list[Disambiguation]:
     """The ambiguous words, from left to right, with their senses before and here."""
-    if not isinstance(composed, Composition) or not is_brackets(text):
+    if composed is None or not is_brackets(text):
         return lexicon.read(text, method=method, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp)
     words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree) if leaf.word in lexicon)
     several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
@@ -186,7 +177,7 @@ def compared(model: Model, a: str, b: str, nlp: Any = None) -> Facts:
             )
     else:
         both = float(model.similarity(*asked))
-        formula = "The cosine of two vectors." if model.kind == "vectors" else "The mean of the members' similarities."
+        formula = "The cosine of two vectors."
         rows.append({"measure": "similarity", "mutual": True, "a_to_b": both, "b_to_a": both, "formula": formula})
     sides = [_side(model, query, meant) for query, meant in zip((a, b), asked, strict=True)]
     if isinstance(model, Lexicon) and all(side["is_word"] for side in sides):
@@ -264,14 +255,12 @@ def evaluation_rows(report: Any) -> list[Facts]:
 def about(name: str, model: Model) -> Facts:
     """What a lexicon is."""
     simple = {key: value for key, value in model.metadata.items() if isinstance(value, str | int | float | bool)}
-    member = model.members[0] if isinstance(model, Ensemble) else model
     return {
         "lexicon": name,
         "kind": model.kind,
-        "members": len(model.members) if isinstance(model, Ensemble) else 1,
         "words": len(model),
-        "n": member.n,
-        "m": member.m if isinstance(member, Lexicon) else None,
+        "n": model.n,
+        "m": model.m if isinstance(model, Lexicon) else None,
         "metadata": simple,
         "methods": [{"name": key, "formula": composer.formula} for key, composer in model.methods.items()],
         "information_is": _information(model),

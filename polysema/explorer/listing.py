@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from polysema.corpus.stop_words import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation import wordnet
-from polysema.lexicon.ensemble import Ensemble
 from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import Lexicon, VectorLexicon
 
-Model = Lexicon | VectorLexicon | Ensemble
+Model = Lexicon | VectorLexicon
 Facts = dict[str, Any]
 
 PAGE = 50
@@ -59,7 +58,7 @@ class Filter:
 
 
 class Listing:
-    """The words of a lexicon or an ensemble, ready to be listed.
+    """The words of a lexicon, ready to be listed.
 
     Attributes:
         values: what words can be sorted by, (V,) each: of vectors, the count alone.
@@ -68,7 +67,7 @@ class Listing:
     def __init__(self, model: Model) -> None:
         self.vocabulary = model.vocabulary
         self.faces = model.faces if isinstance(model, Lexicon) else None
-        self.ranking = None if isinstance(model, VectorLexicon) or model.kind == "vectors" else model.ranking
+        self.ranking = None if isinstance(model, VectorLexicon) else model.ranking
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:
             self.values |= {"entropy": self.ranking.entropies, "percentile": self.ranking.percentiles}

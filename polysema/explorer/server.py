@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from polysema.errors import InputError, needing
@@ -173,7 +174,7 @@ def named(lexicons: Sequence[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for given in lexicons or ["default"]:
         name, equals, path = given.partition("=")
-        if not equals or "/" in name:
+        if not equals or "/" in name or Path(given).exists():
             name, path = given.rstrip("/").rsplit("/", 1)[-1], given
         if not name or len(name) > 64 or name in found:
             raise InputError(f"{given!r}: give each lexicon a short name of its own, NAME=PATH")

@@ -8,31 +8,14 @@ does not hold is missing in the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from polysema.composition.compose import Composed
-from polysema.errors import Failed, InputError, check_choice, needing
-from polysema.lexicon.ensemble import Ensemble
+from polysema.errors import Failed, InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.lexicon.results import to_rows
-
-LIBRARIES = ("pandas", "polars")
-
-
-def frame(results: Any, library: str = "pandas") -> Any:
-    """Answers as a DataFrame, a row each: senses, neighbours, ambiguities, disambiguations, or a composition's nodes.
-
-    Args:
-        library: ``pandas`` or ``polars``.
-    """
-    check_choice("library", library, LIBRARIES)
-    if isinstance(results, Composed):
-        results = results.steps
-    elif hasattr(results, "senses") and not isinstance(results, Sequence):  # a word in context
-        results = results.senses
-    return _framed(to_rows(results), library)
+from polysema.lexicon.results import frame as frame
+from polysema.lexicon.results import framed, pandas_library, to_rows
 
 
 def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:
@@ -81,10 +64,10 @@ def _answers(column: Any, columns: list[list[Any]], ask: Any) -> Any:
     for item in found:
         row = dict.fromkeys(names) if item is None or isinstance(item, Failed) else to_rows([item])[0]
         rows.append({**row, "error": str(item.error) if isinstance(item, Failed) else None})
-    return _framed(rows, _library(column), _index(column))
+    return framed(rows, _library(column), _index(column))
 
 
-def _lexicon(lexicon: Lexicon | Ensemble | None) -> Lexicon:
+def _lexicon(lexicon: Lexicon | None) -> Lexicon:
     return load() if lexicon is None else with_matrices(lexicon, "a column")
 
 
@@ -111,23 +94,9 @@ def _column(values: Iterable[float | None], like: Any, name: str) -> Any:
         import polars
 
         return polars.Series(name, list(values), dtype=polars.Float64)
-    return _pandas().Series(list(values), index=_index(like), name=name, dtype="float64")
-
-
-def _framed(rows: list[dict[str, Any]], library: str, index: Any = None) -> Any:
-    if library == "polars":
-        with needing("a DataFrame of polars", "frames"):
-            import polars
-        return polars.DataFrame(rows, infer_schema_length=None)
-    return _pandas().DataFrame(rows, index=index)
+    return pandas_library().Series(list(values), index=_index(like), name=name, dtype="float64")
 
 
 def _index(column: Any) -> Any:
     index = getattr(column, "index", None)  # a method, of lists
     return None if callable(index) else index
-
-
-def _pandas() -> Any:
-    with needing("a DataFrame", "frames"):
-        import pandas
-    return pandas

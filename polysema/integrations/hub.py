@@ -9,10 +9,11 @@ from typing import Any
 from polysema.errors import FormatError, InputError, OutputError, needing
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import AnyLexicon
+from polysema.storage.writing import signed
 from polysema.version import __version__
 
 SCHEME = "hf://"
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl", "edits.json")
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl")
 """What a folder of a lexicon holds: all that is fetched."""
 
 
@@ -37,7 +38,7 @@ def push_to_hub(
     with TemporaryDirectory(prefix="polysema-") as temporary:
         folder = Path(temporary) / "lexicon"
         lexicon.save(folder, dtype=dtype)
-        (folder / "README.md").write_text(model_card(lexicon, repository), encoding="utf-8")
+        (folder / "README.md").write_text(signed(model_card(lexicon, repository)), encoding="utf-8")
         try:
             api = hub.HfApi(token=token, library_name="polysema", library_version=__version__)
             api.create_repo(repository, private=private, exist_ok=True)

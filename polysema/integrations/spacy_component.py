@@ -28,7 +28,7 @@ from polysema.corpus.stop_words import STOP_WORDS
 from polysema.errors import Failed, InputError
 from polysema.lexicon.disambiguation import Disambiguation, SenseInContext
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, single, with_matrices
+from polysema.lexicon.lexicon import AnyLexicon, with_matrices
 from polysema.lexicon.results import Ambiguity, Sense
 
 _KEY = "polysema"
@@ -55,13 +55,13 @@ class PolysemaComponent:
     def lexicon(self) -> AnyLexicon:
         """The lexicon that is asked; it may be replaced by another."""
         if self._lexicon is None:
-            self._lexicon = single(load(self.source), "a spaCy pipeline")
+            self._lexicon = load(self.source)
             self._lexicon.composer(self.method)
         return self._lexicon
 
     @lexicon.setter
     def lexicon(self, lexicon: AnyLexicon) -> None:
-        self._lexicon = single(lexicon, "a spaCy pipeline")
+        self._lexicon = lexicon
         self._found.clear()
 
     def __call__(self, doc: Doc) -> Doc:

@@ -48,7 +48,6 @@ from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.stop_words import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
-from polysema.lexicon.edits import Edits
 from polysema.lexicon.lexicon import COMMON, Lexicon
 from polysema.lexicon.neighbours import blocks
 from polysema.lexicon.parts import SLOT_COLUMNS, PartOfSpeech, Telling
@@ -99,8 +98,7 @@ class SenseInContext(NamedTuple):
         by_context: its probability by the words around alone.
         by_composition: its probability by composition alone; None where there is no tree.
         neighbours: the words nearest to it.
-        name: what a user called it; empty where nobody did.
-        label: what to call it: its name, else words that tell it from the others, else those nearest to it.
+        label: what to call it: words that tell it from the others, else those nearest to it.
         part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
         part_share: how many of its occurrences are that; None where that is not known.
     """
@@ -111,7 +109,6 @@ class SenseInContext(NamedTuple):
     by_context: float
     by_composition: float | None
     neighbours: list[Neighbour]
-    name: str = ""
     label: str = ""
     part: PartOfSpeech | None = None
     part_share: float | None = None
@@ -200,9 +197,6 @@ class Disambiguation:
     def to_frame(self, library: str = "pandas") -> Any:
         """A row a sense, the most probable first."""
         return Results(self.senses).to_frame(library)
-
-    def _repr_html_(self) -> str:
-        return str(registry.provider("disambiguation_html")(self))
 
     def __repr__(self) -> str:
         near = " ".join(item.word for item in self.sense.neighbours[:3])
@@ -322,6 +316,8 @@ def read(
         every: whether content words that are not ambiguous are given, too.
         nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
     """
+    if not isinstance(text, str) and not is_parsed(text):
+        raise InputError(f"a text is a string, or what spaCy has parsed, not {type(text).__name__}")
     evidence = Evidence(lexicon, method, top)
     (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
     assert isinstance(found, ReadContext)
@@ -460,7 +456,7 @@ def _padded(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
     return found
 
 
-_Named = tuple[list[Neighbour], str, str, PartOfSpeech | None, float | None]
+_Named = tuple[list[Neighbour], str, PartOfSpeech | None, float | None]
 """What a sense is known by: the last fields of :class:`SenseInContext`."""
 
 
@@ -471,16 +467,14 @@ class _Facts:
     Attributes:
         formula: how contexts tell senses apart.
         keep: how much each word says about the words around it, (V,).
-        edited: what a user made of the senses, at the time.
         senses: of words that were asked about: their senses, by whether an encoder tells them.
-        names: of those the neighbours, what a user called them, what to call them, and their parts of speech with
+        names: of those the neighbours, what to call them, and their parts of speech with
             shares, by how many neighbours.
         entropies: the entropy of those words.
     """
 
     formula: Telling
     keep: Array
-    edited: Edits
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
     names: dict[tuple[str, bool, int], list[_Named]] = field(default_factory=dict)
     entropies: dict[str, float] = field(default_factory=dict)
@@ -498,9 +492,9 @@ class Evidence:
         self.by_reading = isinstance(self.composer, ByEncoder)
         self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
         known = _FACTS.get(lexicon)
-        if known is None or known.edited is not lexicon.edited or known.formula.settings != self.formula.settings:
+        if known is None or known.formula.settings != self.formula.settings:
             keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
-            known = _FACTS[lexicon] = _Facts(self.formula, keep, lexicon.edited)
+            known = _FACTS[lexicon] = _Facts(self.formula, keep)
         self.facts = known
         contexts = lexicon.contexts
         self.contexts = contexts if contexts is not None and contexts.ndim == 2 else None
@@ -692,10 +686,10 @@ class Evidence:
             for sense in senses.ids.tolist():
                 items = [item for item in next(near) if item.word != word][: self.top]
                 if self.by_reading:
-                    own.append((items, "", label(items, None), None, None))
+                    own.append((items, label(items, None), None, None))
                     continue
-                name, face = self.lexicon.sense_name(word, sense), self.lexicon.sense_face(word, sense)
-                own.append((items, name, name or label(items, face), *self.lexicon.sense_part(word, sense)))
+                face = self.lexicon.sense_face(word, sense)
+                own.append((items, label(items, face), *self.lexicon.sense_part(word, sense)))
             known[word, self.by_reading, self.top] = own
 
     def entropy_of(self, word: str) -> float:

@@ -104,6 +104,10 @@ class Faces(Mapping[str, Mapping[int, Face]]):
         self.path = lines if isinstance(lines, Path) else None
         self._given: bytes = b"" if isinstance(lines, Path) else "".join(f"{line}\n" for line in lines).encode()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the mapped file, which cannot be copied: its bytes stand in its place."""
+        return {"path": None, "_given": bytes(self._data)}
+
     @staticmethod
     def line(word: str, faces: Mapping[int, Face]) -> str:
         """A word's line of JSON."""

@@ -7,7 +7,7 @@ There are two kinds, with one interface (:class:`LexiconOf`): a :class:`Lexicon`
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
-from polysema.composition.compose import Composed, Composer, Composition, Kind, Meaning
+from polysema.composition.compose import Composer, Composition, Kind, Meaning
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Read, is_word
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import Failed, InputError, MatrixError
-from polysema.lexicon import edits
 from polysema.lexicon.ambiguity import Ranking
 from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.model import Model, Query, Ranked, Recall
@@ -39,7 +38,6 @@ from polysema.lexicon.parts import (
     Telling,
 )
 from polysema.lexicon.results import InContext, Neighbour, Results, Sense
-from polysema.models import DEFAULT
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
@@ -131,11 +129,7 @@ class LexiconOf(Model[Composition], Generic[M]):
             found = query
         elif isinstance(query, str) and (query in self or is_word(query)):
             return self[query]
-        elif isinstance(query, Composed):
-            if not isinstance(query, Composition):
-                raise InputError(f"{query.phrase!r} was composed by an ensemble: it has no single meaning")
-            found = query.meaning
-        elif isinstance(query, InContext):
+        elif isinstance(query, Composition | InContext):
             found = query.meaning
         else:
             found = self.compose(query).meaning
@@ -235,7 +229,7 @@ class LexiconOf(Model[Composition], Generic[M]):
 
         For the options see :func:`polysema.integrations.hub.push_to_hub`.
         """
-        return str(provider("push to hub")(single(self), name, **options))
+        return str(provider("push to hub")(self, name, **options))
 
     def to_gensim(self, *, senses: bool = False, words: int | None = None) -> Any:
         """gensim ``KeyedVectors``, counts included: the vectors, or the n×n matrices flattened to n² numbers.
@@ -250,7 +244,7 @@ class LexiconOf(Model[Composition], Generic[M]):
 
         if senses:
             return to_gensim(with_senses(with_matrices(self, "a key for every sense"), words))
-        return to_gensim(single(self) if words is None else most_frequent(single(self), words))
+        return to_gensim(known(self) if words is None else most_frequent(known(self), words))
 
 
 class VectorLexicon(LexiconOf[Vector]):
@@ -321,7 +315,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         speech: the part of speech of each sense.
         faces: what the senses look like in use.
         slots: what fills the slots of each word.
-        edited: what a user made of the senses.
 
     Attributes:
         folder: where it lies on disk; None where it was not read from a folder.
@@ -352,7 +345,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         inventory: Inventory | None = None,
         speech: Speech | None = None,
         faces: Faces | None = None,
-        edited: edits.Edits | None = None,
         slots: SlotFillers | None = None,
     ) -> None:
         super().__init__(words, factors, metadata, contexts)
@@ -363,6 +355,8 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             )
         if norms is not None and norms.shape != (len(self),):
             raise InputError(f"norms of shape {norms.shape}: give one number a word, ({len(self)},)")
+        if norms is not None and not np.isfinite(norms).all():
+            raise InputError("norms that are not finite (NaN or infinity)")
         if clusters is not None and (len(clusters.starts) != len(self) + 1 or clusters.vectors.shape[1:] != (self.n,)):
             raise InputError(
                 f"{clusters!r} in {clusters.vectors.shape[1:]} dimensions do not fit {len(self)} words in {self.n}"
@@ -388,7 +382,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
         self.telling, self.information, self.inventory = telling, information, inventory
         self.speech, self.faces = speech, faces
-        self.edited: edits.Edits = edited or {}
         self.folder: Path | None = None
 
     def with_parts(self, **parts: Any) -> Lexicon:
@@ -397,7 +390,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             name: getattr(self, name)
             for name in (
                 "columns", "metadata", "contexts", "norms", "encoder", "clusters",
-                "telling", "information", "inventory", "speech", "faces", "edited", "slots",
+                "telling", "information", "inventory", "speech", "faces", "slots",
             )
         }  # fmt: skip
         return Lexicon(**{**own, **parts})
@@ -505,7 +498,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
                 weight,
                 vector,
                 named,
-                self.sense_name(word, number),
                 self.sense_face(word, number),
                 *self.sense_part(word, number),
             )
@@ -540,17 +532,11 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             vectors = meaning.factor / np.sqrt(np.where(weights > 0, weights, 1.0))
             if self.inventory is not None:
                 weights, vectors = self.inventory.of(self.vocabulary.index(word), vectors) or (weights, vectors)
-        edit = self.edited.get(self._spelled(word)) if self.edited else None
-        return (weights, vectors) if edit is None else edit.applied(weights, vectors)
+        return weights, vectors
 
     def _spelled(self, word: str) -> str:
         """The word as the vocabulary spells it."""
         return self.vocabulary.words[self.vocabulary.index(word)]
-
-    def sense_name(self, word: str, sense: int) -> str:
-        """What a user called a sense; empty where nobody did."""
-        edit = self.edited.get(self._spelled(word))
-        return "" if edit is None else edit.names.get(sense, "")
 
     def sense_face(self, word: str, sense: int) -> Face | None:
         """What a sense looks like in use; None where it was not described."""
@@ -558,9 +544,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
 
     def sense_part(self, word: str, sense: int) -> tuple[PartOfSpeech | None, float | None]:
         """The part of speech of a sense, and its share of the sense's occurrences where that is known."""
-        edit = self.edited.get(self._spelled(word))
-        if edit is not None and sense in edit.parts:
-            return edit.parts[sense], None
         face = self.sense_face(word, sense)
         if face is not None and face.part is not None:
             return face.part, face.part_share
@@ -568,51 +551,6 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             return SLOT_COLUMNS[sense], 1.0
         known = None if self.speech is None else self.speech.of(self.vocabulary.index(word), sense)
         return known or (None, None)
-
-    # ---------------------------------------------------------------------------------------------------------- edits
-
-    def rename_sense(self, word: str, sense: int, name: str) -> None:
-        """Call a sense by a name; an empty one takes the name away. See :meth:`save_edits`."""
-        self._edit(word, [sense], lambda edit: edits.renamed(edit, sense, name))
-
-    def tag_sense(self, word: str, sense: int, part: str) -> None:
-        """Say what part of speech a sense is, such as ``NOUN``."""
-        self._edit(word, [sense], lambda edit: edits.tagged(edit, sense, part))
-
-    def merge_senses(self, word: str, senses: Sequence[int]) -> None:
-        """Put senses together; all become the first."""
-        if len(set(senses)) < 2:
-            raise InputError(f"two senses or more are put together, not {list(senses)}")
-        self._edit(word, senses, lambda edit: edits.merged(edit, senses))
-
-    def hide_sense(self, word: str, sense: int) -> None:
-        """Never show a sense, never choose it; the last one cannot be hidden."""
-        if len(self.sense_ids(word, 1e-9)) < 2:
-            raise InputError(f"{word!r} has one sense: it cannot be hidden")
-        self._edit(word, [sense], lambda edit: edits.hidden(edit, sense))
-
-    def reset_senses(self, word: str) -> None:
-        """Take back all that was made of a word's senses."""
-        spelled = self._spelled(word)
-        self.edited = {other: edit for other, edit in self.edited.items() if other != spelled}
-
-    def save_edits(self) -> None:
-        """Write what was made of senses to the folder that the lexicon was read from."""
-        if self.folder is None:
-            raise InputError("this lexicon was not read from a folder: save it, with what was made of its senses")
-        if self.folder.resolve() == DEFAULT.resolve():
-            raise InputError(
-                "the model that comes with polysema is not changed: make a copy with "
-                "`polysema convert default my-copy` and edit that with -l my-copy"
-            )
-        edits.write_edits(self.folder, self.edited)
-
-    def _edit(self, word: str, senses: Sequence[int], change: Callable[[edits.Edit], edits.Edit]) -> None:
-        spelled, known = self._spelled(word), set(self.sense_ids(word, 1e-9).tolist())
-        for sense in senses:
-            if sense not in known:
-                raise InputError(f"{word!r} has no sense {sense}: it has {', '.join(map(str, sorted(known)))}")
-        self.edited = {**self.edited, spelled: change(self.edited.get(spelled, edits.Edit()))}
 
     def disambiguate(self, word: Word, context: Context | None = None, **options: Any) -> Disambiguation:
         """Which sense of a word is meant in a context; see :func:`polysema.lexicon.disambiguation.disambiguate`."""
@@ -645,22 +583,20 @@ AnyLexicon = Lexicon | VectorLexicon
 """A lexicon of either kind."""
 
 
-def single(model: object, what: str = "this") -> AnyLexicon:
-    """A lexicon of either kind as itself; for an ensemble an error that says what needs a single one."""
-    if isinstance(model, Lexicon | VectorLexicon):
-        return model
-    raise InputError(f"{what} needs a single lexicon, not {model!r}: ask one of its members")
+def known(lexicon: object) -> AnyLexicon:
+    """A lexicon as one of the two kinds."""
+    assert isinstance(lexicon, Lexicon | VectorLexicon)
+    return lexicon
 
 
 def with_matrices(model: object, what: str) -> Lexicon:
     """A lexicon of density matrices as itself; for all else an error that says what needs one."""
-    lexicon = single(model, what)
-    if isinstance(lexicon, Lexicon):
-        return lexicon
+    if isinstance(model, Lexicon):
+        return model
     raise InputError(f"this lexicon holds vectors: {what} needs density matrices")
 
 
 def _heaviest(weights: NDArray[np.float64], least: float) -> NDArray[np.int64]:
-    """Which weights are at least this large, the largest first."""
+    """Which weights are at least this large, the largest first; where none is, all that are not zero."""
     order = np.argsort(-weights, kind="stable")
-    return order[weights[order] >= least]
+    return order[weights[order] >= least] if (weights >= least).any() else order[weights[order] > 0]

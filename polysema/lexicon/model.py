@@ -1,4 +1,4 @@
-"""What a lexicon and an ensemble have in common: words that are looked up, compared, ranked and composed."""
+"""What lexicons have in common: words that are looked up, compared, ranked and composed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
-from polysema.composition.compose import Composed, Composer, Kind
+from polysema.composition.compose import Composer, Composition, Kind
 from polysema.composition.methods import negating
 from polysema.composition.phrases import Phrase, Read, read_phrases
 from polysema.composition.trees import Tree
@@ -19,14 +19,14 @@ from polysema.registry import provider
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
 
-Query = str | Tree | Composed | InContext | DensityMatrix | Vector
+Query = str | Tree | Composition | InContext | DensityMatrix | Vector
 """What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
 (a disambiguation), a density matrix or a vector."""
 
 Recall = Callable[..., Read]
 """What earlier sentences of a text told of its words; see :mod:`polysema.lexicon.memory`."""
 
-C = TypeVar("C", bound=Composed)
+C = TypeVar("C", bound=Composition)
 
 
 class Model(ABC, Generic[C]):
@@ -71,9 +71,6 @@ class Model(ABC, Generic[C]):
     def __contains__(self, word: object) -> bool:
         return word in self.vocabulary
 
-    def _repr_html_(self) -> str:
-        return str(provider("lexicon_html")(self))
-
     def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> Results[Neighbour]:
         """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour.
 
@@ -91,7 +88,7 @@ class Model(ABC, Generic[C]):
         return self._nearest(queries, top, common) if queries else []
 
     def compose(self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, **options: Any) -> C:
-        """Compose a phrase along its tree; in an ensemble, in every member.
+        """Compose a phrase along its tree.
 
         Args:
             phrase: a sentence in plain English (needs the extra ``parse``), brackets such as
@@ -141,15 +138,16 @@ class Model(ABC, Generic[C]):
         return results
 
     def save(self, path: str | Path, *, dtype: str = "float32", overwrite: bool = False) -> None:
-        """Write it; the format follows from the name, a folder where it has no suffix, as an ensemble always is.
+        """Write it; the format follows from the name, a folder where it has no suffix.
 
         Args:
             dtype: ``float32`` or ``float16``, for a folder.
             overwrite: whether what is there already may be replaced.
         """
         from polysema.lexicon.formats import write
+        from polysema.lexicon.lexicon import known
 
-        write(self, Path(path), dtype=dtype, overwrite=overwrite)
+        write(known(self), Path(path), dtype=dtype, overwrite=overwrite)
 
 
 class Ranked(ABC):
@@ -181,7 +179,7 @@ class Ranked(ABC):
         min_count: int = 0,
         function_words: bool = False,
     ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:
-        """How ambiguous words are; in an ensemble, by mean entropy.
+        """How ambiguous words are.
 
         Args:
             words: which: one result each, in the order given. By default the whole vocabulary, from the most ambiguous

@@ -132,7 +132,7 @@ class Inventory:
     Attributes:
         senses: (V, m), the id of the sense that each column belongs to, which is the first of its columns; −1 for a
             column that no occurrence chooses.
-        weights: (V, m), each column's share of the word's occurrences; not a number for words that were not looked at.
+        weights: (V, m), each column's share of the word's occurrences; all zero for words that were not looked at.
         least: (V,), the cosine below which no sense fits a context; −1 where that is not known.
     """
 

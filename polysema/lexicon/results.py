@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
+from polysema.errors import check_choice, needing
 from polysema.lexicon.faces import Face
 from polysema.lexicon.parts import PartOfSpeech
-from polysema.registry import provider
 
 T = TypeVar("T")
 
@@ -22,10 +22,7 @@ class Results(list[T]):
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A row an answer, in the order given; see :func:`polysema.frame`."""
-        return provider("frame")(self, library)
-
-    def _repr_html_(self) -> str:
-        return str(provider("results_html")(self))
+        return frame(self, library)
 
 
 def to_row(item: Any) -> dict[str, Any]:
@@ -40,6 +37,37 @@ def to_rows(items: Iterable[Any]) -> list[dict[str, Any]]:
     rows = [to_row(item) for item in items]
     columns = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name) for name in columns} for row in rows]
+
+
+LIBRARIES = ("pandas", "polars")
+
+
+def frame(results: Any, library: str = "pandas") -> Any:
+    """Answers as a DataFrame, a row each: senses, neighbours, ambiguities, disambiguations, or a composition's nodes.
+
+    Args:
+        library: ``pandas`` or ``polars``.
+    """
+    check_choice("library", library, LIBRARIES)
+    if not isinstance(results, Sequence):  # the nodes of a composition, the senses of a word in context
+        results = results.steps if hasattr(results, "steps") else results.senses
+    return framed(to_rows(results), library)
+
+
+def framed(rows: list[dict[str, Any]], library: str, index: Any = None) -> Any:
+    """Rows as a DataFrame of a library."""
+    if library == "polars":
+        with needing("a DataFrame of polars", "frames"):
+            import polars
+        return polars.DataFrame(rows, infer_schema_length=None)
+    return pandas_library().DataFrame(rows, index=index)
+
+
+def pandas_library() -> Any:
+    """The module pandas; an error where it is not installed."""
+    with needing("a DataFrame", "frames"):
+        import pandas
+    return pandas
 
 
 @runtime_checkable
@@ -76,7 +104,6 @@ class Sense:
             the weights of all senses sum to one.
         vector: its direction, a unit vector (n,).
         neighbours: the words nearest to it.
-        name: what a user called it; empty where nobody did.
         face: what it looks like in use; None where the lexicon was not described from a corpus.
         part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
         part_share: how many of its occurrences are that; None where that is not known.
@@ -86,19 +113,18 @@ class Sense:
     weight: float
     vector: NDArray[np.float64]
     neighbours: list[Neighbour]
-    name: str = ""
     face: Face | None = None
     part: PartOfSpeech | None = None
     part_share: float | None = None
 
     @property
     def label(self) -> str:
-        """What to call it: its name, else the words that tell it from the others, else those nearest to it."""
-        return self.name or label(self.neighbours, self.face)
+        """What to call it: the words that tell it from the others, else those nearest to it."""
+        return label(self.neighbours, self.face)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector."""
-        facts = {"id": self.id, "name": self.name, "weight": self.weight}
+        facts = {"id": self.id, "weight": self.weight}
         near = [item.to_dict() for item in self.neighbours]
         face = {} if self.face is None else self.face.to_dict()
         return {**facts, "neighbours": near, **face, "part": self.part, "part_share": self.part_share}

@@ -1,6 +1,6 @@
 """Models that come with polysema: folders inside the package, each with its card (``README.md``).
 
-``default`` is multi-sense Word2DM on a Wikipedia corpus, in half precision; ``tools/default_model.py`` builds it again.
+``default`` is multi-sense Word2DM on a Wikipedia corpus, in half precision; an earlier version built it.
 """
 
 from __future__ import annotations

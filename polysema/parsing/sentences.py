@@ -10,7 +10,7 @@ from typing import Any
 from polysema.composition.occurrences import LONGEST, OVERLONG, Token
 from polysema.composition.phrases import Read, is_parsed
 from polysema.composition.trees import Tree, either, leaves, shown
-from polysema.errors import InputError, MissingExtraError, PolysemaError
+from polysema.errors import InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing.dependencies import composition_tree
 from polysema.parsing.rules import SUBJECTS, other_readings
 
@@ -202,7 +202,7 @@ def parser(name: str | None = None) -> Any:
         raise MissingExtraError(
             "parsing plain text (spaCy is not installed; brackets need none)",
             "parse",
-            f"pip install 'polysema[parse]' && {_DOWNLOAD}",
+            f"{install_command('parse')} && {_DOWNLOAD}",
         ) from None
     name = name or os.environ.get("POLYSEMA_PARSER")
     found = [name] if name else sorted(map(str, spacy.util.get_installed_models()), key=_size)

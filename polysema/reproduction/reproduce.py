@@ -27,23 +27,22 @@ from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.engine.engine import Engine, engine_named
-from polysema.errors import InputError, PolysemaError
+from polysema.errors import InputError, PolysemaError, check_choice
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
 from polysema.evaluation.models import ENCODER_METHODS
 from polysema.evaluation.results import Evaluation
-from polysema.files.atomic import atomic_file
-from polysema.files.lock import locked
-from polysema.files.platform import forget_peak, peak_memory
-from polysema.files.progress import Report, silent
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, single
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf
+from polysema.machine import forget_peak, peak_memory
+from polysema.progress import Report, silent
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report.build import Settings, build_report
 from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
+from polysema.storage.state import WorkingFolder
+from polysema.storage.writing import atomic_file, locked
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
@@ -112,10 +111,11 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
         the report's page.
     """
     claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
-    plan.folder.parent.mkdir(parents=True, exist_ok=True)
-    with locked(plan.folder):
-        _claim(plan, claimed)
-        with engine_named(plan.engine, plan.address) as engine:
+    check_choice("device", plan.device, ("cpu", "cuda"))
+    with engine_named(plan.engine, plan.address) as engine:
+        plan.folder.parent.mkdir(parents=True, exist_ok=True)
+        with locked(plan.folder):
+            _claim(plan, claimed)
             return _reproduced(plan, engine, say, progress)
 
 
@@ -241,7 +241,7 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
             cost = train_row(variant, seed, plan, text, progress)
             say(f"{variant.row}: {cost['seconds']:.0f} s")
-        yield single(load(where))
+        yield load(where)
 
 
 def _seeds(variant: Variant, plan: Plan) -> int:

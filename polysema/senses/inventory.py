@@ -10,6 +10,12 @@ two heaps: with t = ⟨c, v_j − v_k⟩ along the line between them, where
     D = (mean_j t − mean_k t) / spread of t within the two
 
 is small. One normal heap cut in the middle has D = 2.65.
+
+The ambiguity of a word w is the part of its entropy that its contexts c resolve, the Holevo quantity
+
+    χ(w) = S(ρ̄) − E_c S(ρ_c) ,      ρ_c = Σ_k p(k|c) v_k v_kᵀ ,      ρ̄ = E_c ρ_c .
+
+It is the most that contexts can tell about which of its meanings a word has (Holevo, 1973).
 """
 
 from __future__ import annotations
@@ -21,7 +27,8 @@ from numpy.typing import NDArray
 
 from polysema.lexicon.parts import Telling
 from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
-from polysema.senses.fitting import least_cosine
+from polysema.measures import mixture_entropies
+from polysema.senses.evidence import least_cosine
 
 Array = NDArray[np.float64]
 
@@ -128,3 +135,20 @@ def _apart(unit: Array, line: Array, first: NDArray[np.bool_], second: NDArray[n
     x, y = t[first], t[second]
     spread = np.sqrt((x.var() * len(x) + y.var() * len(y)) / (len(x) + len(y)))
     return float((x.mean() - y.mean()) / max(spread, 1e-12))
+
+
+def holevo(posteriors: Array, vectors: Array) -> float:
+    """χ of a word, in nats.
+
+    Args:
+        posteriors: (contexts, k), p(k|c).
+        vectors: (k, n), the unit vectors of the senses.
+
+    >>> holevo(np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)).__round__(3)
+    0.693
+    >>> holevo(np.array([[0.5, 0.5], [0.5, 0.5]]), np.eye(2))
+    0.0
+    """
+    overlaps = vectors @ vectors.T
+    mean = mixture_entropies(posteriors.mean(axis=0)[None], overlaps)[0]
+    return max(float(mean - mixture_entropies(posteriors, overlaps).mean()), 0.0)

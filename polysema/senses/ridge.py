@@ -2,7 +2,7 @@
 
     W = argmin Σ_w ‖t_w − t̄ − W φ_w‖² + penalties
 
-over the words w that a lexicon knows, with features φ_w (:mod:`~polysema.senses.placing`) and targets t_w, the mean
+over the words w that a lexicon knows, with features φ_w (:mod:`~polysema.senses.adapt`) and targets t_w, the mean
 direction and the context vector of w.
 """
 
@@ -16,9 +16,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.files.atomic import atomic_file
+from polysema.errors import FormatError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
+from polysema.storage.writing import atomic_file
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -98,14 +99,26 @@ class Ridge:
     @classmethod
     def beside(cls, lexicon: Lexicon) -> Ridge | None:
         """That of a lexicon that was read from a folder; None where there is none, or it is of other meanings."""
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
         if lexicon.folder is None or not (lexicon.folder / FILE).is_file():
             return None
-        with safe_open(lexicon.folder / FILE, "numpy") as file:
-            if (file.metadata() or {}).get("lexicon") != _fingerprint(lexicon):
-                return None
-            return cls(*(file.get_tensor(name).astype(np.float64) for name in _ARRAYS))
+        path = lexicon.folder / FILE
+        try:
+            with safe_open(path, "numpy") as file:
+                if (file.metadata() or {}).get("lexicon") not in (
+                    lexicon.metadata.get("placing"),
+                    _fingerprint(lexicon),
+                ):
+                    return None
+                arrays = [file.get_tensor(name).astype(np.float64) for name in _ARRAYS]
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{path}: damaged: {' '.join(str(error).split())}") from None
+        d, t = 3 * (lexicon.n + 1), 2 * lexicon.n
+        shapes = [(d,), (d,), (d, t), (LETTERS, t), (t,)]
+        if [array.shape for array in arrays] != shapes or not all(np.isfinite(array).all() for array in arrays):
+            raise FormatError(f"{path}: damaged: not a regression for a lexicon of dimension {lexicon.n}")
+        return cls(*arrays)
 
     def predicted(self, words: list[str], around: Array) -> Array:
         """Where words are, (k, t)."""

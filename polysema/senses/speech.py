@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.files.progress import Progress, Report, silent
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import PARTS_OF_SPEECH, PartOfSpeech, Speech
-from polysema.registry import provider
-from polysema.senses.occurrences import Occurrences, Seen, posteriors
+from polysema.parsing.sentences import parser
+from polysema.progress import Progress, Report, silent
+from polysema.senses.evidence import Occurrences, Seen, posteriors
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Tagger:
     """Says what words are where they stand in a corpus; without spaCy and an English pipeline it cannot be made."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.nlp = provider("spacy")()
+        self.nlp = parser()
         self.corpus, self.tokens = corpus, np.asarray(corpus.tokens)
         self._rules = self.nlp.get_pipe("attribute_ruler") if self.nlp.has_pipe("attribute_ruler") else list
         self._known: dict[tuple[str, str], str] = {}
@@ -113,7 +113,7 @@ def parts_of_speech(
         most: how many occurrences of each word are looked at, at most; they are drawn by their hash.
         each: how many of those of a sense are tagged, at most.
     """
-    plain = lexicon.with_parts(edited={})
+    plain = lexicon
     tagger, seen = Tagger(corpus), Occurrences(plain, corpus, most=most, seed=seed)
     tags, shares = np.zeros((2, len(lexicon), lexicon.m), np.uint8)
     for first in range(0, len(lexicon), _BLOCK):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import DataError, MissingExtraError
+from polysema.errors import DataError, InputError, MissingExtraError
 from polysema.lexicon.faces import Face, Synset
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.results import Sense
@@ -42,7 +42,9 @@ class SynsetMatcher:
     """
 
     def __init__(self, lexicon: Lexicon, entries: Callable[[str], list[Entry]] | None = None) -> None:
-        self.lexicon, self.formula = lexicon, lexicon.telling or USUAL
+        if lexicon.contexts is None or lexicon.contexts.ndim != 2:
+            raise InputError("synsets are matched by context vectors, which this lexicon lacks: train ms-word2dm")
+        self.lexicon, self.contexts, self.formula = lexicon, lexicon.contexts, lexicon.telling or USUAL
         self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
         self.entries = entries or library_entries()
 
@@ -66,11 +68,10 @@ class SynsetMatcher:
         ]
 
     def _context(self, entry: Entry, word: str) -> NDArray[np.float64]:
-        assert self.lexicon.contexts is not None
         indices = self.lexicon.vocabulary.indices
         rows = [indices.get(other) for other in sorted(entry.words) if other != word]
         everywhere = replace(self.formula, distance_weights=None)
-        return np.asarray(context_vectors([rows], [0], everywhere, self.keep, self.lexicon.contexts)[0][0])
+        return np.asarray(context_vectors([rows], [0], everywhere, self.keep, self.contexts)[0][0])
 
 
 def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[Sense]:

@@ -95,7 +95,7 @@ class Slots:
         return np.asarray((self.lexicon[word].factor ** 2).sum(axis=0))
 
     def vector(self, word: str, space: str) -> Array:
-        """The same of one word, (d,)."""
+        """The unit vector of one word as one part of speech, (d,)."""
         return np.asarray(self.vectors(np.array([self.lexicon.vocabulary.index(word)]), space)[0])
 
     def mixture(self, word: str, slot: str) -> tuple[Array, Array]:
@@ -292,7 +292,7 @@ def _normed(factor: Array) -> Array:
 
 
 def _compact(factor: Array) -> Array:
-    """The same matrix by at most n columns."""
+    """A factor of the same matrix with at most n columns."""
     if factor.shape[1] <= factor.shape[0]:
         return factor
     values, vectors = np.linalg.eigh(factor @ factor.T)

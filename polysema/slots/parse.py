@@ -22,13 +22,13 @@ from typing import Any
 from polysema.composition.occurrences import OVERLONG
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
-from polysema.files.door import holds, writing
-from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report, silent
-from polysema.files.working import WorkingFolder
-from polysema.registry import provider
-from polysema.slots.parsed import FORMAT, VERSION, Parsed, merged
+from polysema.machine import processors
+from polysema.parsing.sentences import parser
+from polysema.progress import Progress, Report, silent
+from polysema.slots.parsed import Parsed, merged, owner
 from polysema.slots.relations import ADJECTIVES, NOUNS, VERBS, Relation, Word, relations
+from polysema.storage.state import WorkingFolder
+from polysema.storage.writing import writing
 
 PIECE = 32
 """Blocks whose counts are written together."""
@@ -58,8 +58,14 @@ def parse_text(
         overwrite: whether parsed text that is there may be replaced.
     """
     files = _files(sources)
+    given = [sources] if isinstance(sources, str | Path) else sources
     output = Path(output)
-    with writing(output, overwrite=overwrite, inputs=files, owner=holds(FORMAT, VERSION)):
+    with writing(
+        output,
+        overwrite=overwrite,
+        inputs=[*given, *files],
+        owner=owner,
+    ):
         working = WorkingFolder(output.with_name(output.name + ".parsing"))
         with working.held():
             done = _pieces_done(working, text_identity(files, encoding))
@@ -177,7 +183,7 @@ def count_relations(text: str) -> tuple[Counter[Relation], int]:
 @cache
 def _ready() -> Any:
     """spaCy's pipeline. The tagger and the parser alone are run; lemmas are looked up a word at a time, and kept."""
-    nlp = provider("spacy")()
+    nlp = parser()
     missing = [name for name in ("tagger", "parser", "lemmatizer") if name not in nlp.pipe_names]
     if missing:
         raise MissingExtraError(f"parsing text, with a model that has {' and '.join(missing)}", "parse")

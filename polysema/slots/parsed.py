@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
-from polysema.files.atomic import atomic_folder
-from polysema.files.config import read_config
-from polysema.files.door import holds
-from polysema.files.reading import check_regular
 from polysema.slots.relations import Relation
+from polysema.storage.reading import check_regular, read_config
+from polysema.storage.writing import atomic_folder, holds, save_arrays
 
 FORMAT = "polysema-parsed"
 VERSION = 1
+owner = holds(FORMAT, VERSION, ("config.json", "words.txt", "counts.safetensors"))
 _ARRAYS = ("head", "slot", "filler", "count")
 
 
@@ -72,15 +71,11 @@ class Parsed:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the folder, whole or not at all."""
-        from safetensors.numpy import save_file
-
         config = {"format": FORMAT, "version": VERSION, "slots": list(self.slots), "facts": dict(self.facts)}
-        with atomic_folder(Path(path), overwrite, holds(FORMAT, VERSION)) as folder:
+        with atomic_folder(Path(path), overwrite, owner) as folder:
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
             (folder / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8")
-            save_file(
-                {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}, folder / "counts.safetensors"
-            )
+            save_arrays(folder / "counts.safetensors", {name: getattr(self, name) for name in _ARRAYS})
 
     @classmethod
     def load(cls, path: str | Path) -> Parsed:

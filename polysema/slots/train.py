@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, needing
-from polysema.files.options import Options, option
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.parts import SlotFillers
+from polysema.options import Options, option
 from polysema.slots.parsed import Parsed
 from polysema.vocabulary import Vocabulary
 
@@ -180,19 +180,6 @@ def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterab
         some = vectors.any(axis=1)
         found.append((chosen[some], vectors[some]))
     return _assembled(parsed, options, counts, found)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedJob:
-    """One run: its parsed text, and words that are kept whatever their count."""
-
-    parsed: Parsed
-    keep: tuple[str, ...] = ()
-
-
-def train_parsed(job: ParsedJob, options: SlotOptions) -> Lexicon:
-    """The same, as a model of the table."""
-    return train_slots(job.parsed, options, job.keep)
 
 
 def _assembled(

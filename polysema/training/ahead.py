@@ -1,9 +1,9 @@
 """Kernels compiled ahead: by a process of its own, while the text is read.
 
 The first training on a machine compiles its kernels, which takes seconds. Numba compiles one function at a time in a
-process, so two processes take half as long: the second one (:mod:`polysema.files.compiling`) compiles the kernel that
-learns, the first one reads the text and compiles the pieces that all models share. Machine code is kept on disk: the
-second process writes it there and ends. Where that cannot be, kernels are compiled when they are first called.
+process, so two processes take half as long: the second one (:mod:`polysema.compiling`) compiles the kernel
+that learns, the first one reads the text and compiles the pieces that all models share. Machine code is kept on disk:
+the second process writes it there and ends. Where that cannot be, kernels are compiled when they are first called.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from polysema.files.compiling import begun, started
-from polysema.files.options import Options
+from polysema.compiling import begun, started
 from polysema.kernels.compiled import is_kept
+from polysema.options import Options
 from polysema.training import options as known
 from polysema.training.cpu import CpuEngine, kernel_of
 from polysema.training.state import new_state

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, OutputError
-from polysema.files.ahead import in_turn
-from polysema.files.progress import Progress
 from polysema.kernels.glove import merge_runs, weighed_pairs
 from polysema.kernels.sampling import gather, stream_key, thresholds
+from polysema.machine import in_turn
+from polysema.progress import Progress
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
 from polysema.training.text import model_rows

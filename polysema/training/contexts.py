@@ -1,4 +1,4 @@
-"""Context2DM, BERT2DM and Taught as models of the table: their options, and what they are made from."""
+"""Context2DM and BERT2DM as models of the table: their options, and what they are made from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from polysema.contexts.context2dm import Context2DMOptions, context2dm
 from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
+from polysema.encoders.context2dm import Context2DMOptions, context2dm
 from polysema.encoders.huggingface import PRECISIONS, Encoder
-from polysema.encoders.taught import LAYERS, TaughtOptions, taught
 from polysema.errors import InputError
-from polysema.files.options import Options, option
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, single
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.options import Options, option
+from polysema.storage.state import WorkingFolder
 from polysema.training.job import Job
 from polysema.training.negative_sampling import train
 from polysema.training.options import PAPER, Word2VecOptions
@@ -40,7 +39,7 @@ class EncoderOptions(Options):
 
     encoder: Encoder | str | Path | None = option(None, "the encoder: a folder or a name on the hub; must be given")
     layers: str | int | None = option(
-        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default=f"last; {LAYERS} for taught"
+        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last"
     )
     precision: str | None = option(
         None, "of the encoder", choices=PRECISIONS, by_default="float16 on a GPU, else float32"
@@ -53,11 +52,6 @@ class BERT2DMTraining(BERT2DMOptions, EncoderOptions):
     """How to train BERT2DM with a named encoder."""
 
 
-@dataclass(frozen=True)
-class TaughtTraining(TaughtOptions, EncoderOptions):
-    """How to train Taught with a named encoder."""
-
-
 def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
     """Context2DM on given word vectors or, without any, on word2vec's, trained on the same text first."""
     vectors = options.vectors
@@ -66,7 +60,7 @@ def train_context2dm(job: Job, options: Context2DMTraining) -> Lexicon:
     elif job.device != "cpu":
         raise InputError(f"context2dm clusters on the processor: with vectors given there is no work for {job.device}")
     elif not isinstance(vectors, Lexicon | VectorLexicon):
-        vectors = single(load(vectors, "vectors"), "context2dm")
+        vectors = load(vectors, "vectors")
     return context2dm(
         job.corpus, vectors, workers=job.threads, engine=job.engine, **_own(job, options, Context2DMOptions)
     )
@@ -85,7 +79,7 @@ def _word2vec(job: Job, options: Context2DMTraining) -> AnyLexicon:
     name = f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
     if not (job.state / name).is_dir():
         train(within, chosen).save(working.file(name))
-    return single(load(job.state / name), "context2dm")
+    return load(job.state / name)
 
 
 def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
@@ -94,13 +88,7 @@ def train_bert2dm(job: Job, options: BERT2DMTraining) -> Lexicon:
     return bert2dm(job.corpus, encoder, workers=job.threads, engine=job.engine, **own)
 
 
-def train_taught(job: Job, options: TaughtTraining) -> Lexicon:
-    """Taught by a named encoder."""
-    encoder = _encoder(job, options, LAYERS)
-    return taught(job.corpus, encoder, **_own(job, options, TaughtOptions))
-
-
-def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = "last") -> Encoder:
+def _encoder(job: Job, options: BERT2DMTraining) -> Encoder:
     """The encoder that was named, or handed in."""
     encoder = options.encoder
     reading = {name: getattr(options, name) for name in ("layers", "precision", "batch_size")}
@@ -110,7 +98,7 @@ def _encoder(job: Job, options: BERT2DMTraining | TaughtTraining, layers: str = 
             f"{options.model} reads with an encoder: name one, or the folder of one (--encoder bert-base-uncased)"
         )
     if not isinstance(encoder, Encoder):
-        return Encoder.load(encoder, device=job.device, **{"layers": layers, **given})
+        return Encoder.load(encoder, device=job.device, **given)
     if given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
         raise InputError("a loaded encoder has its own layers, precision, batch size and device: leave them out")
     return encoder

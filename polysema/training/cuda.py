@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError, needing
-from polysema.files.platform import processors
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.simd import padded
+from polysema.machine import processors
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
@@ -116,7 +116,7 @@ class CudaEngine:
         self._use = cp.cuda.Device().use  # a thread has a current device of its own
         self._loader = ThreadPoolExecutor(1, initializer=self._use)
         self._copiers = ThreadPoolExecutor(min(_COPIERS, processors()))
-        self._next[:], self._loss[:] = 0, 0  # compiled on first use, so now: see own_handlers
+        self._next[:], self._loss[:] = 0, 0  # compiled on first use, so now
         cp.cuda.get_current_stream().synchronize()  # the other streams may read all this from now on
 
     # ----------------------------------------------------------------------------------------------------------- memory

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import needing
-from polysema.files.options import option
-from polysema.files.progress import Progress
 from polysema.lexicon.lexicon import VectorLexicon
+from polysema.options import option
+from polysema.progress import Progress
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
 from polysema.training.text import trained_vocabulary

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.files.options import option
-from polysema.files.progress import Progress
-from polysema.files.signals import Held
 from polysema.kernels.glove import train_counts
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import VectorLexicon
+from polysema.options import option
+from polysema.progress import Progress
+from polysema.storage.state import Interrupts
 from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.job import Job
 from polysema.training.options import TextOptions
@@ -76,14 +76,14 @@ class _Walk:
 
     def run(self) -> None:
         """Count, and walk to the end; Ctrl-C stops between two blocks, after the state is written."""
-        with Held() as signals:
+        with Interrupts() as signals:
             try:
-                self.counts = co_occurrences(self.job, self.vocabulary, self.options, signals.deliver)
+                self.counts = co_occurrences(self.job, self.vocabulary, self.options, signals.check)
                 while self.at["epoch"] < self.options.epochs:
                     random = np.random.default_rng([self.options.seed, 3, self.at["epoch"]])
                     order = random.permutation(len(self.counts))
                     for first in range(self.at["first"], len(self.counts), _BLOCK):
-                        signals.deliver()
+                        signals.check()
                         self._block(order, first)
                         if self.checkpoint is not None and self.checkpoint.due:
                             self._write()

@@ -12,11 +12,11 @@ import numpy as np
 
 from polysema.corpus.corpus import Corpus
 from polysema.engine.engine import ENGINES, Engine, Local
-from polysema.files.checkpoint import Checkpoint
-from polysema.files.options import Options, option
-from polysema.files.progress import Report, silent
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.lexicon import AnyLexicon
+from polysema.options import Options, option
+from polysema.progress import Report, silent
+from polysema.storage.state import Checkpoint
 from polysema.version import __version__
 
 DEVICES = ("cpu", "cuda")
@@ -52,6 +52,7 @@ class Job:
         checkpoint_seconds: how often the state is written.
         engine: who does tasks, where there are several.
         compiled: called before kernels are, to wait for code that is compiled ahead.
+        parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
     """
 
     text: Callable[[], Corpus]
@@ -66,6 +67,7 @@ class Job:
     checkpoint_seconds: float = 600.0
     engine: Engine = field(default_factory=Local)
     compiled: Callable[[], Any] = lambda: None
+    parsed: Callable[[], Any] = lambda: None
 
     @property
     def corpus(self) -> Corpus:

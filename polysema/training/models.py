@@ -19,25 +19,22 @@ from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.engine.engine import Engine, engine_named
 from polysema.errors import CorpusError, InputError, listed
 from polysema.errors import chosen as choice
-from polysema.files.door import MARKER
-from polysema.files.options import Options
-from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report
-from polysema.files.working import WorkingFolder
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.registry import provider
+from polysema.machine import processors
+from polysema.options import Options
+from polysema.progress import Progress, Report, library_report
 from polysema.slots.parse import parse_text, text_identity
 from polysema.slots.parsed import Parsed, is_parsed, merged
-from polysema.slots.train import ParsedJob, SlotOptions, train_parsed
+from polysema.slots.train import SlotOptions, train_slots
+from polysema.storage.state import WorkingFolder
+from polysema.storage.writing import MARKER
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.ahead import compiled_ahead
 from polysema.training.contexts import (
     BERT2DMTraining,
     Context2DMTraining,
-    TaughtTraining,
     train_bert2dm,
     train_context2dm,
-    train_taught,
 )
 from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
 from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
@@ -149,12 +146,11 @@ MODELS: dict[str, Model] = {
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
               devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}, spread="tasks"),
-        Model(SlotOptions, train_parsed, "density matrices of what fills the slots of words, from parsed text",
+        Model(SlotOptions, lambda job, options: train_slots(job.parsed(), options, job.keep),
+              "density matrices of what fills the slots of words, from parsed text",
               parsed=True),
         Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES,
               spread="tasks"),
-        Model(TaughtTraining, train_taught, "density matrices of the senses an encoder finds; used without the encoder",
-              devices=DEVICES),
     )
 }  # fmt: skip
 
@@ -226,17 +222,16 @@ def train(
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with ExitStack() as stack:
-        report = progress or stack.enter_context(provider("progress")(quiet))
+        report = progress or stack.enter_context(library_report(quiet))
         text = _Text(corpus, report)
         text.folder = folder or Path(stack.enter_context(TemporaryDirectory(prefix="polysema-")))
         if folder is not None:
             stack.enter_context(WorkingFolder(folder).held(text.worth_keeping))
         workers = stack.enter_context(engine_named(engine, address))
-        if record.parsed:
-            return record.train(ParsedJob(text.parsed(run.threads), tuple(keep)), chosen)
         compiled = stack.enter_context(compiled_ahead(chosen, device))
         job = Job(
             text=text.encoded,
+            parsed=lambda: text.parsed(run.threads),
             keep=tuple(keep),
             start=start,
             state=folder,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from polysema.errors import InputError
-from polysema.files.signals import own_handlers
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.training.cpu import CpuEngine
 from polysema.training.held_out import HeldOut
@@ -65,8 +64,7 @@ def _engine(job: Job, text: TrainingText, state: State) -> Engine:
         return CpuEngine(text, state, job.threads, ready=job.compiled)
     from polysema.training.cuda import CudaEngine
 
-    with own_handlers():  # its kernels are compiled
-        return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
+    return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
 
 
 def _joined(old: Vocabulary, new: Vocabulary) -> Vocabulary:

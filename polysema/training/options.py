@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
-from polysema.files.options import Options, option
+from polysema.options import Options, option
 
 INITS: dict[str, str] = {
     "uniform": "each number uniform in ± 0.5/n",

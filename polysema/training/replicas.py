@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.engine.engine import Engine, Local, Placed
 from polysema.errors import InputError
-from polysema.files.platform import processors
-from polysema.files.progress import Progress, Report
 from polysema.kernels.combine import add_steps, find_steps, sum_steps
 from polysema.kernels.simd import padded
+from polysema.machine import processors
+from polysema.progress import Progress, Report
 from polysema.training.cpu import CpuEngine, auto_round
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.run import rates

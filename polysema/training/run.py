@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import PolysemaError
-from polysema.files.checkpoint import Checkpoint
-from polysema.files.progress import Progress, Report, silent
-from polysema.files.signals import Held
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
+from polysema.progress import Progress, Report, silent
+from polysema.storage.state import Checkpoint, Interrupts
 from polysema.training.held_out import HeldOut
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
@@ -92,10 +91,10 @@ class Run:
         done by a thread of their own, which signals never reach: what has begun is finished.
         """
         worker = ThreadPoolExecutor(1)
-        with Held() as signals:
+        with Interrupts() as signals:
             try:
                 while self.state.epoch < self.epochs:
-                    signals.deliver()
+                    signals.check()
                     self._learn(worker)
                     if self.checkpoint is not None and self.checkpoint.due:
                         self.write()

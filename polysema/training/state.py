@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError
-from polysema.files.checkpoint import Checkpoint
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.storage.state import Checkpoint
 from polysema.training.options import NegativeSamplingOptions
 from polysema.vocabulary import Vocabulary
 

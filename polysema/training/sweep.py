@@ -13,8 +13,8 @@ from typing import Any
 from polysema.corpus.corpus import is_corpus
 from polysema.engine.engine import Engine, engine_named
 from polysema.errors import InputError
-from polysema.files.progress import Report, silent
-from polysema.files.working import WorkingFolder
+from polysema.progress import Report, silent
+from polysema.storage.state import WorkingFolder
 from polysema.training.job import RunOptions
 from polysema.training.models import model_named, train
 

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import importlib
 import io
-import json
 import lzma
 import shutil
 import sys
@@ -86,22 +85,3 @@ def test_pipeline(script, cupy, text, tmp_path, monkeypatch):
     monkeypatch.setattr(gpu, "run_stages", here)
     printed = script("gpu", "pipeline", "--text", packed, "--work", tmp_path / "work")
     assert "| whole process |" in printed
-
-
-def test_technologies(script, cupy):
-    found = json.loads(script("gpu_technologies", "cupy", "--one", "--toy").splitlines()[-1])
-    assert found["differs"] < 1e-2
-    assert found["speed"] > 0
-
-
-def test_technologies_without_a_gpu(script):
-    pytest.importorskip("torch", reason="the extra encoders is not installed")
-    found = json.loads(script("gpu_technologies", "torch", "--one", "--no-gpu", "--toy").splitlines()[-1])
-    assert found["differs"] < 1e-2
-
-
-@pytest.mark.parametrize("name", ["numba", "triton"])
-def test_technologies_that_need_one(script, name):
-    """Without a GPU these are only imported."""
-    pytest.importorskip(name if name == "triton" else "numba.cuda", reason=f"{name} is not installed")
-    assert callable(importlib.import_module(f"technologies.with_{name}").Trainer)

@@ -15,10 +15,10 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "calibration", "cluster", "contextual", "corpus", "curve", "encoding", "entailment", "evaluation", "explorer", "features", "first_hour", "front", "gpu",
-        "gpu_technologies", "homographs", "levels", "measure", "negation", "neighbours", "parts_of_speech", "placing", "planted_senses", "quality", "questions", "sense_numbers", "senses_in_context", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
+        "ambiguity", "bert2dm", "calibration", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
+        "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
     },
-    "tools": {"default_model", "fuzz_readers", "import_graph", "licences", "wordnet_senses"},
+    "tools": {"campaign", "default_model", "import_graph", "licences", "wordnet_senses"},
 }  # fmt: skip
 
 
@@ -68,10 +68,6 @@ def test_explorer(script):
     assert "| 3,000 words | first, ms |" in script("explorer", "--list", 3000)
 
 
-def test_fuzz_readers(script, tmp_path):
-    assert "pairs" in script("fuzz_readers", "pairs", 1, tmp_path)
-
-
 def test_corpus(script, text):
     pytest.importorskip("gensim", reason="the extra gensim is not installed")
     packed = text.with_suffix(".txt.xz")
@@ -105,73 +101,13 @@ def test_cluster(script, text, corpus, shared, tmp_path):
     assert (tmp_path / "model.png").stat().st_size > 1000
 
 
-def test_quality(script, small_corpus, shared, tmp_path):
-    only = ["17×5, 4 epochs", "skip-gram, 17", "Word2DM 17×17"]
-    printed = script(
-        "quality",
-        small_corpus,
-        "--seeds",
-        2,
-        "--data",
-        shared / "data",
-        "--json",
-        tmp_path / "all.json",
-        "--only",
-        *only,
-    )
-    assert all(name in printed for name in only)
-    assert set(json.loads((tmp_path / "all.json").read_text())) == set(only)
-
-
-def test_curve(script, corpus, shared, tmp_path):
-    data, curve, plot = ["--data", shared / "data"], tmp_path / "curve.json", tmp_path / "curve.png"
-    sizes = ["--words", 20_000, 1e9, "--seeds", 1]
-    assert "the paper, 2.8 G words" in script("curve", corpus, *sizes, *data, "--json", curve, "--plot", plot)
-    points = json.loads(curve.read_text())
-    assert 19_000 < points[0]["words"] < 21_000
-    assert points[1]["words"] == len(Corpus(corpus).tokens)
-    assert plot.stat().st_size > 1000
-    seeds = {
-        "one": [
-            {"figures": {name: {"phaser": x} for name in ("ML2008", "GS2011", "GS2012", "KS2013")}} for x in (0.1, 0.6)
-        ]
-    }
-    (tmp_path / "seeds.json").write_text(json.dumps(seeds))
-    told = script("curve", "--seeds-of", tmp_path / "seeds.json", "--plot", tmp_path / "seeds.png")
-    assert "| GS2012 | 0.350 | 0.354 | 0.100 | 0.600 | 0.500 | 1 of 2 |" in told
-    assert (tmp_path / "seeds.png").stat().st_size > 1000
-
-
 def test_evaluation(script, shared):
     assert "noise floor" in script("evaluation", shared / "data", "--bootstraps", 10, "--draws", 2)
-
-
-def test_levels(script, shared):
-    told = script("levels", shared / "data", "--draws", 3, "--size", 3, 2, "--resamples", 10)
-    assert "| GS2012 phaser |" in told
 
 
 def test_neighbours(script):
     pytest.importorskip("gensim", reason="the extra gensim is not installed")
     assert "polysema, 1 core" in script("neighbours", "--words", 300, "--queries", 60, "--repeats", 1)
-
-
-def test_front(script, english, tmp_path):
-    (tmp_path / "sentences.txt").write_text("The local family runs a small hotel.\nThe bank raised its rate.\n")
-    assert "polysema demo" in script("front", "--sentences", tmp_path / "sentences.txt", "--repeats", 1)
-
-
-def test_planted_senses(script, english, corpus, text):
-    printed = script(
-        "planted_senses", corpus, text, "--pairs", 2, "--sentences", 6, "--sharpness", 8, 12, "--epochs", 1
-    )  # fmt: skip
-    assert "2 planted words" in printed
-    assert "| 12 | both |" in printed
-
-
-def test_encoding(script, small_corpus, encoder):
-    printed = script("encoding", small_corpus, encoder, "--sentences", 30, "--batch-size", 8, "--repeats", 1)
-    assert "sums of all vectors differ by" in printed
 
 
 def test_bert2dm(script, small_corpus, encoder, shared, tmp_path):
@@ -184,39 +120,6 @@ def test_bert2dm(script, small_corpus, encoder, shared, tmp_path):
     figures = json.loads((out / "figures.json").read_text())
     assert {"svd", "pca+cluster"} < set(figures)
     assert (out / "pca-cluster" / "config.json").is_file()
-
-
-def test_senses_in_context(script, bert_lexicon, corpus, encoder):
-    printed = script(
-        "senses_in_context", bert_lexicon, corpus, "--encoder", encoder, "--homographs", 4, "--planted", 1,
-        "--learn", 4, "--ask", 2,
-    )  # fmt: skip
-    assert "1 homographs" in printed
-    assert "3 planted words" in printed
-
-
-def test_contextual(script, english, corpus, encoder, wordnet, shared, tmp_path):
-    items = tmp_path / "items.json"
-    printed = script(
-        "contextual", encoder, corpus, items, "--bootstraps", 3, "--wordnet", wordnet, "--without", shared / "data", "--statistics", 200,
-        "--device", "cpu",
-    )  # fmt: skip
-    assert "the sentence alone" in printed
-    assert json.loads(items.read_text())["items"]["phrases"]
-
-
-def test_default_model(script, text, encoder, shared, tmp_path, monkeypatch):
-    monkeypatch.setattr("polysema.senses.placing.FEWEST", 5)
-    out = tmp_path / "default"
-    printed = script(
-        "default_model", text, "--encoder", encoder, "--data", shared / "data", "--output", out, "--set", "dim=4",
-        "--set", "epochs=1", "--set", "min_count=1", "--set", "layers=last",
-    )  # fmt: skip
-    assert "words" in printed
-    card = (out / "README.md").read_text(encoding="utf-8")
-    for heading in ("Good for", "Limits", "Licence", "Rebuild", "Held out", "Results", "Parts of speech"):
-        assert f"## {heading}" in card
-    assert not (tmp_path / "default.training").exists()
 
 
 def test_wordnet_senses(script, wordnet, tmp_path):
@@ -326,14 +229,6 @@ def test_words_in_context(script, tmp_path):
     printed = script("parts_of_speech", tmp_path, tmp_path / "small")
     assert "| all | 2 | 1.000 | 0.500 |" in printed  # happily and agree; light and house can be several
     assert "| the weightiest sense | 4 | 1.000 |" in printed
-
-
-def test_sense_numbers(script, known, encoder, tmp_path):
-    corpus = build_corpus(known, tmp_path / "known.corpus").path
-    sizes = ["--words", 20, "--occurrences", 8, "--device", "cpu", "--state", tmp_path / "state"]
-    printed = script("sense_numbers", corpus, "--encoder", encoder, *sizes)
-    assert "| 5 | 2 |" in printed
-    assert "10 words of several synsets, 5 seeds" in printed
 
 
 def test_licences(script):

@@ -30,22 +30,19 @@ def contents(place: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["train", "t.txt", "-o", "t.txt", "--force"], "t.txt is what is read, and is not overwritten"),
+        (["train", "t.txt", "-o", "t.txt", "--force"], "t.txt is, contains or lies in the input t.txt"),
         (["train", "t.txt", "-o", "NOTES", "--force"], "is not overwritten"),
         (["train", "t.txt", "-o", "a"], "a exists already"),
-        (["train", "t.txt", "-o", "a", "--start", "a", "--force"], "a is what is read"),
+        (["train", "t.txt", "-o", "a", "--start", "a", "--force"], "a is, contains or lies in the input"),
         (["train", "t.txt", "-o", "model.pkl"], "no format ends in '.pkl'"),
         (["train", "t.txt", "-o", "no/where"], "no is not a folder"),
         (["train", "t.txt", "-o", "x", "--dtype", "int8"], "unknown storage type 'int8'"),
         (["train", "typo.txt"], "typo.txt: no such file or folder"),
         (["train", "t.txt", "-o", ""], "names no file or folder of its own"),
-        (["corpus", "build", "t.txt", "-o", "t.txt", "--force"], "is not overwritten"),
+        (["corpus", "build", "t.txt", "-o", "t.txt", "--force"], "lies in the input"),
         (["corpus", "build", "t.txt", "-o", "no/where"], "no is not a folder"),
         (["corpus", "build", "t.txt", "-o", "a", "--force"], "'polysema-lexicon', not 'polysema-corpus', and is not"),
-        (["ensemble", "NOTES", "a", "b", "--force"], "is not overwritten"),
-        (["ensemble", "a", "a", "b", "--force"], "a is what is read"),
-        (["ensemble", "b.npz", "a", "b"], "an ensemble is written as a folder"),
-        (["convert", "a", "a", "--force"], "a is what is read"),
+        (["convert", "a", "a", "--force"], "a is, contains or lies in the input"),
         (["convert", "a", "NOTES", "--to", "text", "--force"], "NOTES: no lexicon as text, and is not overwritten"),
         (["convert", "a", "NOTES", "--to", "npz", "--force"], "NOTES: no npz lexicon, and is not overwritten"),
         (["convert", "a", "NOTES", "--to", "word2vec", "--force"], "NOTES: no word2vec file, and is not overwritten"),
@@ -53,7 +50,7 @@ def contents(place: Path) -> dict[str, bytes]:
         (["draw", "matrix", "bank", "-l", "a", "-o", "NOTES.png"], "exists already"),
         (["draw", "matrix", "bank", "-l", "a", "-o", "NOTES.png", "--force"], "not a picture that polysema drew"),
         (["evaluate", "a", "--report", "thesis", "--force"], "is not overwritten"),
-        (["evaluate", "a", "--report", "NOTES", "--force"], "not a file that polysema wrote, and is not overwritten"),
+        (["evaluate", "a", "--report", "NOTES", "--force"], "not written by polysema, and is not overwritten"),
     ],
 )  # fmt: skip
 def test_refused_before_the_work_and_nothing_changes(command, message, place, capsys):
@@ -98,7 +95,7 @@ def test_pictures_are_replaced_when_they_are_polysemas(place, capsys):
 def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
     from threading import Event, Thread
 
-    from polysema.files.lock import locked
+    from polysema.storage.writing import locked
 
     holds, done = Event(), Event()
 
@@ -113,11 +110,10 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
     try:
         commands = (
             ["train", "t.txt", "-o", "x"], ["corpus", "build", "t.txt", "-o", "x"], ["convert", "a", "x"],
-            ["ensemble", "x", "a", "b"],
         )  # fmt: skip
         for command in commands:
             assert main(command) == 2
-            assert "x: is being written by another run" in capsys.readouterr().err
+            assert "x: is being written by another process" in capsys.readouterr().err
     finally:
         done.set()
         thread.join()

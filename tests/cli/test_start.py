@@ -36,34 +36,6 @@ def test_ctrl_c_while_the_commands_are_loaded_is_no_traceback(signal):
     assert (done.returncode, done.stderr) == (130, "polysema: error: stopped\n")
 
 
-STOPPED_IN_A_DESTRUCTOR = """
-import signal, time
-import polysema.cli
-
-class Deleted:
-    def __del__(self):
-        signal.raise_signal(signal.{signal})
-
-def main():
-    Deleted()
-    for _ in range(1000):  # the signal comes between two steps, not within a call
-        time.sleep(0.01)
-    return 0
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-polysema.cli.main = main
-polysema.cli.run()
-"""
-
-
-@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
-def test_ctrl_c_while_an_object_is_deleted_is_not_lost(signal):
-    code = STOPPED_IN_A_DESTRUCTOR.replace("{signal}", signal)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
-    assert (done.returncode, done.stderr) == (130, "polysema: error: stopped\n")
-
-
 def test_the_package_runs():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "polysema", "--version"]

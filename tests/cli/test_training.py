@@ -66,7 +66,7 @@ def test_other_models(text, tmp_path, model, capsys):
         (["--config", "absent.toml"], "not a readable TOML file"),
         (["--start", "absent"], "no such file"),
         (["--model", "glove", "--senses", "3"], "option of glove"),
-        (["--gpu-memory", "4"], "on device cuda, not for ms-word2dm on cpu"),
+        (["--set", "gpu-memory=4"], "on device cuda, not for ms-word2dm on cpu"),
     ],
 )
 def test_bad_arguments_are_one_line(text, tmp_path, arguments, message, capsys):

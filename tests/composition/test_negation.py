@@ -157,13 +157,6 @@ def test_readings_in_brackets():
         either([tree, tree], [1, -1])
 
 
-def test_an_ensemble_negates_in_every_member(fruits):
-    from polysema import Ensemble
-
-    both = Ensemble([fruits, fruits])
-    assert both.compose("(not apple)").entropy == pytest.approx(fruits.compose("(not apple)").entropy)
-
-
 def test_negation_is_far_from_what_it_negates(fruits):
     rho = DensityMatrix(fruits["motor"].factor)
     assert similarity(rho, fruits.compose("(not motor)").meaning) < 0.5

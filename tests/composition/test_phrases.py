@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import Brackets, Lexicon, Text, disambiguate_all, load, registry
+from polysema import Brackets, Lexicon, Text, load, registry
 from polysema.composition.phrases import as_tree, is_brackets, is_text, is_word, read_phrases
 from polysema.composition.trees import Leaf, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
@@ -73,7 +73,7 @@ def default() -> Lexicon:
 @pytest.mark.parametrize("nlp", [None, False], ids=["parsed", "not parsed"])
 def test_every_passage_can_be_asked_about(default, nlp):
     for passage, item in zip(
-        PASSAGES, disambiguate_all([("bank", passage) for passage in PASSAGES], default, nlp=nlp), strict=True
+        PASSAGES, default.disambiguate_all([("bank", passage) for passage in PASSAGES], nlp=nlp), strict=True
     ):
         assert not isinstance(item, Failed), item
         assert item.context == passage
@@ -89,7 +89,7 @@ def test_real_passages_can_be_asked_about(default, shared):
     pairs = [(words[i], "".join(words[max(0, i - 20) : i + 21])) for i in chosen]
     assert sum(any(mark in passage for mark in '()&*"“~') for _, passage in pairs) > 20
     for nlp in (None, False):
-        failed = [item for item in disambiguate_all(pairs, default, nlp=nlp) if isinstance(item, Failed)]
+        failed = [item for item in default.disambiguate_all(pairs, nlp=nlp) if isinstance(item, Failed)]
         assert failed == []
 
 

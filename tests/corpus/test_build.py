@@ -20,7 +20,7 @@ from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation
 from polysema.errors import CorpusError, FormatError, InputError, UnknownChoiceError
-from polysema.files.progress import Progress
+from polysema.progress import Progress
 from tests.corpus import reference
 
 TEXT = """The cat sat on the mat. The dog did not! "Why?" asked Mr. Smith (of St. Ives). It cost 3.50 in 1990s money.

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysema import machine as platform
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, FormatError, InputError
-from polysema.files import platform
 
 SENTENCES = [["the", "cat", "sat"], ["the", "dog", "ran"], ["a", "cat"]] * 40
 

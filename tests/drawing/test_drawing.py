@@ -91,7 +91,7 @@ def test_vectors_have_no_pictures(vectors):
 
 def test_without_matplotlib(planted, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"polysema\[plots\]"):
+    with pytest.raises(MissingExtraError, match=r"\[plots\]"):
         heat_map(planted["bank"])
 
 

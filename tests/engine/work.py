@@ -15,7 +15,7 @@ import numpy as np
 
 import polysema as ps
 from polysema.errors import InputError, OutputError
-from polysema.files.progress import Progress
+from polysema.progress import Progress
 
 BLOCK = 1 << 10
 OPTIONS = {"dim": 5, "senses": 2, "epochs": 2, "min_count": 1, "subsample": 0.0, "threads": 1}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polysema import Ensemble, Lexicon, Vocabulary
+from polysema import Lexicon, Vocabulary
 from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
 from polysema.evaluation.ambiguity import ambiguity_correlation
 from polysema.evaluation.wordnet import sense_counts, table
@@ -82,13 +82,6 @@ def test_unknown_counts_and_broken_matrices(many):
     assert found.words == 398
     assert found.pearson_given_frequency is None
     assert ambiguity_correlation(many, min_count=5000).words < 400
-
-
-def test_an_ensemble_has_the_mean_entropy(many):
-    other = Lexicon(many.vocabulary.words[::-1], many.factors[::-1] ** 2)
-    found = ambiguity_correlation(Ensemble([many, other]))
-    mean = (many.entropies + other.entropies[::-1]) / 2
-    assert found.spearman == pytest.approx(stats.spearmanr(mean[:400], sense_counts(many)[:400])[0])
 
 
 def test_what_cannot_be_correlated(lexicon, vectors):

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysema.errors import DataError, TreeError, UnknownChoiceError
 from polysema.evaluation import datasets
-from polysema.evaluation.datasets import EvaluationSet, load_sets, read_set, search, words_of
+from polysema.evaluation.datasets import EvaluationSet, load_sets, read_own_sets, read_set, search, words_of
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.records import DISAMBIGUATION, RECORDS, WORD_SIMILARITY, record_named
 from polysema.evaluation.statistics import human_agreement
@@ -185,3 +186,19 @@ def test_what_an_evaluation_set_is():
         EvaluationSet("x", "adj noun", (("a", "b"),), (("c", "b"),), np.ones(2))
     with pytest.raises(DataError, match="2 clusters for 1 items"):
         EvaluationSet("x", "adj noun", (("a", "b"),), (("c", "b"),), np.ones(1), clusters=("p", "q"))
+
+
+def test_sets_of_ones_own_have_names_of_their_own(tmp_path):
+    lines = "dog\tcat\t3\ndog\ttree\t1\ncat\ttree\t2\n"
+    for name in ("a/x.tsv", "b/x.tsv", "a/RG.tsv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(lines)
+    assert list(read_own_sets([tmp_path / "a/x.tsv"])) == ["x"]
+    with pytest.raises(DataError, match="another file is named 'x'"):
+        read_own_sets([tmp_path / "a/x.tsv", tmp_path / "b/x.tsv"])
+    with pytest.raises(DataError, match="a published set is named 'RG'"):
+        read_own_sets([tmp_path / "a/RG.tsv"])
+
+
+def test_the_root_is_not_walked():
+    assert len(list(datasets._folders(Path("/"), 2))) == 1

@@ -18,7 +18,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 from starlette.testclient import TestClient
 
-from polysema import Ensemble, Lexicon, VectorLexicon, Vocabulary
+from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import FormatError, InputError
 from polysema.explorer import answers, pictures
 from polysema.explorer.listing import LARGEST_PAGE, Filter, listing
@@ -354,11 +354,11 @@ def test_the_report_of_an_evaluation_is_a_table():
         application({"a": made()}, evaluation={"results": [3]})
 
 
-def test_vectors_and_ensembles_show_what_they_can():
-    """Neighbours, similarity and the list of all; entropy of an ensemble of matrices; what is missing is said."""
+def test_vectors_show_what_they_can():
+    """Neighbours, similarity and the list of all; what is missing is said."""
     rng = np.random.default_rng(3)
     vectors = VectorLexicon(Vocabulary(WORDS, range(180, 0, -10)), rng.normal(size=(len(WORDS), 6)))
-    models = {"vectors": vectors, "ensemble": Ensemble([made(), made(8)]), "both": Ensemble([vectors, vectors])}
+    models = {"vectors": vectors}
     client = TestClient(application({**models, "matrices": made()}), base_url="http://localhost")
     for name, model in models.items():
         asked = {"lexicon": name}
@@ -380,8 +380,6 @@ def test_vectors_and_ensembles_show_what_they_can():
         assert [item["word"] for item in composed["steps"][-1]["neighbours"]] == [item.word for item in near]
         assert client.get("/list.json", params={**asked, "sort": "information"}).status_code == 400
     assert word["ambiguity"]["entropy"] is None
-    mixed = client.get("/word/bank.json?lexicon=ensemble").json()
-    assert mixed["ambiguity"]["entropy"] == pytest.approx(models["ensemble"].entropy("bank"))
     two = client.get("/compare.json?a=bank&other=vectors&lexicon=matrices").json()["two"]
     assert (two["senses_known"], two["difference"]) == (False, None)
     nearest = {item.word for item in vectors.neighbours("bank", 20)} & {
@@ -439,3 +437,11 @@ def test_the_openapi_document_is_valid(client):
     assert {"sort", "part_of_speech", "page"} <= {
         p["name"] for p in document["paths"]["/list.json"]["get"]["parameters"]
     }
+
+
+def test_a_folder_with_an_equals_sign_in_its_name_is_a_path(tmp_path, monkeypatch):
+    from polysema.explorer.server import named
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seed=1").mkdir()
+    assert named(["seed=1", "late=model"]) == {"seed=1": "seed=1", "late": "model"}

@@ -9,6 +9,7 @@ import pytest
 import polysema as ps
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.integrations import frames
+from polysema.lexicon import results
 
 WORDS = ["river", None, "bank", "no-such-word", "river"]
 SENTENCES = ["The old river bank.", "A bank by the river.", None, "The bank lent money.", "money"]
@@ -43,7 +44,7 @@ def test_a_column_of_polars_keeps_order_and_what_is_missing(polars, lexicon):
     assert table.select(column)["w"].to_list() == found.to_list()
 
 
-@pytest.mark.parametrize("library", frames.LIBRARIES)
+@pytest.mark.parametrize("library", results.LIBRARIES)
 def test_ambiguity_and_senses_of_columns(library, request, lexicon):
     series = request.getfixturevalue(library).Series
     words = series(WORDS) if library == "pandas" else series("w", WORDS)
@@ -72,18 +73,18 @@ def test_the_index_is_kept_in_frames(pandas, lexicon):
     assert len(frames.ambiguity(pandas.Series([], dtype=object), lexicon)) == 0
 
 
-@pytest.mark.parametrize("library", frames.LIBRARIES)
+@pytest.mark.parametrize("library", results.LIBRARIES)
 def test_results_become_a_frame_with_one_call(library, request, lexicon):
     request.getfixturevalue(library)
-    for results, columns in (
+    for answers, columns in (
         (lexicon.senses("bank"), ["id", "weight", "label"]),
         (lexicon.neighbours("bank", 3), ["word", "similarity"]),
         (lexicon.ambiguity(["bank", "river"]), ["word", "entropy"]),
         (lexicon.disambiguate_all([("bank", "(old bank)")]), ["word", "form", "start", "end", "sense"]),
     ):
-        table = results.to_frame(library)
+        table = answers.to_frame(library)
         assert list(table.columns)[: len(columns)] == columns
-        assert len(table) == len(results)
+        assert len(table) == len(answers)
         assert type(table).__module__.startswith(library)
     assert "phrase" in ps.frame(lexicon.compose("(old cars)"), library).columns
     assert list(lexicon.disambiguate("bank", "(old bank)").to_frame(library)["weight"])

@@ -78,5 +78,5 @@ def test_without_lambeq(monkeypatch):
     monkeypatch.setitem(sys.modules, "lambeq", None)
     monkeypatch.setitem(sys.modules, "lambeq.backend", None)
     monkeypatch.setitem(sys.modules, "lambeq.backend.quantum", None)
-    with pytest.raises(MissingExtraError, match=r"polysema\[lambeq\]"):
+    with pytest.raises(MissingExtraError, match=r"\[lambeq\]"):
         lambeq_words.word_circuit(ps.DensityMatrix(np.eye(2)))

@@ -76,11 +76,17 @@ def test_attributes(doc):
     assert doc._.composition is doc._.composition  # found out once
 
 
+def same(one, other):
+    """The sense is equal; its probability is only as equal as two BLAS calls of different shapes are."""
+    assert (one.id, one.label) == (other.id, other.label)
+    assert one.probability == pytest.approx(other.probability, abs=1e-6)
+
+
 def test_the_same_as_asked_directly(doc):
     lexicon = ps.load()
-    assert doc[10]._.sense == lexicon.disambiguate(doc[10]).sense
+    same(doc[10]._.sense, lexicon.disambiguate(doc[10]).sense)
     (span, *_) = doc.sents
-    assert np.array_equal(span._.meaning.dense(), lexicon.compose(span.text).meaning.dense())
+    np.testing.assert_allclose(span._.meaning.dense(), lexicon.compose(span.text).meaning.dense(), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -148,7 +154,8 @@ def test_disambiguate_takes_doc_span_and_token(doc):
     second = list(doc.sents)[1]
     told = lexicon.disambiguate(doc[10])
     assert (told.context, told.form) == (second.text, "bank")
-    assert told.sense == lexicon.disambiguate("bank", second).sense == lexicon.disambiguate(doc[10:11]).sense
+    same(told.sense, lexicon.disambiguate("bank", second).sense)
+    same(told.sense, lexicon.disambiguate(doc[10:11]).sense)
     assert lexicon.disambiguate("bank", doc, which=1).span == (doc[10].idx, doc[10].idx + 4)
     assert [item.span for item in lexicon.read(doc)] == [item.span for item in lexicon.read(TEXT)]
     results = lexicon.disambiguate_all([doc[10], ("bank", second), ("bank", None), doc[6]])
@@ -206,8 +213,8 @@ def test_a_pipeline_with_a_transformer_for_a_parser(transformer_pipeline, doc):
     assert read._.trf_data is not None
     assert read._.composition.phrase == doc._.composition.phrase
     assert np.array_equal(read._.composition.meaning.dense(), doc._.composition.meaning.dense())
-    assert read[10]._.sense == doc[10]._.sense
+    same(read[10]._.sense, doc[10]._.sense)
     lexicon = ps.load()
     assert str(lexicon.compose(TEXT, nlp=transformer_pipeline).tree) == str(lexicon.compose(doc).tree)
     told = lexicon.disambiguate("bank", TEXT, which=1, nlp=transformer_pipeline)
-    assert told.sense == lexicon.disambiguate("bank", doc, which=1).sense
+    same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)

@@ -11,12 +11,8 @@ from polysema import (
     Lexicon,
     Text,
     Vocabulary,
-    disambiguate,
-    disambiguate_all,
-    disambiguate_every,
     entropy,
     measures,
-    read,
 )
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
@@ -57,7 +53,7 @@ def topic_of_sense(item) -> str:
 
 @pytest.mark.parametrize(("word", "context", "topic"), CONTEXTS)
 def test_the_planted_sense_is_found(planted, word, context, topic):
-    told = disambiguate(word, context, planted)
+    told = planted.disambiguate(word, context)
     best, other = told.senses
     assert topic_of_sense(told) == topic
     assert best.probability > 0.85  # tempered: one word around does not make it sure
@@ -74,7 +70,7 @@ def test_the_planted_sense_is_found(planted, word, context, topic):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("add", "verb")])
 def test_every_method_that_filters_tells(planted, method):
-    told = disambiguate("bank", "((central bank) (raised rates))", planted, method=method)
+    told = planted.disambiguate("bank", "((central bank) (raised rates))", method=method)
     assert topic_of_sense(told) == "money"
     assert told.senses[0].by_composition > told.senses[0].weight
 
@@ -85,7 +81,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
     operator = dense.unit(dense.phaser(verb, noun))
     weights, vectors = planted.sense_vectors("bank")
     left = weights * np.einsum("ki,ij,kj->k", vectors, operator, vectors)
-    told = disambiguate("bank", "(bank (raised rates))", planted)
+    told = planted.disambiguate("bank", "(bank (raised rates))")
     assert [sense.by_composition for sense in told.senses] == pytest.approx(sorted(left / left.sum(), reverse=True))
     assert {round(sense.weight, 9) for sense in told.senses} == {round(weight, 9) for weight in weights}
 
@@ -100,23 +96,23 @@ def test_the_context_vector_by_hand():
     weights, vectors = lexicon.sense_vectors("bank")
     logits = np.log(weights) + 7 * strength * vectors @ c / np.linalg.norm(c)
     expected = np.exp(logits) / np.exp(logits).sum()
-    told = disambiguate("bank", "(the ((muddy bank) flooded*))", lexicon)
+    told = lexicon.disambiguate("bank", "(the ((muddy bank) flooded*))")
     assert {round(s.by_context, 9) for s in told.senses} == {round(p, 9) for p in expected}
 
 
 def test_nothing_known_around_leaves_the_word_as_it_is(planted):
-    told = disambiguate("bank", "bank", planted)
+    told = planted.disambiguate("bank", "bank")
     assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
     assert told.entropy_after == pytest.approx(told.entropy_before)
     assert measures.similarity(told.meaning, planted["bank"]) == pytest.approx(1)
 
 
 def test_patterns_trees_and_compositions(planted):
-    words = disambiguate("bank", "central bank raised rates", planted, pattern="adj subj verb obj")
-    brackets = disambiguate("bank", "((central bank) (raised rates))", planted)
-    tree = disambiguate("bank", parse_brackets("((central bank) (raised rates))"), planted)
-    composed = disambiguate("bank", planted.compose("((central bank) (raised rates))"), planted)
-    listed = disambiguate("bank", ["central", "bank", "raised", "rates"], planted, pattern="adj subj verb obj")
+    words = planted.disambiguate("bank", "central bank raised rates", pattern="adj subj verb obj")
+    brackets = planted.disambiguate("bank", "((central bank) (raised rates))")
+    tree = planted.disambiguate("bank", parse_brackets("((central bank) (raised rates))"))
+    composed = planted.disambiguate("bank", planted.compose("((central bank) (raised rates))"))
+    listed = planted.disambiguate("bank", ["central", "bank", "raised", "rates"], pattern="adj subj verb obj")
     for other in (brackets, tree, composed, listed):
         assert other.senses == words.senses
         assert other.form == "bank"
@@ -124,13 +120,13 @@ def test_patterns_trees_and_compositions(planted):
 
 
 def test_plain_sentences_without_a_parser(planted, no_parser):
-    told = disambiguate("bank", "The muddy bank flooded the boat!", planted)
+    told = planted.disambiguate("bank", "The muddy bank flooded the boat!")
     assert topic_of_sense(told) == "water"
     assert told.tree is None
     assert told.senses[0].by_composition is None
     assert told.senses[0].probability == told.senses[0].by_context
-    assert topic_of_sense(disambiguate("bank", "The Bank raised rates.", planted)) == "money"
-    assert topic_of_sense(disambiguate("bank", "Muddy banks", planted)) == "water"
+    assert topic_of_sense(planted.disambiguate("bank", "The Bank raised rates.")) == "money"
+    assert topic_of_sense(planted.disambiguate("bank", "Muddy banks")) == "water"
 
 
 def test_plain_sentences_with_a_parser(planted):
@@ -139,15 +135,15 @@ def test_plain_sentences_with_a_parser(planted):
         sentences.parser()
     except PolysemaError as error:
         pytest.skip(str(error))
-    told = disambiguate("bank", "The central banks have raised their rates.", planted)
+    told = planted.disambiguate("bank", "The central banks have raised their rates.")
     assert topic_of_sense(told) == "money"
     assert "raised" in str(told.tree)
-    assert disambiguate("bank", "The central bank raised rates.", planted).senses[0].by_composition > 0.5
+    assert planted.disambiguate("bank", "The central bank raised rates.").senses[0].by_composition > 0.5
 
 
 def test_a_batch_with_failures(planted):
     pairs = [("bank", "(muddy bank)"), ("bank", Brackets("(muddy")), ("bar", "(muddy bank)"), ("bnak", "(muddy bnak)")]
-    first, *failed = disambiguate_all(pairs, planted)
+    first, *failed = planted.disambiguate_all(pairs)
     assert topic_of_sense(first) == "water"
     messages = ["unbalanced brackets", "'bar' does not stand in '(muddy bank)'", "'bnak' is not in the lexicon"]
     for item, pair, message in zip(failed, pairs[1:], messages, strict=True):
@@ -155,16 +151,11 @@ def test_a_batch_with_failures(planted):
         assert item.input == pair
         assert message in str(item.error)
     with pytest.raises(InputError, match="does not stand in"):
-        disambiguate("bar", "(muddy bank)", planted)
-
-
-def test_vectors_have_no_senses(vectors):
-    with pytest.raises(InputError, match="holds vectors: a choice of senses needs density matrices"):
-        disambiguate("bank", "(old bank)", vectors)
+        planted.disambiguate("bar", "(muddy bank)")
 
 
 def test_it_reads(planted):
-    text = str(disambiguate("bank", "(muddy bank)", planted, top=2))
+    text = str(planted.disambiguate("bank", "(muddy bank)", top=2))
     assert text.startswith("bank: (muddy bank)\nentropy 0.")
     assert len(text.splitlines()) == 4
     assert set(AMBIGUOUS) == {"bank", "bar"}
@@ -172,10 +163,10 @@ def test_it_reads(planted):
 
 def test_every_occurrence_has_its_own_answer(planted, no_parser):
     text = "The muddy bank flooded; the central Banks raised rates."
-    (first,) = disambiguate_every("bank", text, planted)  # without a parser, other forms only where the word is not
+    (first,) = planted.disambiguate_every("bank", text)  # without a parser, other forms only where the word is not
     assert first.span == (10, 14)
     text = text.replace("Banks", "BANK")
-    water, money = disambiguate_every("bank", text, planted)
+    water, money = planted.disambiguate_every("bank", text)
     assert [item.span for item in (water, money)] == [(10, 14), (36, 40)]
     assert (water.occurrences, money.occurrence) == (2, 1)
 
@@ -183,20 +174,20 @@ def test_every_occurrence_has_its_own_answer(planted, no_parser):
 def test_the_second_occurrence_in_a_tree(planted):
     """Two leaves of one word: composition tells each by its own place, and the words around leave only that one out."""
     brackets = "((muddy bank) & (central bank))"
-    water, money = disambiguate_every("bank", brackets, planted)
+    water, money = planted.disambiguate_every("bank", brackets)
     assert (water.span, money.span) == ((8, 12), (25, 29))
     assert (money.occurrence, money.occurrences) == (1, 2)
     assert water.senses[0].by_composition is not None
     assert topic_of_sense(water) != topic_of_sense(money) or water.senses != money.senses
-    assert disambiguate("bank", brackets, planted, which=1).senses == money.senses
-    assert disambiguate("bank", brackets, planted).span == water.span
+    assert planted.disambiguate("bank", brackets, which=1).senses == money.senses
+    assert planted.disambiguate("bank", brackets).span == water.span
     with pytest.raises(InputError, match="stands 2 times in the context: there is no occurrence 2"):
-        disambiguate("bank", brackets, planted, which=2)
+        planted.disambiguate("bank", brackets, which=2)
 
 
 @pytest.mark.parametrize("context", ["the bank", "the bank of the", "The bank."])
 def test_function_words_leave_the_prior_as_it_is(planted, no_parser, context):
-    told = disambiguate("bank", context, planted)
+    told = planted.disambiguate("bank", context)
     assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
 
 
@@ -205,14 +196,14 @@ def test_frequent_words_give_no_evidence(no_parser):
     lexicon = planted_lexicon()
     words = ["zog" if word == "the" else word for word in lexicon.vocabulary.words]
     renamed = Lexicon(Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, contexts=lexicon.contexts)
-    told = disambiguate("bank", "zog bank", renamed)
+    told = renamed.disambiguate("bank", "zog bank")
     assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
-    alone, more = (disambiguate("bank", text, renamed) for text in ("muddy bank", "muddy zog bank zog"))
+    alone, more = (renamed.disambiguate("bank", text) for text in ("muddy bank", "muddy zog bank zog"))
     assert more.senses == alone.senses
 
 
 def test_sense_ids_stay_whatever_the_order(planted):
-    water, money = (disambiguate("bank", f"({word} bank)", planted) for word in ("muddy", "central"))
+    water, money = (planted.disambiguate("bank", f"({word} bank)") for word in ("muddy", "central"))
     assert water.senses[0].id != money.senses[0].id
     assert {sense.id: sense.weight for sense in water.senses} == {sense.id: sense.weight for sense in money.senses}
     factor = planted["bank"].factor
@@ -221,7 +212,7 @@ def test_sense_ids_stay_whatever_the_order(planted):
 
 
 def test_results_as_dictionaries(planted):
-    told = disambiguate("bank", "(muddy bank)", planted, top=1)
+    told = planted.disambiguate("bank", "(muddy bank)", top=1)
     facts = json.loads(json.dumps(told.to_dict()))
     assert facts["span"] == [7, 11]
     assert facts["senses"][0]["neighbours"] == [
@@ -232,20 +223,20 @@ def test_results_as_dictionaries(planted):
 
 
 def test_a_capital_is_looked_up_in_lower_case(planted):
-    assert disambiguate("Bank", "(muddy bank)", planted).word == "bank"
+    assert planted.disambiguate("Bank", "(muddy bank)").word == "bank"
 
 
 def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
     text = 'The muddy bank flooded (1975) & the Legal Bar sentenced "the" judge; bank.'
-    found = read(text, planted, min_weight=0.2)
+    found = planted.read(text, min_weight=0.2)
     assert [(item.word, text[slice(*item.span)]) for item in found] == [
         ("bank", "bank"),
         ("bar", "Bar"),
         ("bank", "bank"),
     ]
     assert [(item.occurrence, item.occurrences) for item in found] == [(0, 2), (0, 1), (1, 2)]
-    assert [item.span for item in read(text, planted, nlp=False, min_weight=0.2)] == [item.span for item in found]
-    assert read("", planted) == []
+    assert [item.span for item in planted.read(text, nlp=False, min_weight=0.2)] == [item.span for item in found]
+    assert planted.read("") == []
 
 
 def test_a_batch_keeps_its_order(planted):
@@ -255,7 +246,7 @@ def test_a_batch_keeps_its_order(planted):
         ("bar", "nothing here"),
         ("bank", "(central bank)"),
     ]
-    told = disambiguate_all(pairs, planted, nlp=False)
+    told = planted.disambiguate_all(pairs, nlp=False)
     assert [isinstance(item, Failed) for item in told] == [False, False, True, False]
     assert [item.word for item in told if not isinstance(item, Failed)] == ["bar", "bank", "bank"]
 
@@ -263,9 +254,9 @@ def test_a_batch_keeps_its_order(planted):
 def test_a_pipeline_of_ones_own(planted):
     spacy = pytest.importorskip("spacy")
     blank = spacy.blank("en")
-    told = disambiguate("bank", "The muddy bank flooded.", planted, nlp=blank)
+    told = planted.disambiguate("bank", "The muddy bank flooded.", nlp=blank)
     assert told.tree is None
     assert told.no_tree == "this spaCy pipeline gives no dependencies: hand in one that has a parser"
     assert topic_of_sense(told) == "water"
-    missing = disambiguate("bank", "The muddy bank flooded.", planted, nlp=False)
+    missing = planted.disambiguate("bank", "The muddy bank flooded.", nlp=False)
     assert missing.senses == told.senses

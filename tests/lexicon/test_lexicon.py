@@ -264,7 +264,6 @@ def test_results_are_json_and_short(lexicon: Lexicon):
     sense = lexicon.senses("bank", 2)[0]
     assert sense.to_dict() == {
         "id": sense.id,
-        "name": "",
         "weight": sense.weight,
         "neighbours": [near.to_dict() for near in sense.neighbours],
         "part": None,

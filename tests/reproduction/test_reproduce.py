@@ -311,3 +311,10 @@ def killed(plan, place):
 
 def contents(folder, which):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob(which) if path.is_file()}
+
+
+@pytest.mark.parametrize("wrong", [{"engine": "steam"}, {"device": "abacus"}])
+def test_a_refused_run_leaves_no_files(wrong, text, sets, tiny, tmp_path):
+    with pytest.raises(UnknownChoiceError):
+        reproduce(Plan(text, tmp_path / "new" / "out", tiny, sets, **wrong))
+    assert not (tmp_path / "new").exists()

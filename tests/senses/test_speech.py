@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, build_corpus, describe, find_examples, load
+from polysema import Corpus, Lexicon, build_corpus, describe, load
 from polysema.cli import main
 from polysema.corpus.normalisation import Normalisation
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.parts import PARTS_OF_SPEECH, Inventory, Speech
+from polysema.notebook import html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
 
@@ -72,15 +71,12 @@ def test_parts_are_shown_wherever_a_sense_is(tools, corpus, tmp_path, capsys):
     model = load(tmp_path / "model")
     told = model.disambiguate("saw", "We saw a bird.", nlp=False)
     assert (told.sense.part, told.to_dict()["senses"][0]["part"], told.to_row()["part"]) == ("VERB",) * 3
-    assert "VERB" in told._repr_html_()
+    assert "VERB" in html(told)
     assert {row["part"] for row in (sense.to_dict() for sense in model.senses("saw"))} == {"NOUN", "VERB"}
     name = str(tmp_path / "model")
     for command in (["senses", "saw"], ["disambiguate", "saw", "We saw a bird."], ["read", "We saw a bird."]):
         assert main([*command, "-l", name]) == 0
         assert "VERB" in capsys.readouterr().out
-    assert main(["examples", "saw", str(corpus.path), "-l", name, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {sense["id"]: sense["part"] for sense in found["senses"]} == {0: "VERB", 1: "NOUN"}
 
 
 @pytest.mark.parametrize("name", ["model", "model.npz"])
@@ -108,28 +104,16 @@ def test_a_description_has_parts_where_the_lexicon_did_not_come_with_them(tools,
     assert parts(describe(with_parts, corpus)) == {0: "ADV", 1: "ADV"}  # senses were kept, and are kept again
 
 
-def test_a_user_corrects_a_part_and_that_survives(tools, tmp_path, capsys):
-    tools.save(tmp_path / "model")
-    name = str(tmp_path / "model")
-    assert main(["senses", "saw", "--part", "1", "NOUN", "-l", name]) == 0
-    assert parts(load(name)) == {0: None, 1: "NOUN"}
-    assert main(["senses", "saw", "--part", "1", "THING", "-l", name]) == 2
-    assert "'THING'" in capsys.readouterr().err
-    assert main(["senses", "saw", "--reset", "-l", name]) == 0
-    assert parts(load(name)) == {0: None, 1: None}
-
-
 def test_without_a_tagger_there_are_no_parts_and_one_line_says_so(tools, corpus, monkeypatch):
-    def missing(_):
+    def missing():
         raise MissingExtraError("parsing", "parse")
 
-    monkeypatch.setattr(speech, "provider", missing)
+    monkeypatch.setattr(speech, "parser", missing)
     notes = []
     described = describe(tools, corpus, progress=lambda at: notes.append(at.note))
     assert parts(described) == {0: None, 1: None}
     (note,) = filter(None, notes)
     assert "without parts of speech" in note
-    assert {face.part for face in find_examples(tools, "saw", corpus).values()} == {None}
     with pytest.raises(MissingExtraError):
         parts_of_speech(tools, corpus)
 

@@ -5,7 +5,7 @@ import pytest
 
 from polysema import Lexicon, Telling, Vocabulary, build_corpus, load
 from polysema.errors import FormatError, InputError
-from polysema.senses.occurrences import Occurrences
+from polysema.senses.evidence import Occurrences
 
 WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from polysema.cli.lexicons import senses
-from polysema.errors import DataError
-from polysema.senses.wordnet import library_entries
+from polysema.errors import DataError, InputError
+from polysema.lexicon.lexicon import Lexicon
+from polysema.senses.wordnet import SynsetMatcher, library_entries
 
 wn = pytest.importorskip("wn")
 
@@ -56,3 +58,8 @@ def test_senses_of_the_model_that_ships_get_their_synsets(mini):
 def test_a_library_without_a_wordnet_says_what_to_do(empty):
     with pytest.raises(DataError, match="python -m wn download"):
         library_entries()
+
+
+def test_a_lexicon_without_context_vectors_is_refused():
+    with pytest.raises(InputError, match="context vectors"):
+        SynsetMatcher(Lexicon(["bank"], np.eye(2)[None]))

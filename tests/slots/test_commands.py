@@ -27,15 +27,10 @@ def test_compose_and_plausibility(folder: Path, capsys: pytest.CaptureFixture[st
     lexicon = ["-l", str(folder / "slots")]
     assert main(["compose", "(owner (run hotel))", "-m", "slots", *lexicon]) == 0
     assert "owner run hotel" in capsys.readouterr().out
-    assert main(["plausibility", "(owner (manage hotel))", "(owner (manage mile))", "hotel", "--json", *lexicon]) == 0
+    assert main(["compose", "(owner (manage hotel))", "(owner (manage mile))", "hotel", "--json", *lexicon]) == 0
     good, bad, unknown = (item["plausibility"] for item in json.loads(capsys.readouterr().out))
     assert good > bad + 0.5
     assert unknown is None
-
-
-def test_plausibility_needs_slots(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plausibility", "(family (run hotel))"]) == 2
-    assert "no slots" in capsys.readouterr().err
 
 
 def test_evaluate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from polysema.errors import InputError, PolysemaError
-from polysema.files.progress import Progress
+from polysema.progress import Progress
 from polysema.slots.parsed import Parsed
 
 try:

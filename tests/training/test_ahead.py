@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polysema.files import compiling
+from polysema import compiling
 from polysema.training import ahead
 from polysema.training.models import MODELS
 
@@ -18,11 +18,11 @@ ROOT = Path(__file__).parents[2]
 
 def test_training_finds_what_was_compiled_ahead(tmp_path):
     code = f"""
-from polysema.files.platform import processors
+from polysema.machine import processors
 from polysema.kernels import ms_word2dm
 from polysema.training.ahead import compiled_ahead
 from polysema.training.models import MODELS, train
-import polysema.files.compiling as compiling
+import polysema.compiling as compiling
 compiling.processors = lambda: 2
 with compiled_ahead(MODELS["ms-word2dm"].chosen({{}}), "cpu") as wait:
     assert wait() == 0

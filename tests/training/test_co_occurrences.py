@@ -7,7 +7,7 @@ import pytest
 
 from polysema.corpus.build import build_corpus
 from polysema.errors import InputError, OutputError
-from polysema.files.working import WorkingFolder
+from polysema.storage.state import WorkingFolder
 from polysema.training import co_occurrences as module
 from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.glove import GloveOptions

@@ -34,7 +34,20 @@ def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
     out = tmp_path / "bert"
     arguments = ["train", str(corpus.path), "-o", str(out), "--model", "bert2dm", "--encoder", str(encoder)]
     assert (
-        main([*arguments, "--dim", "4", "--layers", "1-2", "--reduction", "pca", "--cluster", "--occurrences", "10"])
+        main(
+            [
+                *arguments,
+                "--dim",
+                "4",
+                "--layers",
+                "1-2",
+                "--set",
+                "reduction=pca",
+                "--cluster",
+                "--set",
+                "occurrences=10",
+            ]
+        )
         == 0
     )
     assert "of vectors on disk" in capsys.readouterr().err
@@ -91,9 +104,9 @@ def test_context2dm_by_the_command(corpus, tmp_path):
     [
         (["--model", "bert2dm"], "--encoder"),
         (["--model", "bert2dm", "--encoder", "{encoder}", "--negatives", "3"], "unknown option of bert2dm 'negatives'"),
-        (["--model", "bert2dm", "--encoder", "{encoder}", "--reduction", "ica"], "choose pca or svd"),
+        (["--model", "bert2dm", "--encoder", "{encoder}", "--set", "reduction=ica"], "choose pca or svd"),
         (["--model", "bert2dm", "--encoder", "{encoder}", "--layers", "9"], "layers 0 to 3"),
-        (["--model", "context2dm", "--weights", "odd"], "choose even or size"),
+        (["--model", "context2dm", "--set", "weights=odd"], "choose even or size"),
         (["--model", "context2dm", "--encoder", "x"], "unknown option of context2dm"),
         (["--encoder", "x"], "unknown option of ms-word2dm 'encoder'"),
     ],
@@ -122,5 +135,5 @@ def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, setting
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=rf"polysema\[{extra}\]"):
+    with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
         ps.train(corpus, **settings)

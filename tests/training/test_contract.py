@@ -10,7 +10,7 @@ import pytest
 import polysema as ps
 from polysema.cli import main
 from polysema.errors import CorpusError, FormatError, InputError, PolysemaError
-from polysema.files.options import kind_of
+from polysema.options import kind_of
 from polysema.training import models
 from polysema.training.job import RunOptions
 from polysema.training.models import DEVICES, MODELS, train
@@ -112,13 +112,13 @@ def test_types_in_a_file_of_options_are_checked(small_corpus, tmp_path, capsys, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--held-out", "0.999999"], "held out must be at most 0.5, not 0.999999"),
-        (["--noise-power", "100"], "noise power must be at most 5, not 100"),
-        (["--seed", "-1"], "seed must be at least 0, not -1"),
-        (["--seed", str(2**63)], f"seed must be at most {2**63 - 1}"),
+        (["--set", "held_out=0.999999"], "held out must be at most 0.5, not 0.999999"),
+        (["--set", "noise_power=100"], "noise power must be at most 5, not 100"),
+        (["--seed", "-1"], "-1 is not in the range x>=0"),
+        (["--seed", str(2**63)], f"at most {2**63 - 1}"),
         (["--threads", "1000"], "threads must be at most 64, not 1000"),
         (["--subsample", "1e-12", "--min-count", "1"], "raise subsample, or 0 to keep all"),
-        (["--checkpoint-minutes", "-1"], "checkpoint minutes must be at least 0"),
+        (["--set", "checkpoint_minutes=-1"], "checkpoint minutes must be at least 0"),
     ],
 )
 def test_options_that_would_train_nothing_or_hang(small_corpus, tmp_path, capsys, options, message):
@@ -203,7 +203,6 @@ def test_what_can_be_refused_is_refused_before_the_text_is_read(planted, small_c
         ("ms-word2dm", {"start": start, "dim": 5}, "has dim 4"),
         ("ms-word2dm", {"device": "cuda", "parallel": "hogwild"}, "is the processor's"),
         ("bert2dm", {}, "name one"),
-        ("taught", {"encoder": tmp_path / "missing"}, "missing"),
         ("context2dm", {"vectors": tmp_path / "missing"}, "missing"),
     ):
         with pytest.raises(PolysemaError, match=message):
@@ -254,23 +253,3 @@ def test_a_mistyped_name_leaves_nothing(tmp_path, capsys):
     assert main(["train", str(tmp_path / "typo.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "typo.txt" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_old_metadata_is_read_in_the_new_layout():
-    from polysema.lexicon.metadata import current_layout
-
-    old = {"training": {"model": "context2dm", "config": {"window": 5}, "corpus": {"tokens": 9}, "vectors": {"model":
-           "word2vec", "dim": 4, "polysema": "0.1.0"}, "words without a context": 2}}  # fmt: skip
-    assert current_layout(old) == {
-        "model": "context2dm",
-        "options": {"window": 5},
-        "corpus": {"tokens": 9, "words_without_a_context": 2},
-        "vectors": {"model": "word2vec", "options": {"dim": 4}},
-    }
-    earlier = {"training": {"model": "word2vec", "dim": 4}, "corpus": {"tokens": 1}, "curve": [{"epoch": 1}]}
-    found = current_layout({**earlier, "earlier": [earlier], "results": [1]})
-    assert found["earlier"] == [
-        {"model": "word2vec", "options": {"dim": 4}, "corpus": {"tokens": 1}, "curve": [{"epoch": 1}]}
-    ]
-    assert found["results"] == [1]
-    assert current_layout(found) == found

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from polysema.files.signals import Held, uninterrupted
+from polysema.storage.state import Interrupts
 from polysema.training.models import train
 
 RUNS = [
@@ -38,32 +38,16 @@ def interrupt():
 
 def test_a_signal_waits_and_a_second_one_does_not():
     seen = []
-    with pytest.raises(KeyboardInterrupt), Held() as signals:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), Interrupts() as signals:  # noqa: PT012
         interrupt()
-        seen.append("held")
-        signals.deliver()
-    with pytest.raises(KeyboardInterrupt), Held():  # noqa: PT012
+        seen.append("waited")
+        signals.check()
+    with pytest.raises(KeyboardInterrupt), Interrupts():  # noqa: PT012
         interrupt()
-        seen.append("held again")
         interrupt()
         seen.append("not reached")
-    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012
-        interrupt()
-        interrupt()
-        seen.append("whole")
-    assert seen == ["held", "held again", "whole"]
+    assert seen == ["waited"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_one_held_within_another():
-    seen = []
-    with pytest.raises(KeyboardInterrupt), Held() as outer:  # noqa: PT012
-        with uninterrupted():
-            interrupt()
-            seen.append("inner")
-        seen.append("outer")
-        outer.deliver()
-    assert seen == ["inner", "outer"]
 
 
 def test_handlers_that_do_not_raise_do_not_stop_it(planted_corpus):

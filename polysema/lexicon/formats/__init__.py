@@ -11,27 +11,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.files.door import Owner, writing
-from polysema.files.lock import bring_back
-from polysema.files.reading import check_regular
-from polysema.lexicon.ensemble import Ensemble
-from polysema.lexicon.formats import ensemble, folder, npz, text, word2vec
+from polysema.lexicon.formats import folder, npz, text, word2vec
 from polysema.lexicon.formats.arrays import NAMES, to_arrays
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, single, with_matrices
-from polysema.lexicon.model import Model as AnyModel
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
 from polysema.registry import provider
+from polysema.storage.reading import check_regular
+from polysema.storage.writing import Owner, recover, writing
 
 __all__ = ["FORMATS", "Format", "left_behind", "load", "write", "writing_lexicon"]
 
 DTYPES = ("float32", "float16")
 """Of the numbers on disk."""
-
-Model = AnyLexicon | Ensemble
-"""What can be on disk: a lexicon of either kind, or several as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ class Format:
         write: lexicon, path, dtype, overwrite.
         owner: refuses to replace a file of another kind.
         keeps: what it holds beside words and meanings: ``parts`` (context vectors and the like), ``counts``,
-            ``columns`` (the senses of a word), ``descriptions`` (senses in use, and what a user made of them).
+            ``columns`` (the senses of a word), ``descriptions`` (senses in use).
     """
 
     name: str
@@ -110,8 +104,8 @@ FORMATS: dict[str, Format] = {
 @overload
 def load(path: None = None, kind: str = "auto") -> Lexicon: ...
 @overload
-def load(path: str | Path | None, kind: str = "auto") -> Model: ...
-def load(path: str | Path | None = None, kind: str = "auto") -> Model:
+def load(path: str | Path | None, kind: str = "auto") -> AnyLexicon: ...
+def load(path: str | Path | None = None, kind: str = "auto") -> AnyLexicon:
     """Read a lexicon, in whatever format it is. The default model is read once: every call gives the same object.
 
     Args:
@@ -126,10 +120,10 @@ def load(path: str | Path | None = None, kind: str = "auto") -> Model:
         folder_of_default = default_path()
         return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
     path = provider("from hub")(path) if isinstance(path, str) and path.startswith("hf://") else Path(path)
-    bring_back(path)
+    if not Path(path).name and str(path) != ".":
+        raise FormatError(f"{path}: names no file or folder of its own")
+    recover(path)
     try:
-        if ensemble.is_ensemble(path):
-            return ensemble.read(path, kind)
         return FORMATS[_recognised(path)].read(path, kind)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -144,20 +138,14 @@ def _default(path: Path, changed: int) -> Lexicon:
 
 
 def write(
-    lexicon: AnyModel[Any], path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = ""
+    lexicon: AnyLexicon, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = ""
 ) -> None:
     """Write a lexicon in a named format, or in the one its name chooses."""
-    name = _format(path, format, dtype, isinstance(lexicon, Ensemble))
-    if isinstance(lexicon, Ensemble):
-        ensemble.write(lexicon, path, dtype, overwrite)
-    else:
-        FORMATS[name].write(single(lexicon), path, dtype, overwrite)
+    FORMATS[_format(path, format, dtype)].write(lexicon, path, dtype, overwrite)
 
 
-def left_behind(lexicon: Model, path: Path, format: str = "") -> list[str]:
+def left_behind(lexicon: AnyLexicon, path: Path, format: str = "") -> list[str]:
     """What a lexicon holds and the format cannot: what would be lost by writing it there."""
-    if isinstance(lexicon, Ensemble):
-        return []
     keeps = FORMATS[format or _chosen(path)].keeps
     lost = []
     if "columns" not in keeps and isinstance(lexicon, Lexicon) and lexicon.columns == "senses" and lexicon.m > 1:
@@ -170,7 +158,7 @@ def left_behind(lexicon: Model, path: Path, format: str = "") -> list[str]:
         lost.append("counts")
     if "descriptions" not in keeps and isinstance(lexicon, Lexicon):
         lost += ["senses in use"] if lexicon.faces is not None else []
-        lost += ["names and edits of senses"] if lexicon.edited else []
+        lost += ["what new words are placed with"] if folder.placing_of(lexicon) is not None else []
     return lost
 
 
@@ -182,29 +170,25 @@ def writing_lexicon(
     dtype: str = "float32",
     overwrite: bool = False,
     format: str = "",
-    of_ensemble: bool = False,
 ) -> Iterator[None]:
-    """The right to write a lexicon there, held while it is made; see :func:`polysema.files.door.writing`.
+    """The right to write a lexicon there, held while it is made; see :func:`polysema.storage.writing.writing`.
 
     A wrong name, type or place is refused before the work begins, and nobody else writes there meanwhile.
 
     Args:
         inputs: files and folders that are read for it, and never replaced by it.
     """
-    name = _format(path, format, dtype, of_ensemble)
-    owner = ensemble.owner if of_ensemble else FORMATS[name].owner
+    owner = FORMATS[_format(path, format, dtype)].owner
     with writing(path, overwrite=overwrite, inputs=inputs, owner=owner):
         yield
 
 
-def _format(path: Path, format: str, dtype: str, of_ensemble: bool) -> str:
+def _format(path: Path, format: str, dtype: str) -> str:
     name = format or _chosen(path)
     if name not in FORMATS:
         raise UnknownChoiceError("format", name, FORMATS)
     if dtype not in DTYPES:
         raise UnknownChoiceError("storage type", dtype, DTYPES)
-    if of_ensemble and name != "folder":
-        raise InputError(f"{path}: an ensemble is written as a folder, not as {name}: convert its members")
     return name
 
 

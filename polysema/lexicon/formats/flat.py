@@ -111,7 +111,8 @@ def with_senses(lexicon: Lexicon, words: int | None = None) -> Lexicon:
                 keys.append(f"{word}#{number}")
                 counts.append(round(float(weight) * count))
                 factors.append(np.pad(vector[:, None], ((0, 0), (0, lexicon.m - 1))))
-    return Lexicon(Vocabulary(keys, counts).checked(), np.array(factors, np.float32), metadata=lexicon.metadata)
+    words_and_senses = Vocabulary(keys, counts).checked()
+    return Lexicon(words_and_senses, np.array(factors, np.float32), columns=lexicon.columns, metadata=lexicon.metadata)
 
 
 def to_gensim(lexicon: AnyLexicon) -> Any:

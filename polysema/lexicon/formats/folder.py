@@ -5,8 +5,8 @@
 ``vocabulary.txt``      a word a line, in the order of the rows
 ``lexicon.safetensors``  ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
 ``README.md``           the model card: the same for people
+``placing.safetensors``  where new words can be placed by the words around them: the regression for that
 ``senses.jsonl``        where the lexicon was described from a corpus: what its senses look like in use
-``edits.json``          where a user made something of its senses: names, senses put together or hidden
 ======================  ====================================================================================
 
 The arrays are mapped into memory, not read, so that a large model opens at once. Where a third or more of the columns
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.files.atomic import atomic_folder
-from polysema.files.config import read_config
-from polysema.files.door import holds
-from polysema.files.reading import check_regular, read_text
-from polysema.lexicon import edits, faces
+from polysema.lexicon import faces
 from polysema.lexicon.faces import Faces
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.lexicon.metadata import current_layout
+from polysema.storage.reading import check_regular, read_config, read_text
+from polysema.storage.writing import atomic_folder, holds, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
 VERSION = 2
-owner = holds(FORMAT, VERSION)
+PLACING = "placing.safetensors"
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", faces.FILE, "placing.safetensors")
+owner = holds(FORMAT, VERSION, FILES)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
 
@@ -65,7 +65,7 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     columns = config.get("columns", "senses")
     if columns not in ("senses", "eigen"):
         raise FormatError(f"{path}: config.json: columns must be 'senses' or 'eigen', not {columns!r}")
-    metadata = current_layout(config.get("metadata", {}))
+    metadata = config.get("metadata", {})
     if "contexts" in arrays and not _finite(arrays["contexts"]):
         raise FormatError(f"{path}: damaged: its context vectors hold numbers that are not finite (NaN or infinity)")
     try:
@@ -73,16 +73,13 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
     if isinstance(lexicon, Lexicon):
-        lexicon.folder, lexicon.edited = path, edits.read_edits(path)
+        lexicon.folder = path
         lexicon.faces = Faces(path / faces.FILE) if (path / faces.FILE).is_file() else None
     return lexicon
 
 
 def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a folder, whole or not at all. Only a lexicon or an empty folder is ever overwritten."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
     if dtype not in ("float16", "float32"):
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
     for word in lexicon.vocabulary.words:
@@ -104,6 +101,9 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
     if ragged:
         arrays["factor_columns"] = arrays.pop(name).transpose(0, 2, 1)[used]
         arrays["factor_places"] = np.flatnonzero(used).astype(np.int32 if used.size < 2**31 else np.int64)
+    metadata, placing = to_metadata(lexicon), placing_of(lexicon)
+    if placing is not None:  # its fingerprint is of the numbers as they were before they were written again
+        metadata["placing"] = read_fingerprint(placing)
     config = {
         "format": FORMAT,
         "version": 2 if ragged else 1,
@@ -113,23 +113,35 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         "m": lexicon.m if isinstance(lexicon, Lexicon) else 1,
         "dtype": dtype,
         "columns": lexicon.columns if isinstance(lexicon, Lexicon) else "senses",
-        "metadata": to_metadata(lexicon),
+        "metadata": metadata,
     }
     with atomic_folder(path, overwrite, owner) as folder:
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
-        (folder / "README.md").write_text(card(lexicon, path.name), encoding="utf-8")
+        (folder / "README.md").write_text(signed(card(lexicon, path.name)), encoding="utf-8")
         if isinstance(lexicon, Lexicon) and lexicon.faces is not None:
             with open(folder / faces.FILE, "wb") as stream:
                 lexicon.faces.write(stream)
-        if isinstance(lexicon, Lexicon) and lexicon.edited:
-            (folder / edits.FILE).write_text(edits.as_text(lexicon.edited), encoding="utf-8")
-        try:
-            stored = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
-            save_file(stored, folder / "lexicon.safetensors")
-            (folder / "lexicon.safetensors").chmod((folder / "config.json").stat().st_mode)  # not for the owner alone
-        except SafetensorError as error:  # a full disk and its like
-            raise OSError(str(error)) from None
+        if placing is not None:
+            shutil.copyfile(placing, folder / PLACING)
+        save_arrays(folder / "lexicon.safetensors", arrays)
+
+
+def placing_of(lexicon: AnyLexicon) -> Path | None:
+    """The file that new words are placed with, where the lexicon was read from a folder that has one."""
+    folder = lexicon.folder if isinstance(lexicon, Lexicon) else None
+    return folder / PLACING if folder is not None and (folder / PLACING).is_file() else None
+
+
+def read_fingerprint(path: Path) -> str:
+    """The fingerprint of the meanings that a regression was learnt for; empty where the file does not say."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            return str((file.metadata() or {}).get("lexicon", ""))
+    except (SafetensorError, OSError) as error:
+        raise FormatError(f"{path}: damaged: {error}") from None
 
 
 def _dense(path: Path, columns: NDArray[Any], places: NDArray[Any] | None, config: dict[str, Any]) -> NDArray[Any]:

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MatrixError
-from polysema.files.atomic import atomic_file
-from polysema.files.reading import check_regular, unpacked_limit
 from polysema.lexicon.formats.arrays import NAMES, from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon
-from polysema.lexicon.metadata import current_layout
+from polysema.storage.reading import check_regular, unpacked_limit
+from polysema.storage.writing import atomic_file
 from polysema.vocabulary import Vocabulary
 
 _PARTS = frozenset(name for own in NAMES.values() for name in own)
@@ -82,7 +81,7 @@ def _config(array: NDArray[Any] | None) -> tuple[Columns, dict[str, Any]]:
     columns = config.get("columns", "senses") if isinstance(config, dict) else None
     if columns not in ("senses", "eigen") or not isinstance(config.get("metadata", {}), dict):
         raise InputError("'config' must hold columns, 'senses' or 'eigen', and metadata")
-    return columns, current_layout(config.get("metadata", {}))
+    return columns, config.get("metadata", {})
 
 
 def _read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
-from polysema.files.atomic import atomic_file
-from polysema.files.reading import Unpacking, check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.lexicon import AnyLexicon
+from polysema.storage.reading import Unpacking, check_regular
+from polysema.storage.writing import atomic_file
 from polysema.vocabulary import Vocabulary
 
 _LINES = 4096  # parsed together

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from polysema.errors import FormatError, InputError
-from polysema.files.atomic import atomic_file
-from polysema.files.reading import check_regular
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
 from polysema.lexicon.lexicon import AnyLexicon
+from polysema.storage.reading import check_regular
+from polysema.storage.writing import atomic_file
 from polysema.vocabulary import Vocabulary
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from polysema import drawing
 from polysema.composition.methods import METHODS
-from polysema.errors import MissingExtraError
+from polysema.errors import MissingExtraError, install_command
 from polysema.evaluation.comparison import (
     RESAMPLES,
     SHARE,
@@ -24,7 +25,6 @@ from polysema.evaluation.comparison import (
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.results import Compared, Evaluation, Row, clean, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
-from polysema.registry import provider
 from polysema.reproduction import published
 from polysema.reproduction.report.tables import (
     Beside,
@@ -99,7 +99,7 @@ def introduction_section(beside: Beside, settings: Settings, plots: bool) -> Sec
     if missing:
         text += [f"Sets that were not there: {'; '.join(f'{n} ({r})' for n, r in missing.items())}."]
     if not plots:
-        text += ["There are no plots: they need matplotlib (pip install 'polysema[plots]')."]
+        text += [f"There are no plots: they need matplotlib ({install_command('plots')})."]
     rows = [
         TableRow(
             system.name, [Cell(system.kind), Cell(str(len(system.metadata))), Cell(beside.paper[system.name] or "–")]
@@ -225,7 +225,7 @@ def _dots(beside: Beside, name: str, items: EvaluationSet, noise: Mapping[str, f
 def plot(key: str, caption: str, chart: str, *figures_of: Any) -> list[Plot]:
     """A chart as SVG; none where matplotlib is not installed."""
     try:
-        figure = provider(chart)(*figures_of)
+        figure = getattr(drawing, chart)(*figures_of)
     except MissingExtraError:
         return []
     from matplotlib import rc_context

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from polysema.evaluation.comparison import is_ranked
 from polysema.evaluation.results import Evaluation, Row, System
-from polysema.registry import provider
 from polysema.reproduction import published
 
 Mark = Literal["", "better", "equivalent"]
@@ -129,9 +128,6 @@ class Report:
     title: str
     sections: Sequence[Section]
     data: Mapping[str, Any] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        return str(provider("report_html")(self))
 
 
 def shown(value: float | str | None, style: str = "correlation") -> str:

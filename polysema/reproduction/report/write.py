@@ -8,11 +8,11 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
-from polysema.files.atomic import atomic_file, atomic_folder
-from polysema.files.working import WorkingFolder
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import table_to_latex, to_latex
 from polysema.reproduction.report.tables import Cell, Report, Table, bounds, shown, signed
+from polysema.storage.state import WorkingFolder
+from polysema.storage.writing import atomic_file, atomic_folder
 
 HEADINGS = (
     "model", "column", "value", "paper", "difference", "low", "high", "spread", "seeds", "items", "total", "bold",
@@ -31,26 +31,40 @@ def to_csv(table: Table) -> str:
                 continue
             numbers = [cell.value, cell.paper, cell.difference, *(cell.interval or ("", "")), cell.spread]
             items, seeds = cell.items or ("", ""), " ".join(map(str, cell.each))
-            writer.writerow([row.name, column, *numbers, seeds, *items, int(cell.bold), cell.mark, row.note])
+            cells = [row.name, column, *numbers, seeds, *items, int(cell.bold), cell.mark, row.note]
+            writer.writerow([_no_formula(value) if isinstance(value, str) else value for value in cells])
     return out.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return all(float(part) == float(part) for part in text.split())
+    except ValueError:
+        return False
 
 
 def to_markdown(report: Report) -> str:
     """The report as Markdown; plots are linked as files beside it."""
-    lines = [f"# {report.title}"]
+    lines = [f"# {_escaped(report.title)}"]
     for section in report.sections:
-        lines += ["", f"## {section.title}"]
+        lines += ["", f"## {_escaped(section.title)}"]
         for paragraph in section.text:
-            lines += ["", paragraph]
+            lines += ["", paragraph if paragraph.startswith("```") else _escaped(paragraph)]
         for table in section.tables:
             lines += ["", *_table(table)]
         for plot in section.plots:
-            lines += ["", f"![{plot.caption}](plots/{plot.key}.svg)", "", f"*{plot.caption}*"]
+            caption = _escaped(plot.caption)
+            lines += ["", f"![{caption}](plots/{plot.key}.svg)", "", f"*{caption}*"]
     return "\n".join(lines) + "\n"
 
 
 def _table(table: Table) -> list[str]:
-    lines = [f"**{table.caption}**", ""]
+    lines = [f"**{_escaped(table.caption)}**", ""]
     lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
     for row in table.rows:
         name = _escaped(row.name) + (f" ({_escaped(row.note)})" if row.note else "")
@@ -77,7 +91,8 @@ def _cell(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Text without what Markdown takes for a column, a line or HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:

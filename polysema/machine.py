@@ -1,0 +1,98 @@
+"""This machine: its processors and memory, and work that threads do ahead of its use."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import Full, Queue
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+def processors() -> int:
+    """How many processors this process may use; where the system does not say (macOS, Windows), how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def forget_peak() -> None:
+    """Let :func:`peak_memory` begin anew, where the system can: else it is the peak since the process began."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> int | None:
+    """The most bytes of memory that this process has had, mapped files among them; None where nobody says."""
+    with suppress(OSError):
+        if found := re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text()):
+            return int(found[1]) * 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
+    """Yield items that a thread makes a few ahead of their use; its errors are raised here.
+
+    The thread ends with the iteration. One that waits for input that never comes is not waited for.
+    """
+    queue: Queue[tuple[bool, Any]] = Queue(most)
+    stop = Event()
+
+    def put(item: tuple[bool, Any]) -> None:
+        while not stop.is_set():
+            try:
+                return queue.put(item, timeout=0.1)
+            except Full:  # see whether it is still wanted
+                continue
+
+    def make() -> None:
+        try:
+            for item in items:
+                put((True, item))
+                if stop.is_set():
+                    return
+            put((False, None))
+        except BaseException as error:  # handed over to whoever waits
+            put((False, error))
+
+    thread = Thread(target=make, daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = queue.get()
+            if not more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+    finally:
+        stop.set()
+        thread.join(1.0)
+
+
+def in_turn(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
+    """The results in order, at most so many of them under way."""
+    waiting: deque[Future[U]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

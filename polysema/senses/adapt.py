@@ -1,0 +1,368 @@
+"""Words that a lexicon does not know, placed in its space by the text they stand in: without an encoder.
+
+A word w that stands in the text has the features
+
+    φ_w = ( Σ_i r_i d_i^(−1/2) μ_i / Σ_i r_i d_i^(−1/2) ,  mean of μ before ,  mean of μ after ,  letters )
+
+with μ the mean direction Σ_k p_k v_k of a known word near w, d its distance, up to 10, r = a / (a + frequency) its
+rarity, a = 10⁻⁴, and *letters* the n-grams of ``<w>``, 3 to 6 letters long, hashed to 4096 numbers. Ridge regression
+on the words that the lexicon knows gives W with μ_w ≈ W φ_w. A new word is one sense in the direction W φ_w; its
+context vector is found in the same way. Every tenth known word is left out of the regression: it says how well words
+are placed.
+
+A small text has too few known words to learn W from. The model that ships brings a W₀ that was learnt on its own text
+(``placing.safetensors``), from as few occurrences of each word as a small text has. Texts differ, so a second
+regression W₁, on the known words of the text, learns what W₀ leaves: μ_w ≈ (W₀ + W₁) φ_w. Both draw words to the mean;
+they are put as far from it as known words are that were left out.
+
+Known words stay where they are; the weights of their senses move towards their shares of the text,
+
+    p_k′ = (N p_k + Σ_c p(k|c)) / (N + number of contexts c) ,      N = 100 .
+
+From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.senses.evidence`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.corpus.build import encoded
+from polysema.corpus.corpus import Corpus
+from polysema.errors import InputError
+from polysema.kernels.contexts import weighted_context_sums
+from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.neighbours import blocks
+from polysema.lexicon.parts import Information, Inventory, Speech
+from polysema.lexicon.telling import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.progress import Progress, Report, silent
+from polysema.senses.evidence import Occurrences, draw_positions, least_cosines
+from polysema.senses.ridge import Ridge
+from polysema.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+REACH = 10
+
+HELD_OUT = 10
+"""One known word in so many is left out of the regression."""
+
+FEWEST = 500
+"""With fewer known words in the text no regression can be learnt from it."""
+
+PRIOR = 100.0
+"""N: how many occurrences the weights of a known word's senses stand for."""
+
+
+def adapt(
+    lexicon: Lexicon,
+    text: Corpus | str | Path | Iterable[Any],
+    *,
+    min_count: int = 5,
+    occurrences: int = 50,
+    max_size: int | None = None,
+    weights: bool = True,
+    seed: int = 1,
+    placing: Ridge | None = None,
+    progress: Report = silent,
+) -> Lexicon:
+    """The lexicon with the words of a text that it did not know, its known words adapted to that text.
+
+    It needs context vectors, as the model that ships has them, and no encoder.
+
+    Args:
+        text: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
+        min_count: new words that stand in it less often are not placed.
+        occurrences: how many of a word's occurrences are looked at, at most, drawn by the seed.
+        max_size: at most this many new words, the most frequent.
+        weights: whether the weights of known words' senses move towards their shares of the text.
+        placing: the regression by which new words are placed, of :func:`learn_placing`; by default that in the folder
+            of the lexicon, as the model that ships has it, else one that is learnt from the text.
+        progress: told how far it has come.
+
+    Returns:
+        a lexicon whose metadata say under ``adapted`` how many words were placed, and how near words that were left out
+        of the regression came to where they are: the mean similarity, and the median of their rank among all words.
+    """
+    if lexicon.columns != "senses" or lexicon.contexts is None or lexicon.contexts.ndim != 2:
+        raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
+    if min(min_count, occurrences) < 1:
+        raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        corpus = encoded(text, Path(temporary) / "corpus")
+        options = _Options(min_count, occurrences, max_size, weights, seed, placing)
+        result = _adapted(lexicon, corpus, options, progress)
+    named = text.path if isinstance(text, Corpus) else text
+    result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
+    return result
+
+
+@dataclass(frozen=True)
+class _Options:
+    min_count: int
+    occurrences: int
+    max_size: int | None
+    weights: bool
+    seed: int
+    ridge: Ridge | None
+
+
+def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Report) -> Lexicon:
+    min_count, occurrences, seed = options.min_count, options.occurrences, options.seed
+    words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
+    rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
+    letters = np.array([word.isalpha() for word in words], bool)
+    new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
+    new = new[np.argsort(-counts[new], kind="stable")][: options.max_size]
+    known = np.flatnonzero((rows >= 0) & (counts >= min_count))
+    ridge = Ridge.beside(lexicon) if options.ridge is None else options.ridge
+    if ridge is None and len(known) < FEWEST:
+        raise InputError(
+            f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
+            "to place others by them; give more text"
+        )
+    ids = np.concatenate([known, new])
+    if not len(ids):
+        raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
+    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
+    around = features.of(ids)
+    target = _targets(lexicon)
+    progress(Progress("placing", 0, len(new)))
+    if ridge is None:
+        tried = np.arange(0, len(known), HELD_OUT)
+        fitted = np.ones(len(lexicon), bool)
+        fitted[rows[known[tried]]] = False
+        ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+        placed = ridge.predicted([words[i] for i in ids], around)
+    else:
+        own = np.array([not _is_left_out(words[i]) for i in known], bool)
+        tried = np.flatnonzero(~own)
+        placed = ridge.predicted([words[i] for i in ids], around)
+        if own.sum() >= FEWEST:
+            left = target[rows[known]] - placed[: len(known)]
+            rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
+            placed += rest.predicted([words[i] for i in ids], around)
+            for half in (slice(lexicon.n), slice(lexicon.n, None)):
+                placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
+    left_out = rows[known[tried]]
+    result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
+    if options.weights:
+        result = _reweighed(result, corpus, occurrences, seed, progress)
+    if result.inventory is not None:
+        least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
+        kept = result.inventory
+        least = np.where(least > -1, least, kept.least).astype(np.float32)
+        result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
+    facts = {
+        "text": "",
+        "tokens": len(corpus.tokens),
+        "words": len(new),
+        "min_count": min_count,
+        "occurrences": occurrences,
+        **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
+    }
+    before = lexicon.metadata.get("adapted", [])
+    return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+
+
+def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
+    """Words moved as far from the mean as words really are: m + s (μ − m), s = ‖t − m‖ / ‖μ − m‖ over words left out.
+
+    Ridge regression draws everything to the mean m; words would all be like each other.
+
+    Args:
+        placed: (k, n), the known words first.
+        true: where the known words are.
+        tried: which of these were left out.
+    """
+    mean = true.mean(axis=0)
+    drawn = float(np.linalg.norm(placed[tried] - mean))
+    if drawn == 0:
+        return placed
+    found: Array = mean + float(np.linalg.norm(true[tried] - mean)) / drawn * (placed - mean)
+    return found
+
+
+def learn_placing(
+    lexicon: Lexicon, text: Corpus | str | Path | Iterable[Any], *, seed: int = 1, progress: Report = silent
+) -> Ridge:
+    """The regression of a lexicon, learnt on much text, for :func:`adapt` on little.
+
+    Words are looked at as a small text shows them: in 5 to 50 occurrences each. Words that were placed themselves are
+    left out, and every tenth of the others, by the hash of its letters.
+    """
+    placed = sum(facts["words"] for facts in lexicon.metadata.get("adapted", []))
+    with TemporaryDirectory(prefix="polysema-") as temporary:
+        corpus = encoded(text, Path(temporary) / "corpus")
+        counts = np.asarray(corpus.counts)
+        rows: Ids = np.array([lexicon.vocabulary.find(word) for word in corpus.vocabulary.words], np.int64)
+        seen = np.flatnonzero((rows >= 0) & (rows < len(lexicon) - placed) & (counts >= FEW[0]))
+        few = np.exp(np.random.default_rng(seed).uniform(log(FEW[0]), log(FEW[1]), len(seen))).astype(np.int64)
+        around = _Features(lexicon, corpus, rows, few, seed, progress).of(seen)
+    fitted = np.array([not _is_left_out(word) for word in lexicon.vocabulary.words], bool)
+    fitted[len(lexicon) - placed :] = False
+    return Ridge.fitted(lexicon.vocabulary.words, rows[seen], around, _targets(lexicon), fitted)
+
+
+FEW = (5, 50)
+"""From how many occurrences to how many a word is looked at."""
+
+
+def _is_left_out(word: str) -> bool:
+    return crc32(word.encode()) % HELD_OUT == 0
+
+
+def _targets(lexicon: Lexicon) -> Array:
+    """What is regressed on: the mean direction and the context vector of every word, (V, 2n)."""
+    return np.concatenate([_means(lexicon), np.asarray(lexicon.contexts, np.float64)], axis=1)
+
+
+def _means(lexicon: Lexicon) -> Array:
+    """The mean directions μ of all words, unit vectors (V, n)."""
+    return np.concatenate([directions_of_words(lexicon.factors[part]) for part in blocks(len(lexicon))])
+
+
+class _Features:
+    """What stands around words of a corpus."""
+
+    def __init__(
+        self, lexicon: Lexicon, corpus: Corpus, rows: Ids, occurrences: int | Ids, seed: int, progress: Report
+    ) -> None:
+        self.corpus, self.rows, self.seed = corpus, rows, seed
+        self.occurrences, self.progress = occurrences, progress
+        counts = lexicon.vocabulary.counts
+        rare = RARE / (RARE + counts / max(lexicon.tokens, 1))
+        means = _means(lexicon)
+        near = np.arange(1, REACH + 1) ** -0.5
+        one = np.ones(len(means))
+        self.blocks = [
+            (np.column_stack([scale[:, None] * means, scale]).astype(np.float32), weights.astype(np.float32))
+            for scale, weights in (
+                (rare, np.concatenate([near[::-1], near])),
+                (one, np.array([1.0, 0.0])),
+                (one, np.array([0.0, 1.0])),
+            )
+        ]
+
+    def of(self, ids: Ids) -> Array:
+        """The features of some words of the corpus, (k, 3 (n + 1)): means, and how much each is a mean of."""
+        corpus, begun = self.corpus, time.perf_counter()
+        taken = np.minimum(np.asarray(corpus.counts)[ids], self.occurrences)
+        starts = np.concatenate([[0], np.cumsum(taken)]).astype(np.int64)
+        chosen = np.full(len(self.rows), -1, np.int64)
+        chosen[ids] = np.arange(len(ids))
+        self.progress(Progress("drawing occurrences", 0))
+        tokens, positions = np.asarray(corpus.tokens), draw_positions(corpus, chosen, starts, self.seed)
+        found = []
+        for number, (vectors, weights) in enumerate(self.blocks):
+            sums = np.empty((len(ids), vectors.shape[1]))
+            for part in blocks(len(ids), 2048):
+                at = positions[starts[part.start] : starts[part.stop]]
+                sentence = np.searchsorted(corpus.sentences, at, side="right") - 1
+                firsts, lasts = np.asarray(corpus.sentences[sentence]), np.asarray(corpus.sentences[sentence + 1])
+                each = np.empty((len(at), vectors.shape[1]), np.float32)
+                weighted_context_sums(tokens, firsts, lasts, at, self.rows, vectors, weights, each)
+                sums[part] = np.add.reduceat(each, starts[part] - starts[part.start], axis=0)
+                done = number * len(ids) + part.stop
+                speed = done / max(time.perf_counter() - begun, 1e-9)
+                self.progress(Progress("reading contexts", done, 3 * len(ids), "words", speed))
+            amount = sums[:, -1:]
+            found += [sums[:, :-1] / np.where(amount > 0, amount, 1.0), amount / taken[:, None]]
+        return np.concatenate(found, axis=1)
+
+
+def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) -> Lexicon:
+    """The lexicon with new words, one sense each, behind its own."""
+    size, n, m = len(words), lexicon.n, lexicon.m
+    factors = np.zeros((size, n, m), lexicon.array.dtype)
+    factors[:, :, 0] = placed[:, :n] / np.linalg.norm(placed[:, :n], axis=1, keepdims=True)
+    contexts = np.asarray(lexicon.contexts)
+    inventory, information = lexicon.inventory, lexicon.information
+    one = np.tile(np.where(np.arange(m) == 0, 0, -1).astype(np.int8), (size, 1))
+    alone = np.tile((np.arange(m) == 0).astype(np.float32), (size, 1))
+    norms = lexicon.norms
+    return Lexicon(
+        Vocabulary([*lexicon.vocabulary.words, *words], np.concatenate([lexicon.vocabulary.counts, counts])),
+        np.concatenate([lexicon.array, factors]),
+        columns="senses",
+        metadata=lexicon.metadata,
+        contexts=np.concatenate([contexts, placed[:, n:].astype(contexts.dtype)]),
+        norms=None if norms is None else np.concatenate([norms, np.full(size, np.median(norms), norms.dtype)]),
+        telling=lexicon.telling,
+        information=None
+        if information is None
+        else Information(np.concatenate([information.values, np.full(size, np.nan, np.float32)]), information.measure),
+        inventory=None
+        if inventory is None
+        else Inventory(
+            np.concatenate([inventory.senses, one]),
+            np.concatenate([inventory.weights, alone]),
+            np.concatenate([inventory.least, np.full(size, -1.0, np.float32)]),
+        ),
+        speech=None
+        if lexicon.speech is None
+        else Speech(
+            np.concatenate([lexicon.speech.tags, np.zeros((size, m), np.uint8)]),
+            np.concatenate([lexicon.speech.shares, np.zeros((size, m), np.uint8)]),
+        ),
+        faces=lexicon.faces,
+    )
+
+
+def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> Lexicon:
+    """The lexicon whose senses weigh what they do, and what their shares of the text are."""
+    formula = lexicon.telling or USUAL
+    b = lexicon.factors
+    several = np.flatnonzero((b != 0).any(axis=1).sum(axis=1) > 1)
+    seen = Occurrences(lexicon, corpus, most=max(occurrences, 2), words=several, seed=seed)
+    factors, inventory = np.array(b), lexicon.inventory
+    shares = None if inventory is None else np.array(inventory.weights)
+    for done, row in enumerate(several.tolist(), 1):
+        if done % 1024 == 0:
+            progress(Progress("adapting", done, len(several), "words"))
+        (own,) = seen.of(row, row + 1)
+        if not len(own.positions):
+            continue
+        factor = b[row].astype(np.float64)
+        p = (factor * factor).sum(axis=0)
+        live = np.flatnonzero(p > 0)
+        prior, vectors = p[live] / p.sum(), (factor[:, live] / np.sqrt(p[live])).T
+        evidence = log_evidence(cosines(directions(prior, vectors, formula), own.contexts), own.amounts, formula)
+        told = softmax(np.log(prior) + evidence).sum(axis=0)
+        after = (PRIOR * prior + told) / (PRIOR + len(own.positions))
+        factors[row][:, live] = np.sqrt(after) * vectors.T
+        if shares is not None and inventory is not None and np.array_equal(inventory.senses[row, live], live):
+            shares[row, live] = after
+    if inventory is not None and shares is not None:
+        inventory = Inventory(inventory.senses, shares, inventory.least)
+    return lexicon.with_parts(factors=factors, inventory=inventory)
+
+
+def _held_out(lexicon: Lexicon, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:
+    """How near words that were left out come to their matrices, and how many words are nearer to where they come."""
+    if not len(rows):
+        return {"held_out": 0}
+    unit = placed / np.linalg.norm(placed, axis=1, keepdims=True)
+    b = lexicon.factors[rows].astype(np.float64)
+    overlap = ((b.mT @ unit[:, :, None]) ** 2).sum(axis=(1, 2))
+    similarity = overlap / np.linalg.norm(b.mT @ b, axis=(1, 2))
+    nearer = np.empty(len(rows))
+    for part in blocks(len(rows), 512):
+        scores = unit[part] @ means.T
+        nearer[part] = (scores > (unit[part] * means[rows[part]]).sum(axis=1, keepdims=True)).sum(axis=1)
+    return {
+        "held_out": len(rows),
+        "similarity": round(float(similarity.mean()), 3),
+        "median_rank": int(np.median(nearer)) + 1,
+        "among_ten_nearest": round(float((nearer < 10).mean()), 3),
+    }

@@ -1,0 +1,235 @@
+"""The state of a run that can be stopped: its folder, its checkpoint, and Ctrl-C between two steps.
+
+The file ``.polysema`` in the folder proves that polysema made it and lists what polysema put there. A folder without it
+is never touched; cleaning deletes what is listed and nothing else.
+
+A checkpoint is one safetensors file that is replaced whole. Its header holds the identity of the run (options, text,
+words …) and its counters as JSON, and a digest of everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import FormatError, InputError, OutputError, PolysemaError
+from polysema.storage.writing import MARKER, atomic_file, is_marked, locked, remove
+
+_FIRST = "polysema made this folder, and deletes what is listed below when it is done with it\n"
+
+_DONE = "(done with: what is left of it is deleted next time)"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingFolder:
+    """A folder for the state of a run. It is made when the first file is.
+
+    Args:
+        path: where. A folder that holds anything and that polysema did not make is an error.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not os.path.lexists(self.path) or is_marked(self.path):
+            return
+        if not self.path.is_dir():
+            raise InputError(f"{self.path} is a file, where the state of the run would be kept: choose another name")
+        if any(item.name != MARKER for item in self.path.iterdir()):
+            raise InputError(
+                f"{self.path} holds other files, where the state of the run would be kept: choose another name"
+            )
+
+    @contextmanager
+    def held(self, worth_keeping: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Hold it while a run lasts: another run is told. A run that is refused leaves no folder that was not there.
+
+        One that is stopped, or finds the disk full, leaves it: the same run goes on from there.
+
+        Args:
+            worth_keeping: whether what a refused run put there is kept all the same, asked when it is refused.
+        """
+        with locked(self.path):
+            if is_marked(self.path) and _DONE in self._names():  # killed while it was deleted
+                self.remove()
+            new = not os.path.lexists(self.path)
+            try:
+                yield
+            except OutputError:
+                raise
+            except PolysemaError:
+                if new and not worth_keeping():
+                    self.remove()
+                raise
+
+    def make(self) -> Path:
+        """The folder, made and marked where it is not yet."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not is_marked(self.path):
+                (self.path / MARKER).write_text(_FIRST, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        return self.path
+
+    def file(self, name: str) -> Path:
+        """The path of a file or folder in it, which is listed and so deleted with it. Makes the folder."""
+        self.make()
+        try:
+            if name not in self._names():
+                with open(self.path / MARKER, "a", encoding="utf-8") as file:
+                    file.write(f"{name}\n")
+        except OSError as error:
+            raise OutputError(f"{self.path / name}: cannot be written: {error.strerror or error}") from error
+        return self.path / name
+
+    def remove(self) -> None:
+        """Delete what polysema put there, and the folder if nothing else is in it."""
+        if not is_marked(self.path):
+            return
+        with suppress(OSError), open(self.path / MARKER, "a", encoding="utf-8") as file:  # a full disk
+            file.write(f"{_DONE}\n")
+        for name in self._names():
+            if name not in ("", ".", "..") and Path(name).name == name:
+                with suppress(OutputError), locked(self.path / name):
+                    remove(self.path / name)
+        (self.path / MARKER).unlink(missing_ok=True)
+        with suppress(OSError):  # other files are there
+            self.path.rmdir()
+
+    def remove_if_empty(self) -> None:
+        """Delete the folder if nothing but its mark is in it: a run that never began leaves nothing."""
+        if is_marked(self.path) and [item.name for item in self.path.iterdir()] == [MARKER]:
+            self.remove()
+
+    def _names(self) -> list[str]:
+        return (self.path / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+
+
+@dataclass
+class Checkpoint:
+    """What a run has done so far.
+
+    Attributes:
+        path: the file. Its folder is made when it is first written.
+        identity: what must agree for the run to go on: anything that JSON can hold.
+        seconds: how often to write it.
+        numbers, arrays: what is kept.
+    """
+
+    path: Path
+    identity: Mapping[str, Any]
+    seconds: float = 60.0
+    numbers: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    _written: float = field(default_factory=time.monotonic, init=False)
+
+    def load(self) -> bool:
+        """Read what is on disk; False where there is nothing. The checkpoint of another run is an error."""
+        from safetensors import SafetensorError, safe_open
+
+        if not self.path.is_file():
+            return False
+        folder = self.path.parent
+        try:
+            with safe_open(self.path, framework="numpy") as file:
+                header = file.metadata() or {}
+                found, numbers = json.loads(header["identity"]), json.loads(header["numbers"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
+            if header.get("digest") != _digest(header["identity"], header["numbers"], arrays):
+                raise ValueError("its content is not what was written")
+        except (SafetensorError, KeyError, ValueError, OSError) as error:
+            raise FormatError(f"{self.path}: damaged ({error}): delete {folder} to start afresh") from None
+        wanted = json.loads(json.dumps(self.identity))
+        if found != wanted:
+            differing = _difference(found, wanted)
+            raise InputError(f"{folder} holds another run ({differing}): finish that one, or delete it")
+        self.numbers, self.arrays = numbers, arrays
+        return True
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._written >= self.seconds
+
+    def save(self, numbers: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write it."""
+        from safetensors.numpy import save
+
+        self.numbers, self.arrays = numbers, dict(arrays)
+        plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        header = {"identity": json.dumps(self.identity), "numbers": json.dumps(numbers)}
+        header["digest"] = _digest(header["identity"], header["numbers"], plain)
+        with atomic_file(WorkingFolder(self.path.parent).file(self.path.name), overwrite=True) as file:
+            file.write(save(plain, header))
+        self._written = time.monotonic()
+
+
+def _digest(identity: str, numbers: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    found = hashlib.sha256(f"{identity}\n{numbers}".encode())
+    for name in sorted(arrays):
+        found.update(f"\n{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        found.update(arrays[name].data)
+    return found.hexdigest()
+
+
+def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """What differs between two runs, in words."""
+    parts = []
+    for name, value in wanted.items():
+        other = found.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            parts += [f"{key} {other.get(key)} and not {item}" for key, item in value.items() if other.get(key) != item]
+        elif other != value:
+            digests = any(isinstance(item, str) and len(item) >= 16 for item in (other, value))
+            parts.append(f"another {name}" if digests else f"{name} {other} and not {value}")
+    return ", ".join(parts) if parts else "another version of polysema"
+
+
+class Interrupts:
+    """A block in which Ctrl-C and SIGTERM wait for :meth:`check`, so that they never cut a step in two.
+
+    Then the handler that was set before is called, which may raise. A second signal calls it at once.
+    Outside the main thread, signals never arrive.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Any] = {}
+        self._waiting: int | None = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if callable(handler := signal.getsignal(number)):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._arrived)
+        return self
+
+    def _arrived(self, number: int, _: object) -> None:
+        if self._waiting is not None:
+            self.check()
+        else:
+            self._waiting = number
+
+    def check(self) -> None:
+        """Obey a signal that came: usually, raise KeyboardInterrupt."""
+        if self._waiting is not None:
+            number, self._waiting = self._waiting, None
+            self._handlers[number](number, None)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self.check()

@@ -1,0 +1,293 @@
+"""Files and folders that are there whole or not at all.
+
+Everything is written under a temporary name beside its target (``.OUT.polysema-new``) and takes its name in one step,
+so that a killed process leaves the old content or the new, whole. Before that, :func:`writing` checks that
+
+- the path is a valid name in a folder that exists;
+- it is not an input, does not contain one and does not lie in one;
+- what is there may be replaced: ``overwrite`` is set and polysema wrote all of it;
+- no other process or thread is writing it (a lock, ``.OUT.polysema-lock``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from polysema.errors import FormatError, InputError, OutputError
+from polysema.storage.reading import read_config, read_text
+
+Owner = Callable[[Path], None]
+"""Raises :class:`FormatError` where polysema did not write what is at a path."""
+
+MARKER = ".polysema"
+"""The file that marks a folder as made by polysema; see :class:`polysema.storage.state.WorkingFolder`."""
+
+_HARMLESS = (".DS_Store", "Thumbs.db", "desktop.ini")  # what file browsers leave in every folder
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+
+
+@contextmanager
+def atomic_file(
+    path: Path, overwrite: bool = False, owner: Owner | None = None, inputs: Iterable[str | Path] = ()
+) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its name when the block ends without an error; see :func:`writing`."""
+    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner), _disk_errors(path):
+        new = _beside(path, "new")
+        try:
+            with open(new, "xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(new, path)
+        except BaseException:
+            remove(new)
+            raise
+
+
+@contextmanager
+def atomic_folder(
+    path: Path, overwrite: bool = False, owner: Owner | None = None, inputs: Iterable[str | Path] = ()
+) -> Iterator[Path]:
+    """A folder to fill, which takes its name when the block ends without an error; see :func:`writing`.
+
+    On Linux, old and new are swapped in one step. Elsewhere the old folder is moved aside first; if the process is
+    killed just then, :func:`recover` puts the new one in its place.
+    """
+    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner), _disk_errors(path):
+        new, old = _beside(path, "new"), _beside(path, "old")
+        try:
+            new.mkdir()
+            yield new
+            if path.exists() and not _exchanged(new, path):
+                os.replace(path, old)
+            if not path.exists():
+                os.replace(new, path)
+        finally:
+            if old.exists() and not path.exists():
+                os.replace(old, path)
+            remove(new)  # the old folder, where the two were swapped
+            remove(old)
+
+
+@contextmanager
+def writing(
+    path: Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = (), owner: Owner | None = None
+) -> Iterator[None]:
+    """Check an output and lock it while the block lasts; refuses in one line. Nothing is written here.
+
+    Args:
+        path: the file or folder to write.
+        overwrite: whether what is there may be replaced; what polysema did not write never is.
+        inputs: what is read. An output that is an input, contains one or lies in one is refused.
+        owner: how to tell that polysema wrote what is there; by default, by its mark.
+    """
+    _check_name(path)
+    for item in inputs:
+        if _overlap(path, Path(item)):
+            raise InputError(f"{path} is, contains or lies in the input {item}: choose another name")
+    with locked(path):
+        _check_replaced(path, overwrite, owner or _marked)
+        yield
+
+
+def check_output(
+    path: Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = (), owner: Owner | None = None
+) -> None:
+    """Refuse now what could not be written later; see :func:`writing`."""
+    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner):
+        pass
+
+
+def holds(format: str, version: int, files: Collection[str]) -> Owner:
+    """The proof that polysema wrote a folder: its ``config.json`` is of this format, and it holds only ``files``.
+
+    A ``README.md`` must be as polysema wrote it; see :func:`signed`.
+    """
+
+    def owner(path: Path) -> None:
+        read_config(path, format, version)
+        names = sorted(item.name for item in path.iterdir())
+        foreign = [name for name in names if name not in files and name not in _HARMLESS]
+        if "README.md" in names and "README.md" in files and not _is_signed(path / "README.md"):
+            foreign.append("README.md (edited by hand)")
+        if foreign:
+            more = f" and {len(foreign) - 5} more" if len(foreign) > 5 else ""
+            raise FormatError(f"{path}: holds what polysema did not write ({', '.join(foreign[:5])}{more})")
+
+    return owner
+
+
+def signed(text: str) -> str:
+    """A text with its checksum in a last line, a Markdown comment, so that a change by hand is noticed."""
+    return f"{text}<!-- polysema {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a folder holds polysema's mark."""
+    try:
+        with open(folder / MARKER, "rb") as file:
+            return file.read(8) == b"polysema"
+    except OSError:
+        return False
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a path, and delete what a killed process left there.
+
+    The thread that holds it may take it again; any other thread or process is refused.
+    """
+    from filelock import FileLock, Timeout  # takes 50 ms to load
+
+    place = Path(os.path.realpath(path.parent)) / path.name
+    lock = FileLock(_beside(place, "lock"), timeout=0, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout:
+        if not os.path.exists(lock.lock_file):  # a place such as /proc, where nothing can be made
+            raise OutputError(f"{path}: cannot be written: {os.strerror(errno.ENOENT)}") from None
+        raise OutputError(f"{path}: is being written by another process: wait for it, or choose another name") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        if lock.lock_counter == 1:
+            _tidy(path)
+        yield
+    finally:
+        if lock.lock_counter == 1:
+            with suppress(OSError):  # Windows deletes no open file
+                os.unlink(lock.lock_file)
+        lock.release()
+
+
+def recover(path: Path) -> None:
+    """Put a folder back whose writer was killed between two renames; for readers, before they open it."""
+    if "\0" not in str(path) and path.name and not os.path.lexists(path) and os.path.lexists(_beside(path, "old")):
+        with suppress(OutputError), locked(path):  # a live writer does it itself
+            pass
+
+
+def remove(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+    """Write a safetensors file; a full disk is an :class:`OSError`, and the umask decides who may read it."""
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    path.touch()
+    mode = path.stat().st_mode
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+    except SafetensorError as error:
+        if number := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
+        raise OSError(str(error)) from None
+    path.chmod(mode)
+
+
+# ----------------------------------------------------------------------------------------------------------- one by one
+
+
+def _marked(path: Path) -> None:
+    if not is_marked(path if path.is_dir() else path.parent):
+        raise FormatError(f"{path}: not written by polysema")
+
+
+def _is_signed(file: Path) -> bool:
+    try:
+        text = read_text(file)
+    except FormatError:
+        return False
+    return text == signed(text[: text.rfind("<!-- polysema ")])
+
+
+def _check_name(path: Path) -> None:
+    if path.name in ("", "..") or "\0" in str(path):
+        raise InputError(f"{str(path)!r} names no file or folder of its own, and is not overwritten: choose a name")
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path.name!r} is no name in UTF-8: choose another") from None
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder: {path.name} cannot be written there")
+    if len(os.fsencode(path.name)) > 255:
+        raise InputError(f"{path.name[:40]}… is too long for a name: 255 bytes at most")
+
+
+def _check_replaced(path: Path, overwrite: bool, owner: Owner) -> None:
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise InputError(f"{path} exists already: choose another name, or allow overwriting it")
+    if path.is_symlink():
+        raise InputError(f"{path} is a link, and is not overwritten: choose another name")
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    try:
+        owner(path)
+    except FormatError as error:
+        raise InputError(f"{error}, and is not overwritten: choose another name") from None
+
+
+def _overlap(output: Path, given: Path) -> bool:
+    try:
+        one, other = output.resolve(), given.resolve()
+        if one == other or one in other.parents or other in one.parents:
+            return True
+        return one.exists() and other.exists() and os.path.samefile(one, other)
+    except (OSError, RuntimeError, ValueError):  # a circle of links, or no name at all
+        return False
+
+
+def _beside(path: Path, what: str) -> Path:
+    """A hidden name beside a path: of what is being written, of what it replaces, of the lock."""
+    name = path.name
+    if len(os.fsencode(name)) > 180:
+        name = name[:40] + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+    return path.with_name(f".{name}.polysema-{what}")
+
+
+def _tidy(path: Path) -> None:
+    """Finish or delete what a killed process left. The old folder is moved aside only when the new one is whole."""
+    new, old = _beside(path, "new"), _beside(path, "old")
+    if os.path.lexists(old) and not os.path.lexists(path):
+        os.replace(new if os.path.lexists(new) else old, path)
+    remove(new)
+    remove(old)
+
+
+def _exchanged(new: Path, old: Path) -> bool:
+    """Swap two names in one step; False where the system or the disk cannot, and nothing is changed."""
+    if sys.platform != "linux":
+        return False
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    return renameat2 is not None and renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Turn a full disk and other errors of the system into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno == errno.ENOSPC:
+            why += f" ({shutil.disk_usage(path.parent).free / 1e9:.1f} GB free there)"
+        raise OutputError(f"{path}: cannot be written: {why}") from error

@@ -1,0 +1,70 @@
+"""The folder of a run's state: marked, listed, never somebody else's."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysema.errors import InputError
+from polysema.storage.state import WorkingFolder
+from polysema.storage.writing import atomic_file, atomic_folder
+
+
+def test_made_when_needed_and_removed_with_all_that_was_put_there(tmp_path):
+    working = WorkingFolder(tmp_path / "out.training")
+    assert not list(tmp_path.iterdir())
+    for text in (b"one", b"two"):
+        with atomic_file(working.file("state"), overwrite=True) as stream:
+            stream.write(text)
+    with atomic_folder(working.file("corpus")) as folder:
+        (folder / "config.json").write_text("{}")
+    again = WorkingFolder(tmp_path / "out.training")
+    assert (again.path / "state").read_bytes() == b"two"
+    again.remove()
+    assert not list(tmp_path.iterdir())
+    again.remove()
+
+
+def test_another_file_in_it_stays(tmp_path):
+    working = WorkingFolder(tmp_path / "run")
+    working.file("state").write_text("state")
+    (working.path / "notes").write_text("mine")
+    working.remove()
+    assert [p.name for p in working.path.iterdir()] == ["notes"]
+    with pytest.raises(InputError, match="run holds other files"):
+        WorkingFolder(tmp_path / "run")
+
+
+def test_a_folder_of_others_is_never_touched(tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("years of work")
+    with pytest.raises(InputError, match="thesis holds other files, .* choose another name"):
+        WorkingFolder(tmp_path / "thesis")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        WorkingFolder(tmp_path / "file")
+    (tmp_path / "hollow").mkdir()
+    WorkingFolder(tmp_path / "hollow").file("state")
+    (tmp_path / "marked").mkdir()
+    (tmp_path / "marked" / ".polysema").write_text("polysema made this\n../thesis\n/\n..\n.\n\nthesis/chapter\n")
+    WorkingFolder(tmp_path / "marked").remove()
+    assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
+    assert not (tmp_path / "marked").exists()
+
+
+def test_a_run_that_never_began_leaves_nothing(tmp_path):
+    working = WorkingFolder(tmp_path / "typo.training")
+    working.file("corpus")
+    working.remove_if_empty()
+    assert not list(tmp_path.iterdir())
+    working.file("corpus").write_text("")
+    working.remove_if_empty()
+    assert working.path.exists()
+
+
+def test_a_bad_byte_in_the_mark_is_no_fault(tmp_path):
+    working = WorkingFolder(tmp_path / "run")
+    working.file("state").write_text("state")
+    with open(working.path / ".polysema", "ab") as file:
+        file.write(b"\xff\n")
+    working.remove()
+    assert not list(tmp_path.iterdir())
