@@ -494,7 +494,7 @@ def behaviour(outcome: Outcome, codes: tuple[int, ...] = (0, 2)) -> list[str]:
             faults.append(f"it printed {text!r}: {_last(outcome.err)}")
     shown = lines(outcome.err)
     errors = [line for line in shown if "polysema: error:" in line]
-    plain = len(errors) == 1 and shown[-1] == errors[0] and len(errors[0]) < 4000
+    plain = shown and (not errors or (errors == shown[-1:] and len(errors[0]) < 4000))  # none: a line for each bad item
     if outcome.code == 2 and not outcome.killed_for and not plain and '"error"' not in outcome.out:
         faults.append(f"exit code 2, but the last line is not the only error: {_last(outcome.err)!r}")
     faults += [f"it wrote to {path}" for path in outcome.notes.get("outside", ())]
@@ -932,8 +932,10 @@ def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, readers: lis
             new = ("new", "new.npz", "new.png")
             found += changes(sandbox, before, new, own) if outcome.done else changes(sandbox, before)
         evident = file.endswith(EVIDENT.get(damage, ())) or top == "new.training"
-        if not found and outcome.done and evident and answer(sandbox, outcome) != right_answer(sandbox, argv, top):
-            found.append("the damage was not noticed, and the answer is wrong")
+        if not found and outcome.done and evident:
+            (printed, written), (wanted, files) = answer(sandbox, outcome), right_answer(sandbox, argv, top)
+            if printed != wanted or differences(files, written):
+                found.append("the damage was not noticed, and the answer is wrong")
         faults += [f"polysema {command}: {fault}" for fault in found]
     return faults
 
