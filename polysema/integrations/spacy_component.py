@@ -24,7 +24,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
 from polysema.composition.compose import Composition
-from polysema.corpus.stop_words import STOP_WORDS
+from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
 from polysema.lexicon.disambiguation import Disambiguation, SenseInContext
 from polysema.lexicon.formats import load
