@@ -220,7 +220,7 @@ class Encoding:
         self.plain = False  # whether the text is so small that no compiled code reads it
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
-    def run(self, lists: Iterable[Sequence[str]] | None, config: dict[str, Any]) -> None:
+    def run(self, lists: Any, config: dict[str, Any]) -> None:
         """Read everything, then write the corpus.
 
         Args:

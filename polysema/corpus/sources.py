@@ -43,10 +43,10 @@ class Url:
         """Always true: it was found."""
         return True
 
-    def open(self) -> IO[bytes]:
-        """Open it for reading bytes."""
+    def open(self, mode: str = "rb") -> IO[bytes]:
+        """Open it for reading."""
         system, path = _file_system(self.url)
-        return cast(IO[bytes], system.open(path, "rb"))
+        return cast(IO[bytes], system.open(path, mode))
 
     @property
     def suffix(self) -> str:
