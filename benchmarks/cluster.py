@@ -20,7 +20,7 @@ import numpy as np
 from measure import table
 
 import polysema as ps
-from polysema.engine.engine import FAN, engine_named
+from polysema.engine import FAN, engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
 from polysema.training.replicas import ReplicaEngine
 

@@ -18,7 +18,7 @@ from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import FORMATS
 from polysema.errors import FormatError, InputError
 from polysema.progress import progress_report
-from polysema.storage.reading import read_text
+from polysema.storage import read_text
 
 
 @click.group()
@@ -183,7 +183,7 @@ def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> 
       polysema corpus merge wiki.parsed books.parsed -o all.parsed
     """
     from polysema.slots.parsed import Parsed, merged, owner
-    from polysema.storage.writing import check_output
+    from polysema.storage import check_output
 
     started = time.perf_counter()
     check_output(output, overwrite=force, inputs=parsed, owner=owner)

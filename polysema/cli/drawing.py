@@ -11,8 +11,7 @@ from polysema.cli.output import NEEDED, command, say
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
-from polysema.storage.reading import check_regular
-from polysema.storage.writing import atomic_file, check_output
+from polysema.storage import atomic_file, check_output, check_regular
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),

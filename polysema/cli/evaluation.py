@@ -20,13 +20,13 @@ from polysema.cli.output import (
     print_table,
     say,
 )
-from polysema.engine.engine import engine_named
+from polysema.engine import engine_named
 from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, check_choice
 from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
-from polysema.storage.writing import check_output
+from polysema.storage import check_output
 
 _ROWS = [variant.row for variant in VARIANTS + RECOMMENDED]
 

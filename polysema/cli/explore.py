@@ -12,7 +12,7 @@ import click
 from polysema.cli.output import PATH, command
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats import load
-from polysema.storage.reading import check_regular
+from polysema.storage import check_regular
 
 
 @command()

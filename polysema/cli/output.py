@@ -15,7 +15,7 @@ import click
 
 from polysema.composition.phrases import Brackets, Text
 from polysema.errors import FormatError, InputError
-from polysema.storage.reading import read_text
+from polysema.storage import read_text
 
 
 class _Natural(click.IntRange):

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from polysema.checkpoints import WorkingFolder
 from polysema.cli.corpora import read_words
 from polysema.cli.output import PATH, Command, command, is_quiet, print_json
 from polysema.compiling import begin
@@ -21,8 +22,7 @@ from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon
 from polysema.options import Options, kind_of
 from polysema.progress import Progress, progress_report
-from polysema.storage.reading import read_text
-from polysema.storage.state import WorkingFolder
+from polysema.storage import read_text
 
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:

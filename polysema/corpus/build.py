@@ -51,11 +51,11 @@ from polysema.corpus.readers import (
     read_blocks,
     size_of,
 )
-from polysema.engine.engine import Engine, Local, engine_named
+from polysema.engine import Engine, Local, engine_named
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report
-from polysema.storage.writing import atomic_folder, check_output, holds, recover
+from polysema.storage import atomic_folder, check_output, holds, recover
 
 Array = NDArray[Any]
 MAX_WORKERS = 64

@@ -26,8 +26,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError
-from polysema.storage.reading import check_regular, read_config
-from polysema.storage.writing import recover
+from polysema.storage import check_regular, read_config, recover
 from polysema.vocabulary import Vocabulary
 
 HEADER = 128

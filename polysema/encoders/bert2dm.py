@@ -27,13 +27,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.checkpoints import Checkpoint, WorkingFolder
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.groups import EncoderTask, Group, encode_group
 from polysema.encoders.huggingface import Encoder
 from polysema.encoders.pieces import Batch, PieceTable
 from polysema.encoders.sample import Ids, SampleOptions, SentenceBlock, TextSample
 from polysema.encoders.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
-from polysema.engine.engine import Engine, Local
+from polysema.engine import Engine, Local
 from polysema.errors import InputError
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
@@ -42,7 +43,6 @@ from polysema.lexicon.parts import EncoderPart, SenseClusters
 from polysema.machine import ahead, processors
 from polysema.options import option
 from polysema.progress import Progress, Report, silent
-from polysema.storage.state import Checkpoint, WorkingFolder
 
 log = logging.getLogger(__name__)
 

@@ -20,15 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.checkpoints import Checkpoint
 from polysema.corpus.corpus import Corpus
 from polysema.encoders.sample import Ids, SampleOptions, TextSample
-from polysema.engine.engine import Engine, Local
+from polysema.engine import Engine, Local
 from polysema.errors import CorpusError, InputError, needing
 from polysema.kernels.contexts import context_sums
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.options import option
 from polysema.progress import Progress, Report, silent
-from polysema.storage.state import Checkpoint
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]

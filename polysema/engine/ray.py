@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysema.engine.engine import Engine, Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
+from polysema.engine import Engine, Joint, Merge, Own, Placed, Result, Shared, Task, Value, Work, grouped, tree
 from polysema.errors import InputError, OutputError, PolysemaError, needing
 from polysema.progress import Progress, Report, silent
 from polysema.version import __version__
@@ -71,7 +71,7 @@ class _Sent:
 
 
 class RayEngine(Engine):
-    """Does tasks on a Ray cluster; see :class:`polysema.engine.engine.Engine`.
+    """Does tasks on a Ray cluster; see :class:`polysema.engine.Engine`.
 
     Args:
         address: of a cluster; None starts Ray on this machine.

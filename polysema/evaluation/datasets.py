@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polysema.composition.trees import Leaf, Tree, from_pattern
 from polysema.errors import DataError, needing
 from polysema.evaluation.records import RECORDS, WORD, DataFile, Record
-from polysema.storage.reading import read_text
+from polysema.storage import read_text
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
-from polysema.engine.engine import Engine, Local
+from polysema.engine import Engine, Local
 from polysema.errors import DataError, InputError, check_choice, install_command
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
 from polysema.evaluation.datasets import EvaluationSet, load_sets

@@ -9,7 +9,7 @@ from typing import Any
 from polysema.errors import FormatError, InputError, OutputError, needing
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.lexicon import AnyLexicon
-from polysema.storage.writing import signed
+from polysema.storage import signed
 from polysema.version import __version__
 
 SCHEME = "hf://"

@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from polysema.checkpoints import WorkingFolder
 from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
 from polysema.corpus.readers import find_sources, read_blocks
-from polysema.engine.engine import Engine, engine_named
+from polysema.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError, check_choice
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
@@ -41,8 +42,7 @@ from polysema.reproduction.report.build import Settings, build_report
 from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.report.write import write_report
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
-from polysema.storage.state import WorkingFolder
-from polysema.storage.writing import atomic_file, locked
+from polysema.storage import atomic_file, locked
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 

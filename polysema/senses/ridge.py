@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
-from polysema.storage.writing import atomic_file
+from polysema.storage import atomic_file
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]

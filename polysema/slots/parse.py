@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from polysema.checkpoints import WorkingFolder
 from polysema.composition.occurrences import OVERLONG
 from polysema.corpus.readers import find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
@@ -27,8 +28,7 @@ from polysema.parsing.sentences import parser
 from polysema.progress import Progress, Report, silent
 from polysema.slots.parsed import Parsed, merged, owner
 from polysema.slots.relations import ADJECTIVES, NOUNS, VERBS, Relation, Word, relations
-from polysema.storage.state import WorkingFolder
-from polysema.storage.writing import writing
+from polysema.storage import writing
 
 PIECE = 32
 """Blocks whose counts are written together."""

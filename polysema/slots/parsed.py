@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.slots.relations import Relation
-from polysema.storage.reading import check_regular, read_config
-from polysema.storage.writing import atomic_folder, holds, save_arrays
+from polysema.storage import atomic_folder, check_regular, holds, read_config, save_arrays
 
 FORMAT = "polysema-parsed"
 VERSION = 1

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from polysema.checkpoints import WorkingFolder
 from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
 from polysema.encoders.context2dm import Context2DMOptions, context2dm
 from polysema.encoders.huggingface import PRECISIONS, Encoder
@@ -16,7 +17,6 @@ from polysema.errors import InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.options import Options, option
-from polysema.storage.state import WorkingFolder
 from polysema.training.job import Job
 from polysema.training.negative_sampling import train
 from polysema.training.options import PAPER, Word2VecOptions

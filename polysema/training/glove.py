@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.checkpoints import Interrupts
 from polysema.kernels.glove import train_counts
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import VectorLexicon
 from polysema.options import option
 from polysema.progress import Progress
-from polysema.storage.state import Interrupts
 from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.job import Job
 from polysema.training.options import TextOptions

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from polysema.checkpoints import Checkpoint
 from polysema.corpus.corpus import Corpus
-from polysema.engine.engine import ENGINES, Engine, Local
+from polysema.engine import ENGINES, Engine, Local
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.lexicon import AnyLexicon
 from polysema.options import Options, option
 from polysema.progress import Report, silent
-from polysema.storage.state import Checkpoint
 from polysema.version import __version__
 
 DEVICES = ("cpu", "cuda")

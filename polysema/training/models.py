@@ -14,9 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from polysema.checkpoints import WorkingFolder
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.engine.engine import Engine, engine_named
+from polysema.engine import Engine, engine_named
 from polysema.errors import CorpusError, InputError, listed
 from polysema.errors import chosen as choice
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
@@ -26,8 +27,7 @@ from polysema.progress import Progress, Report, library_report
 from polysema.slots.parse import parse_text, text_identity
 from polysema.slots.parsed import Parsed, is_parsed, merged
 from polysema.slots.train import SlotOptions, train_slots
-from polysema.storage.state import WorkingFolder
-from polysema.storage.writing import MARKER
+from polysema.storage import MARKER
 from polysema.training import fasttext, glove, negative_sampling
 from polysema.training.ahead import compiled_ahead
 from polysema.training.contexts import (

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.engine.engine import Engine, Local, Placed
+from polysema.engine import Engine, Local, Placed
 from polysema.errors import InputError
 from polysema.kernels.combine import add_steps, find_steps, sum_steps
 from polysema.kernels.simd import padded

@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.checkpoints import Checkpoint, Interrupts
 from polysema.errors import PolysemaError
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.progress import Progress, Report, silent
-from polysema.storage.state import Checkpoint, Interrupts
 from polysema.training.held_out import HeldOut
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.checkpoints import Checkpoint
 from polysema.errors import InputError
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
-from polysema.storage.state import Checkpoint
 from polysema.training.options import NegativeSamplingOptions
 from polysema.vocabulary import Vocabulary
 

@@ -10,11 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from polysema.checkpoints import WorkingFolder
 from polysema.corpus.corpus import is_corpus
-from polysema.engine.engine import Engine, engine_named
+from polysema.engine import Engine, engine_named
 from polysema.errors import InputError
 from polysema.progress import Report, silent
-from polysema.storage.state import WorkingFolder
 from polysema.training.job import RunOptions
 from polysema.training.models import model_named, train
 

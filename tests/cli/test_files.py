@@ -95,7 +95,7 @@ def test_pictures_are_replaced_when_they_are_polysemas(place, capsys):
 def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
     from threading import Event, Thread
 
-    from polysema.storage.writing import locked
+    from polysema.storage import locked
 
     holds, done = Event(), Event()
 

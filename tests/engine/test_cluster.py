@@ -21,7 +21,7 @@ import pytest
 import polysema as ps
 from polysema.corpus import build
 from polysema.corpus.build import build_corpus
-from polysema.engine.engine import Local
+from polysema.engine import Local
 from polysema.engine.ray import RayEngine
 from polysema.errors import InputError, OutputError
 from polysema.reproduction.reproduce import Plan, reproduce

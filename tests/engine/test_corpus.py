@@ -10,7 +10,7 @@ from polysema.corpus import pieces
 from polysema.corpus.build import MANY, build_corpus
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import read_blocks, spans
-from polysema.engine.engine import Local
+from polysema.engine import Local
 from polysema.errors import CorpusError
 from tests.engine.work import BLOCK, files_of, text
 

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import pytest
 
-from polysema.engine.engine import FAN, Local, engine_named
+from polysema.engine import FAN, Local, engine_named
 from polysema.errors import InputError, UnknownChoiceError
 from tests.engine import work
 

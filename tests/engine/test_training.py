@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polysema as ps
-from polysema.engine.engine import Local
+from polysema.engine import Local
 from polysema.errors import InputError
 from polysema.training.options import MSWord2DMOptions
 from polysema.training.replicas import legs, weights

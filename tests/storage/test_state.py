@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from polysema.checkpoints import WorkingFolder
 from polysema.errors import InputError
-from polysema.storage.state import WorkingFolder
-from polysema.storage.writing import atomic_file, atomic_folder
+from polysema.storage import atomic_file, atomic_folder
 
 
 def test_made_when_needed_and_removed_with_all_that_was_put_there(tmp_path):

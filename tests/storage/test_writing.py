@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from polysema import storage
 from polysema.errors import InputError, OutputError
-from polysema.storage import writing as storage
-from polysema.storage.writing import atomic_file, atomic_folder, check_output, holds, locked, recover, signed
+from polysema.storage import atomic_file, atomic_folder, check_output, holds, locked, recover, signed
 
 ROOT = Path(__file__).parents[2]
 OWNER = holds("polysema-test", 1, ("config.json", "text", "README.md"))
@@ -24,7 +24,7 @@ CONFIG = '{"format": "polysema-test", "version": 1}'
 WRITER = """
 import itertools, sys
 from pathlib import Path
-from polysema.storage import writing
+from polysema import storage as writing
 if sys.argv[1] == "renames":
     writing._exchanged = lambda *_: False
 owner = writing.holds("polysema-test", 1, ("config.json", "text"))

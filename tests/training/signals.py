@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polysema.checkpoints import WorkingFolder
 from polysema.corpus.corpus import Corpus
 from polysema.lexicon.formats.arrays import to_arrays
-from polysema.storage.state import WorkingFolder
 from polysema.training import glove, run
 from polysema.training.models import train
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from polysema.checkpoints import WorkingFolder
 from polysema.corpus.build import build_corpus
 from polysema.errors import InputError, OutputError
-from polysema.storage.state import WorkingFolder
 from polysema.training import co_occurrences as module
 from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.glove import GloveOptions

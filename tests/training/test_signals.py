@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from polysema.storage.state import Interrupts
+from polysema.checkpoints import Interrupts
 from polysema.training.models import train
 
 RUNS = [

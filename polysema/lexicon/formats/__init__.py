@@ -19,8 +19,7 @@ from polysema.lexicon.formats.arrays import NAMES, to_arrays
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.models import default_path
 from polysema.registry import provider
-from polysema.storage.reading import check_regular
-from polysema.storage.writing import Owner, recover, writing
+from polysema.storage import Owner, check_regular, recover, writing
 
 __all__ = ["FORMATS", "Format", "left_behind", "load", "write", "writing_lexicon"]
 
@@ -171,7 +170,7 @@ def writing_lexicon(
     overwrite: bool = False,
     format: str = "",
 ) -> Iterator[None]:
-    """The right to write a lexicon there, held while it is made; see :func:`polysema.storage.writing.writing`.
+    """The right to write a lexicon there, held while it is made; see :func:`polysema.storage.writing`.
 
     A wrong name, type or place is refused before the work begins, and nobody else writes there meanwhile.
 

@@ -32,8 +32,7 @@ from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.storage.reading import check_regular, read_config, read_text
-from polysema.storage.writing import atomic_folder, holds, save_arrays, signed
+from polysema.storage import atomic_folder, check_regular, holds, read_config, read_text, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"

@@ -19,8 +19,7 @@ from polysema.errors import FormatError, InputError, MatrixError
 from polysema.lexicon.formats.arrays import NAMES, from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon
-from polysema.storage.reading import check_regular, unpacked_limit
-from polysema.storage.writing import atomic_file
+from polysema.storage import atomic_file, check_regular, unpacked_limit
 from polysema.vocabulary import Vocabulary
 
 _PARTS = frozenset(name for own in NAMES.values() for name in own)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.lexicon import AnyLexicon
-from polysema.storage.reading import Unpacking, check_regular
-from polysema.storage.writing import atomic_file
+from polysema.storage import Unpacking, atomic_file, check_regular
 from polysema.vocabulary import Vocabulary
 
 _LINES = 4096  # parsed together

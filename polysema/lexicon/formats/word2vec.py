@@ -11,8 +11,7 @@ from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
 from polysema.lexicon.lexicon import AnyLexicon
-from polysema.storage.reading import check_regular
-from polysema.storage.writing import atomic_file
+from polysema.storage import atomic_file, check_regular
 from polysema.vocabulary import Vocabulary
 
 

@@ -8,11 +8,11 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
+from polysema.checkpoints import WorkingFolder
 from polysema.reproduction.report.html import to_html
 from polysema.reproduction.report.latex import table_to_latex, to_latex
 from polysema.reproduction.report.tables import Cell, Report, Table, bounds, shown, signed
-from polysema.storage.state import WorkingFolder
-from polysema.storage.writing import atomic_file, atomic_folder
+from polysema.storage import atomic_file, atomic_folder
 
 HEADINGS = (
     "model", "column", "value", "paper", "difference", "low", "high", "spread", "seeds", "items", "total", "bold",

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, OutputError, PolysemaError
-from polysema.storage.writing import MARKER, atomic_file, is_marked, locked, remove
+from polysema.storage import MARKER, atomic_file, is_marked, locked, remove
 
 _FIRST = "polysema made this folder, and deletes what is listed below when it is done with it\n"
 
