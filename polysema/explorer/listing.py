@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from polysema.corpus.stop_words import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation import wordnet
+from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 
 Facts = dict[str, Any]
@@ -64,7 +65,7 @@ class Listing:
 
     def __init__(self, lexicon: AnyLexicon) -> None:
         self.vocabulary = lexicon.vocabulary
-        self.faces = (lexicon.faces if isinstance(lexicon, Lexicon) else None) or {}
+        self.faces: Mapping[str, Mapping[int, Face]] = (lexicon.faces if isinstance(lexicon, Lexicon) else None) or {}
         self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:

@@ -111,8 +111,8 @@ class Pages:
         name, lexicon = self._lexicon(request)
         text, method = _text(request, "s").strip(), _text(request, "method")
         if not text:
-            facts = {"sentence": "", "methods": list(lexicon.methods), "cannot": answers.cannot(lexicon)}
-            return Answer("sentence.html", facts)
+            empty: Facts = {"sentence": "", "methods": list(lexicon.methods), "cannot": answers.cannot(lexicon)}
+            return Answer("sentence.html", empty)
         if self.warming and not is_json(request) and is_text(text):
             return Answer("loading.html", {"sentence": text}, 202)
         facts = self._sentences(name, text, method)
