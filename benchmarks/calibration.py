@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import polysema as ps
 from polysema.corpus.corpus import Corpus
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.lexicon.lexicon import with_matrices
 from polysema.lexicon.telling import USUAL, cosines, directions, log_evidence, softmax
 from polysema.senses.evidence import Occurrences, Seen

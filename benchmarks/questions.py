@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from measure import machine, table
 
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import default_path

@@ -187,7 +187,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()) is not None:
+if ("IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None) or "marimo" in sys.modules:
     from polysema.notebook import register
 
-    register(_shell)
+    register()

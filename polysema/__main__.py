@@ -5,32 +5,25 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # not from typing: see polysema/__init__.py
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-try:
-    import signal
-except KeyboardInterrupt:  # it takes a moment, in which there is no handler yet
-    sys.stderr.write("polysema: error: stopped\n")
-    sys.exit(130)
-
 
 def run() -> None:
-    """Load the commands and run the one that is asked for; Ctrl-C before that ends at once: nothing has begun."""
+    """Run the command line. Ctrl-C and SIGTERM raise KeyboardInterrupt: the command cleans up and exits with 130."""
     try:
-        heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where the shell says to ignore it
-        for number in (signal.SIGINT, signal.SIGTERM) if heard else (signal.SIGTERM,):
-            signal.signal(number, _stopped)
-        from polysema.cli import run as run_command
-    except KeyboardInterrupt:
-        _stopped()
-    run_command()
+        import signal
 
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # closed by the shell
+                setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        from polysema.cli import main
 
-def _stopped(*_: object) -> NoReturn:
-    os.write(2, b"polysema: error: stopped\n")
-    os._exit(130)
+        code = main()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # nothing is left to stop
+    except KeyboardInterrupt:  # while modules are loaded, or while the error is printed
+        sys.stderr.write("polysema: error: stopped\n")
+        os._exit(130)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,4 @@
-"""The state of a run that can be stopped: its folder, its checkpoint, and Ctrl-C between two steps.
-
-The file ``.polysema`` in the folder proves that polysema made it and lists what polysema put there. A folder without it
-is never touched; cleaning deletes what is listed and nothing else.
-
-A checkpoint is one safetensors file that is replaced whole. Its header holds the identity of the run (options, text,
-words …) and its counters as JSON, and a digest of everything.
-"""
+"""The state of a run that can be stopped: its folder, its checkpoint, and Ctrl-C between two steps."""
 
 from __future__ import annotations
 
@@ -25,19 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, OutputError, PolysemaError
-from polysema.storage import MARKER, atomic_file, is_marked, locked, remove
+from polysema.storage import MARKER, atomic_file, disk_errors, is_marked, locked, remove
 
-_FIRST = "polysema made this folder, and deletes what is listed below when it is done with it\n"
-
+_HEADING = "polysema made this folder, and deletes what is listed below when it is done with it\n"
 _DONE = "(done with: what is left of it is deleted next time)"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingFolder:
-    """A folder for the state of a run. It is made when the first file is.
+    """A folder for the state of a run. It is made when its first file is.
+
+    Its file ``.polysema`` proves that polysema made it and lists what polysema put there. A folder without that file is
+    never touched; removing the folder deletes what is listed and nothing else.
 
     Args:
-        path: where. A folder that holds anything and that polysema did not make is an error.
+        path: where. A folder that polysema did not make is an error, unless it is empty.
     """
 
     path: Path
@@ -54,15 +49,13 @@ class WorkingFolder:
 
     @contextmanager
     def held(self, worth_keeping: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Hold it while a run lasts: another run is told. A run that is refused leaves no folder that was not there.
+        """Lock the folder during a run.
 
-        One that is stopped, or finds the disk full, leaves it: the same run goes on from there.
-
-        Args:
-            worth_keeping: whether what a refused run put there is kept all the same, asked when it is refused.
+        A run that is stopped, or finds the disk full, leaves the folder: the same run continues from there. A run that
+        is refused removes it if it was not there before, unless ``worth_keeping`` returns True.
         """
         with locked(self.path):
-            if is_marked(self.path) and _DONE in self._names():  # killed while it was deleted
+            if is_marked(self.path) and _DONE in self._listed():  # killed while it was being deleted
                 self.remove()
             new = not os.path.lexists(self.path)
             try:
@@ -75,33 +68,29 @@ class WorkingFolder:
                 raise
 
     def make(self) -> Path:
-        """The folder, made and marked where it is not yet."""
-        try:
+        """Make and mark the folder, if it is not there."""
+        with disk_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             if not is_marked(self.path):
-                (self.path / MARKER).write_text(_FIRST, encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+                (self.path / MARKER).write_text(_HEADING, encoding="utf-8")
         return self.path
 
     def file(self, name: str) -> Path:
-        """The path of a file or folder in it, which is listed and so deleted with it. Makes the folder."""
+        """The path of a file or folder in it, listed so that it is deleted with the folder. Makes the folder."""
         self.make()
-        try:
-            if name not in self._names():
+        with disk_errors(self.path / name):
+            if name not in self._listed():
                 with open(self.path / MARKER, "a", encoding="utf-8") as file:
                     file.write(f"{name}\n")
-        except OSError as error:
-            raise OutputError(f"{self.path / name}: cannot be written: {error.strerror or error}") from error
         return self.path / name
 
     def remove(self) -> None:
         """Delete what polysema put there, and the folder if nothing else is in it."""
         if not is_marked(self.path):
             return
-        with suppress(OSError), open(self.path / MARKER, "a", encoding="utf-8") as file:  # a full disk
+        with suppress(OSError), open(self.path / MARKER, "a", encoding="utf-8") as file:  # the disk may be full
             file.write(f"{_DONE}\n")
-        for name in self._names():
+        for name in self._listed():
             if name not in ("", ".", "..") and Path(name).name == name:
                 with suppress(OutputError), locked(self.path / name):
                     remove(self.path / name)
@@ -110,21 +99,23 @@ class WorkingFolder:
             self.path.rmdir()
 
     def remove_if_empty(self) -> None:
-        """Delete the folder if nothing but its mark is in it: a run that never began leaves nothing."""
+        """Delete the folder if it holds nothing but its marker."""
         if is_marked(self.path) and [item.name for item in self.path.iterdir()] == [MARKER]:
             self.remove()
 
-    def _names(self) -> list[str]:
+    def _listed(self) -> list[str]:
         return (self.path / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
 
 
 @dataclass
 class Checkpoint:
-    """What a run has done so far.
+    """The progress of a run in one safetensors file, which is replaced whole.
+
+    Its header holds identity and counters as JSON, and a digest of everything.
 
     Attributes:
         path: the file. Its folder is made when it is first written.
-        identity: what must agree for the run to go on: anything that JSON can hold.
+        identity: options, text, words …: what must agree for the run to continue. Anything that JSON can hold.
         seconds: how often to write it.
         numbers, arrays: what is kept.
     """
@@ -137,7 +128,7 @@ class Checkpoint:
     _written: float = field(default_factory=time.monotonic, init=False)
 
     def load(self) -> bool:
-        """Read what is on disk; False where there is nothing. The checkpoint of another run is an error."""
+        """Read the file; False if there is none. The checkpoint of another run is an error."""
         from safetensors import SafetensorError, safe_open
 
         if not self.path.is_file():
@@ -154,8 +145,9 @@ class Checkpoint:
             raise FormatError(f"{self.path}: damaged ({error}): delete {folder} to start afresh") from None
         wanted = json.loads(json.dumps(self.identity))
         if found != wanted:
-            differing = _difference(found, wanted)
-            raise InputError(f"{folder} holds another run ({differing}): finish that one, or delete it")
+            raise InputError(
+                f"{folder} holds another run ({_difference(found, wanted)}): finish that one, or delete it"
+            )
         self.numbers, self.arrays = numbers, arrays
         return True
 
@@ -186,7 +178,7 @@ def _digest(identity: str, numbers: str, arrays: Mapping[str, NDArray[Any]]) -> 
 
 
 def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """What differs between two runs, in words."""
+    """How two identities differ, in words."""
     parts = []
     for name, value in wanted.items():
         other = found.get(name)
@@ -199,10 +191,10 @@ def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
 
 
 class Interrupts:
-    """A block in which Ctrl-C and SIGTERM wait for :meth:`check`, so that they never cut a step in two.
+    """A block in which Ctrl-C and SIGTERM wait for :meth:`check`, so that no step is cut in two.
 
-    Then the handler that was set before is called, which may raise. A second signal calls it at once.
-    Outside the main thread, signals never arrive.
+    Then the handler that was set before is called, which usually raises KeyboardInterrupt. A second signal calls it at
+    once. Python delivers signals to the main thread only: in other threads this does nothing.
     """
 
     def __init__(self) -> None:
@@ -224,7 +216,7 @@ class Interrupts:
             self._waiting = number
 
     def check(self) -> None:
-        """Obey a signal that came: usually, raise KeyboardInterrupt."""
+        """Call the handler of a signal that arrived."""
         if self._waiting is not None:
             number, self._waiting = self._waiting, None
             self._handlers[number](number, None)

@@ -5,7 +5,7 @@ Figures have no global state, and their colours can be told apart by colour-blin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition, Step
+from polysema.composition.compose import Composition
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
@@ -110,7 +110,8 @@ def entropy_tree(composition: Composition) -> Figure:
     entropies = [step.entropy for step in steps if step.entropy is not None]
     if not entropies:
         raise InputError(f"{composition.phrase!r} is composed of vectors, which have no entropy")
-    places = _places(steps)
+    words = [step.path for step in steps if isinstance(step.tree, Leaf)]
+    places = tree_places({path: float(i) for i, path in enumerate(words)}, [step.path for step in steps])
     columns = max(x for x, _ in places.values()) + 1
     rows = max(y for _, y in places.values()) + 1
     figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
@@ -149,18 +150,23 @@ def entropy_tree(composition: Composition) -> Figure:
     return figure
 
 
-def _places(steps: list[Step]) -> dict[str, tuple[float, float]]:
-    """Where each node goes: words side by side at the bottom, a phrase above the middle of its two sides."""
-    words = [step.path for step in steps if isinstance(step.tree, Leaf)]
-    places: dict[str, tuple[float, float]] = {path: (float(i), 0.0) for i, path in enumerate(words)}
-    for step in sorted(steps, key=lambda step: -len(step.path)):
-        if step.path not in places:
-            (left, low), (right, high) = places[step.path + "l"], places[step.path + "r"]
-            places[step.path] = ((left + right) / 2, max(low, high) + 1)
+def tree_places(words: Mapping[str, float], paths: Iterable[str]) -> dict[str, tuple[float, int]]:
+    """The position and level of every node of a tree, by its path: a phrase stands above the middle of its two sides.
+
+    Args:
+        words: the position of each leaf.
+        paths: of all nodes.
+    """
+    places = {path: (x, 0) for path, x in words.items()}
+    for path in sorted(set(paths) - places.keys(), key=len, reverse=True):
+        (left, low), (right, high) = places[path + "l"], places[path + "r"]
+        places[path] = ((left + right) / 2, max(low, high) + 1)
     return places
 
 
 Array = NDArray[np.float64]
+Box = tuple[float, float, float, float]
+"""Left, right, and the two ends of the upright side."""
 
 
 def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 0.05) -> Figure:
@@ -248,7 +254,7 @@ def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: A
                     middle = y + rise * half
                     boxes.append((left, left + width, middle - half, middle + half))
         inside = [box for box in boxes if frame.x0 < box[0] and box[1] < frame.x1] or boxes
-        box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), inside[0])
+        box = next((box for box in inside if not any(overlap(box, other) for other in taken)), inside[0])
         taken.append(box)
         rise = ((box[2] + box[3]) / 2 - y) / inch
         axes.annotate(
@@ -264,7 +270,8 @@ def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: A
         )
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def overlap(a: Box, b: Box) -> bool:
+    """Whether two boxes overlap."""
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
 
 

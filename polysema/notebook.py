@@ -1,54 +1,27 @@
-"""HTML of results for notebooks: small pieces, without any script.
+"""Results as HTML in notebooks: small tables and pictures, without any script.
 
-``register`` is called once, when polysema is imported in IPython: it hands the functions below to IPython's formatter,
-by the names of the types, so that no type has to know of HTML.
+:func:`register` gives the classes of results a method ``_repr_html_``, which Jupyter, Colab, VS Code, marimo and others
+look for. It is called when polysema is imported in a running notebook; elsewhere results print as text. The classes
+themselves do not know of HTML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from polysema.lexicon.results import to_rows
+from polysema.composition.compose import Composition
+from polysema.density import DensityMatrix
+from polysema.evaluation.results import Evaluation
+from polysema.lexicon.disambiguation import Disambiguation
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.lexicon.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
-
-if TYPE_CHECKING:
-    from polysema.composition.compose import Composition
-    from polysema.density import DensityMatrix
-    from polysema.evaluation.results import Evaluation
-    from polysema.lexicon.disambiguation import Disambiguation
-    from polysema.lexicon.lexicon import AnyLexicon
-    from polysema.reproduction.report.tables import Report
-
-_FORMATS = {
-    "polysema.density.DensityMatrix": "matrix_html",
-    "polysema.composition.compose.Composition": "composition_html",
-    "polysema.lexicon.disambiguation.Disambiguation": "disambiguation_html",
-    "polysema.lexicon.results.Results": "results_html",
-    "polysema.lexicon.lexicon.Lexicon": "lexicon_html",
-    "polysema.lexicon.lexicon.VectorLexicon": "lexicon_html",
-    "polysema.evaluation.results.Evaluation": "evaluation_html",
-    "polysema.reproduction.report.tables.Report": "report_html",
-}
-"""The function for each type."""
-
-
-def register(shell: Any) -> None:
-    """Show results as HTML in a running IPython."""
-    formatter = shell.display_formatter.formatters["text/html"]
-    for name in _FORMATS:
-        formatter.for_type_by_name(*name.rsplit(".", 1), html)
-
-
-def html(result: Any) -> str:
-    """A result as HTML."""
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
-    found = next(_FORMATS[name] for name in names if name in _FORMATS)
-    return str(globals()[found](result))
-
+from polysema.reproduction.report.html import to_html
+from polysema.reproduction.report.tables import Report
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -56,7 +29,7 @@ _PURPLE, _ORANGE = (84, 39, 136), (179, 88, 6)  # the ends of the diverging colo
 
 
 def matrix_html(rho: DensityMatrix) -> str:
-    """A density matrix: its measures, its largest eigenvalues as bars, its entries as colours."""
+    """A density matrix: its measures, largest eigenvalues, and entries as colours."""
     if rho.shape:
         return f"<code>{escape(repr(rho))}</code>"
     values, _ = rho.eigen()
@@ -71,7 +44,7 @@ def matrix_html(rho: DensityMatrix) -> str:
 
 
 def composition_html(composition: Composition) -> str:
-    """A phrase: its tree with the entropy at every node, and what was left out."""
+    """A phrase: its tree with the entropy at every node, and the words left out."""
     steps = composition.steps
     largest = max((step.entropy or 0.0 for step in steps), default=0.0) or 1.0
     rows = []
@@ -86,7 +59,7 @@ def composition_html(composition: Composition) -> str:
 
 
 def disambiguation_html(item: Disambiguation) -> str:
-    """A word in context: its senses before and here."""
+    """A word in context: the probability and the weight of each sense."""
     rows = [
         (
             f"{sense.probability:.2f}",
@@ -105,7 +78,7 @@ def disambiguation_html(item: Disambiguation) -> str:
 
 
 def results_html(results: Sequence[Any]) -> str:
-    """A list of answers: a row each; of long lists the first."""
+    """A list of answers, one row each; at most the first 60."""
     rows = to_rows(results[:_MOST])
     columns = list(rows[0]) if rows else []
     cells = [[escape(_figure(row[name])) for name in columns] for row in rows]
@@ -120,7 +93,7 @@ def _figure(value: Any) -> str:
 
 
 def lexicon_html(lexicon: AnyLexicon) -> str:
-    """A lexicon: what it holds and how it was made."""
+    """A lexicon: its size and how it was made."""
     rows = [("words", f"{len(lexicon):,}"), ("kind", lexicon.kind)]
     made = {"model": lexicon.metadata.get("model"), **lexicon.metadata.get("options", {})}
     rows += [(escape(str(key)), escape(str(value))) for key, value in made.items() if value is not None]
@@ -129,7 +102,7 @@ def lexicon_html(lexicon: AnyLexicon) -> str:
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """The table: Spearman's ρ of every model on every set, by every method; of several seeds mean ± deviation."""
+    """Spearman's ρ of every model on every set by every method; of several seeds, mean ± standard deviation."""
     parts = []
     for system in evaluation.models:
         sets: dict[str, dict[str, str]] = {}
@@ -148,11 +121,28 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def report_html(report: Report) -> str:
-    """A whole report in a frame of its own, so that its styles stay there."""
-    from polysema.reproduction.report.html import to_html
-
+    """A report in a frame of its own, which keeps its styles apart."""
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
+
+
+HTML = {
+    DensityMatrix: matrix_html,
+    Composition: composition_html,
+    Disambiguation: disambiguation_html,
+    Results: results_html,
+    Lexicon: lexicon_html,
+    VectorLexicon: lexicon_html,
+    Evaluation: evaluation_html,
+    Report: report_html,
+}
+"""The function that shows each class."""
+
+
+def register() -> None:
+    """Show results as HTML from now on."""
+    for kind, shown in HTML.items():
+        setattr(kind, "_repr_html_", shown)  # noqa: B010  (mypy knows of no such attribute)
 
 
 def _table(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> str:

@@ -1,12 +1,15 @@
-"""Files and folders that are there whole or not at all.
+"""Reading and writing files so that nothing is lost.
 
-Everything is written under a temporary name beside its target (``.OUT.polysema-new``) and takes its name in one step,
-so that a killed process leaves the old content or the new, whole. Before that, :func:`writing` checks that
+A file or folder is written under a temporary name beside its target (``.OUT.polysema-new``) and takes its name in one
+step: a process that is killed leaves the old content whole or the new content whole. Before anything is written,
+:func:`writing` checks that
 
 - the path is a valid name in a folder that exists;
 - it is not an input, does not contain one and does not lie in one;
 - what is there may be replaced: ``overwrite`` is set and polysema wrote all of it;
 - no other process or thread is writing it (a lock, ``.OUT.polysema-lock``).
+
+Text files, ``config.json`` and archives are read up to a bounded size.
 """
 
 from __future__ import annotations
@@ -29,21 +32,19 @@ from typing import IO, Any
 from polysema.errors import FormatError, InputError, OutputError
 
 Owner = Callable[[Path], None]
-"""Raises :class:`FormatError` where polysema did not write what is at a path."""
+"""Raises :class:`FormatError` unless polysema wrote all that is at a path."""
 
 MARKER = ".polysema"
 """The file that marks a folder as made by polysema; see :class:`polysema.checkpoints.WorkingFolder`."""
 
-_HARMLESS = (".DS_Store", "Thumbs.db", "desktop.ini")  # what file browsers leave in every folder
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+_BROWSERS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file browsers leave these in every folder
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux
 
 
 @contextmanager
-def atomic_file(
-    path: Path, overwrite: bool = False, owner: Owner | None = None, inputs: Iterable[str | Path] = ()
-) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its name when the block ends without an error; see :func:`writing`."""
-    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner), _disk_errors(path):
+def atomic_file(path: Path, overwrite: bool = False, owner: Owner | None = None) -> Iterator[IO[bytes]]:
+    """A file to write to. It takes its name when the block ends without an error; see :func:`writing`."""
+    with writing(path, overwrite=overwrite, owner=owner), disk_errors(path):
         new = _beside(path, "new")
         try:
             with open(new, "xb") as stream:
@@ -57,15 +58,13 @@ def atomic_file(
 
 
 @contextmanager
-def atomic_folder(
-    path: Path, overwrite: bool = False, owner: Owner | None = None, inputs: Iterable[str | Path] = ()
-) -> Iterator[Path]:
-    """A folder to fill, which takes its name when the block ends without an error; see :func:`writing`.
+def atomic_folder(path: Path, overwrite: bool = False, owner: Owner | None = None) -> Iterator[Path]:
+    """A folder to fill. It takes its name when the block ends without an error; see :func:`writing`.
 
     On Linux, old and new are swapped in one step. Elsewhere the old folder is moved aside first; if the process is
     killed just then, :func:`recover` puts the new one in its place.
     """
-    with writing(path, overwrite=overwrite, inputs=inputs, owner=owner), _disk_errors(path):
+    with writing(path, overwrite=overwrite, owner=owner), disk_errors(path):
         new, old = _beside(path, "new"), _beside(path, "old")
         try:
             new.mkdir()
@@ -77,7 +76,7 @@ def atomic_folder(
         finally:
             if old.exists() and not path.exists():
                 os.replace(old, path)
-            remove(new)  # the old folder, where the two were swapped
+            remove(new)  # after a swap this is the old folder
             remove(old)
 
 
@@ -85,33 +84,94 @@ def atomic_folder(
 def writing(
     path: Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = (), owner: Owner | None = None
 ) -> Iterator[None]:
-    """Check an output and lock it while the block lasts; refuses in one line. Nothing is written here.
+    """Check an output and lock it while the block lasts. Nothing is written here.
 
     Args:
         path: the file or folder to write.
-        overwrite: whether what is there may be replaced; what polysema did not write never is.
-        inputs: what is read. An output that is an input, contains one or lies in one is refused.
-        owner: how to tell that polysema wrote what is there; by default, by its mark.
+        overwrite: whether what is there may be replaced. Foreign files never are.
+        inputs: files and folders that are read.
+        owner: how to tell that polysema wrote what is there; by default, by its marker.
     """
     _check_name(path)
     for item in inputs:
         if _overlap(path, Path(item)):
             raise InputError(f"{path} is, contains or lies in the input {item}: choose another name")
     with locked(path):
-        _check_replaced(path, overwrite, owner or _marked)
+        if os.path.lexists(path):
+            _check_replaced(path, overwrite, owner or _marked)
         yield
 
 
 def check_output(
     path: Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = (), owner: Owner | None = None
 ) -> None:
-    """Refuse now what could not be written later; see :func:`writing`."""
+    """Refuse now an output that could not be written later; see :func:`writing`."""
     with writing(path, overwrite=overwrite, inputs=inputs, owner=owner):
         pass
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a path, and remove what a killed process left beside it.
+
+    The thread that holds the lock may take it again; any other thread or process is refused.
+    """
+    from filelock import FileLock, Timeout  # takes 50 ms to load
+
+    place = Path(os.path.realpath(path.parent)) / path.name
+    lock = FileLock(_beside(place, "lock"), timeout=0, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout:
+        if not os.path.exists(lock.lock_file):  # a file system such as /proc, where no file can be made
+            raise OutputError(f"{path}: cannot be written: {os.strerror(errno.ENOENT)}") from None
+        raise OutputError(f"{path}: is being written by another process: wait for it, or choose another name") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        if lock.lock_counter == 1:
+            _finish(path)
+        yield
+    finally:
+        if lock.lock_counter == 1:
+            with suppress(OSError):  # Windows cannot delete an open file
+                os.unlink(lock.lock_file)
+        lock.release()
+
+
+def recover(path: Path) -> None:
+    """Restore a folder whose writer was killed between two renames. Readers call it before they open the folder."""
+    if "\0" not in str(path) and path.name and not os.path.lexists(path) and os.path.lexists(_beside(path, "old")):
+        with suppress(OutputError), locked(path):  # a live writer does it itself
+            pass
+
+
+def remove(path: Path) -> None:
+    """Delete a file or a folder, if it exists."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+    """Write a safetensors file with the permissions of the umask. A full disk is an :class:`OSError`."""
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    path.touch()
+    mode = path.stat().st_mode
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(*(int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)) from None
+    path.chmod(mode)
+
+
 def holds(format: str, version: int, files: Collection[str]) -> Owner:
-    """The proof that polysema wrote a folder: its ``config.json`` is of this format, and it holds only ``files``.
+    """The proof that polysema wrote a folder: its ``config.json`` has this format, and it holds only ``files``.
 
     A ``README.md`` must be as polysema wrote it; see :func:`signed`.
     """
@@ -119,7 +179,7 @@ def holds(format: str, version: int, files: Collection[str]) -> Owner:
     def owner(path: Path) -> None:
         read_config(path, format, version)
         names = sorted(item.name for item in path.iterdir())
-        foreign = [name for name in names if name not in files and name not in _HARMLESS]
+        foreign = [name for name in names if name not in files and name not in _BROWSERS]
         if "README.md" in names and "README.md" in files and not _is_signed(path / "README.md"):
             foreign.append("README.md (edited by hand)")
         if foreign:
@@ -130,12 +190,20 @@ def holds(format: str, version: int, files: Collection[str]) -> Owner:
 
 
 def signed(text: str) -> str:
-    """A text with its checksum in a last line, a Markdown comment, so that a change by hand is noticed."""
+    """A text with its checksum in a last line, a Markdown comment, so that edits can be recognised."""
     return f"{text}<!-- polysema {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"
 
 
+def _is_signed(file: Path) -> bool:
+    try:
+        text = read_text(file)
+    except FormatError:
+        return False
+    return text == signed(text[: text.rfind("<!-- polysema ")])
+
+
 def is_marked(folder: Path) -> bool:
-    """Whether a folder holds polysema's mark."""
+    """Whether a folder holds polysema's marker."""
     try:
         with open(folder / MARKER, "rb") as file:
             return file.read(8) == b"polysema"
@@ -143,126 +211,33 @@ def is_marked(folder: Path) -> bool:
         return False
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a path, and delete what a killed process left there.
-
-    The thread that holds it may take it again; any other thread or process is refused.
-    """
-    from filelock import FileLock, Timeout  # takes 50 ms to load
-
-    place = Path(os.path.realpath(path.parent)) / path.name
-    lock = FileLock(_beside(place, "lock"), timeout=0, is_singleton=True)
-    try:
-        lock.acquire()
-    except Timeout:
-        if not os.path.exists(lock.lock_file):  # a place such as /proc, where nothing can be made
-            raise OutputError(f"{path}: cannot be written: {os.strerror(errno.ENOENT)}") from None
-        raise OutputError(f"{path}: is being written by another process: wait for it, or choose another name") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    try:
-        if lock.lock_counter == 1:
-            _tidy(path)
-        yield
-    finally:
-        if lock.lock_counter == 1:
-            with suppress(OSError):  # Windows deletes no open file
-                os.unlink(lock.lock_file)
-        lock.release()
+def _marked(path: Path) -> None:
+    if not is_marked(path if path.is_dir() else path.parent):
+        raise FormatError(f"{path}: not written by polysema")
 
 
-def recover(path: Path) -> None:
-    """Put a folder back whose writer was killed between two renames; for readers, before they open it."""
-    if "\0" not in str(path) and path.name and not os.path.lexists(path) and os.path.lexists(_beside(path, "old")):
-        with suppress(OutputError), locked(path):  # a live writer does it itself
-            pass
-
-
-def remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
-    """Write a safetensors file; a full disk is an :class:`OSError`, and the umask decides who may read it."""
-    import numpy as np
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    path.touch()
-    mode = path.stat().st_mode
-    try:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
-    except SafetensorError as error:
-        if number := re.search(r"os error (\d+)", str(error)):
-            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
-        raise OSError(str(error)) from None
-    path.chmod(mode)
-
-
-MOST = 1 << 28
+LARGEST_TEXT = 1 << 28
 """Bytes that a list of words, a configuration or a file of pairs may have."""
 
-UNPACKED = 64
-"""How many times its size on disk an archive may hold: numbers and words pack to a tenth at best, bombs to a
-thousandth."""
-
-LEAST = 1 << 26
-"""Bytes that any archive may hold, however small."""
+LEAST_UNPACKED = 1 << 26
 
 
-def unpacked_limit(path: Path) -> int:
-    """How many bytes an archive may hold, before it is taken for one that is made to fill the memory."""
-    return max(LEAST, UNPACKED * path.stat().st_size)
-
-
-class Unpacking(io.RawIOBase):
-    """The unpacked bytes of an archive; an error where they are more than :func:`unpacked_limit`."""
-
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path, self._stream = path, stream
-        self._left = self._limit = unpacked_limit(path)
-
-    def readable(self) -> bool:
-        """Whether it can be read: always."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, as :class:`io.RawIOBase` asks for."""
-        data = self._stream.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise FormatError(f"{self._path}: unpacks to more than {self._limit:,} bytes, too many for its size")
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def read_text(path: Path, most: int = MOST) -> str:
-    """A file's text.
-
-    A :class:`FormatError` says in one line what is wrong: not there, not a regular file (a pipe without a writer would
-    be waited for without end, a device read without end), larger than ``most`` bytes, or not UTF-8.
-    """
+def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
+    """The text of a file. A :class:`FormatError` names a file that is missing, not regular, too large or not UTF-8."""
+    check_regular(path)
     try:
-        check_regular(path)
         size = path.stat().st_size
         if size > most:
             raise FormatError(f"{path}: {size:,} bytes, where at most {most:,} are expected")
-        data = path.read_bytes()
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from None
-    try:
-        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from None
 
 
 def check_regular(path: Path) -> None:
-    """Refuse folders, pipes and devices where a file is wanted."""
+    """Refuse folders, pipes and devices where a file is wanted: reading a pipe or a device may never end."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -273,7 +248,7 @@ def check_regular(path: Path) -> None:
 
 
 def read_config(path: Path, format: str = "", version: int | None = None) -> dict[str, Any]:
-    """A folder's ``config.json``, checked to be of a format and of a version that this release knows.
+    """Read the ``config.json`` of a folder, and check its format and version.
 
     Args:
         format: such as ``polysema-lexicon``; by default any format of polysema's.
@@ -286,9 +261,8 @@ def read_config(path: Path, format: str = "", version: int | None = None) -> dic
         raise FormatError(f"{path}: {what}: this is no {wanted}")
     if not file.is_file():
         raise FormatError(f"{path}: a folder without config.json is no {wanted}")
-    text = read_text(file)
     try:
-        config = json.loads(text)
+        config = json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{file}: not JSON: {error}") from None
     found = config.get("format") if isinstance(config, dict) else None
@@ -298,42 +272,51 @@ def read_config(path: Path, format: str = "", version: int | None = None) -> dic
     if version is not None and (not isinstance(number, int) or number > version):
         raise FormatError(f"{file}: version {number!r}, this release reads up to {version}: upgrade polysema")
     if not isinstance(config.get("metadata", {}), dict):
-        raise FormatError(f"{file}: damaged: its metadata are no table")
+        raise FormatError(f"{file}: damaged: the metadata is not a table")
     return dict(config)
 
 
-# ----------------------------------------------------------------------------------------------------------- one by one
+def unpacked_limit(path: Path) -> int:
+    """How many bytes an archive may unpack to: 64 times its size, or 64 MiB.
+
+    Numbers and words pack to a tenth of their size at best, archives made to fill the memory to a thousandth.
+    """
+    return max(LEAST_UNPACKED, 64 * path.stat().st_size)
 
 
-def _marked(path: Path) -> None:
-    if not is_marked(path if path.is_dir() else path.parent):
-        raise FormatError(f"{path}: not written by polysema")
+class Unpacking(io.RawIOBase):
+    """The unpacked bytes of an archive; more of them than :func:`unpacked_limit` are an error."""
 
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self._path, self._stream = path, stream
+        self._left = self._limit = unpacked_limit(path)
 
-def _is_signed(file: Path) -> bool:
-    try:
-        text = read_text(file)
-    except FormatError:
-        return False
-    return text == signed(text[: text.rfind("<!-- polysema ")])
+    def readable(self) -> bool:  # noqa: D102 - see io.RawIOBase
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: D102
+        data = self._stream.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise FormatError(f"{self._path}: unpacks to more than {self._limit:,} bytes, too many for its size")
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _check_name(path: Path) -> None:
     if path.name in ("", "..") or "\0" in str(path):
         raise InputError(f"{str(path)!r} names no file or folder of its own, and is not overwritten: choose a name")
     try:
-        path.name.encode()
+        length = len(path.name.encode())
     except UnicodeEncodeError:
         raise InputError(f"{path.name!r} is no name in UTF-8: choose another") from None
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder: {path.name} cannot be written there")
-    if len(os.fsencode(path.name)) > 255:
+    if length > 255:
         raise InputError(f"{path.name[:40]}… is too long for a name: 255 bytes at most")
 
 
 def _check_replaced(path: Path, overwrite: bool, owner: Owner) -> None:
-    if not os.path.lexists(path):
-        return
     if not overwrite:
         raise InputError(f"{path} exists already: choose another name, or allow overwriting it")
     if path.is_symlink():
@@ -352,20 +335,20 @@ def _overlap(output: Path, given: Path) -> bool:
         if one == other or one in other.parents or other in one.parents:
             return True
         return one.exists() and other.exists() and os.path.samefile(one, other)
-    except (OSError, RuntimeError, ValueError):  # a circle of links, or no name at all
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or not a path
         return False
 
 
 def _beside(path: Path, what: str) -> Path:
-    """A hidden name beside a path: of what is being written, of what it replaces, of the lock."""
+    """The hidden name of the new content, the old content or the lock of a path."""
     name = path.name
     if len(os.fsencode(name)) > 180:
         name = name[:40] + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
     return path.with_name(f".{name}.polysema-{what}")
 
 
-def _tidy(path: Path) -> None:
-    """Finish or delete what a killed process left. The old folder is moved aside only when the new one is whole."""
+def _finish(path: Path) -> None:
+    """Finish what a killed process began. The old folder is moved aside only when the new one is whole."""
     new, old = _beside(path, "new"), _beside(path, "old")
     if os.path.lexists(old) and not os.path.lexists(path):
         os.replace(new if os.path.lexists(new) else old, path)
@@ -374,16 +357,16 @@ def _tidy(path: Path) -> None:
 
 
 def _exchanged(new: Path, old: Path) -> bool:
-    """Swap two names in one step; False where the system or the disk cannot, and nothing is changed."""
+    """Swap two names in one step; False, with nothing changed, where the system or the disk cannot."""
     if sys.platform != "linux":
         return False
-    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
-    return renameat2 is not None and renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0
+    swap = getattr(ctypes.CDLL(None), "renameat2", None)
+    return swap is not None and swap(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    """Turn a full disk and other errors of the system into one line that names the file."""
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system into one line that names the file."""
     try:
         yield
     except OSError as error:

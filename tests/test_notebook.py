@@ -7,7 +7,7 @@ import pytest
 
 from polysema import DensityMatrix, Lexicon, evaluate
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.notebook import html
+from polysema.notebook import register
 from polysema.reproduction.report.tables import Report
 from tests.planted import planted_lexicon
 
@@ -29,6 +29,11 @@ class Balanced(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+
+
+def html(item) -> str:
+    register()
+    return item._repr_html_()
 
 
 def shown(item) -> str:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "polysema"
 BROUGHT = (
     "engine", "explorer", "slots", "senses", "integrations", "progress", "cli.senses", "composition.negation",
-    "corpus.pieces", "corpus.plain", "encoders.groups",
+    "encoders.groups",
     "files.compiling", "files.door", "files.lock",
     "files.signals", "files.working", "kernels.combine", "kernels.digest", "lexicon.edits", "lexicon.faces",
     "lexicon.memory", "lexicon.telling", "lexicon.worldly", "training.ahead", "training.replicas", "training.sweep",

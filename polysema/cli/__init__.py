@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from typing import Any
 
@@ -57,6 +56,9 @@ polysema.params += SHARED.values()
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C, 1 for a fault of polysema."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         with notes():
             result = polysema.main(args=arguments, prog_name="polysema", standalone_mode=False)
@@ -65,73 +67,30 @@ def main(arguments: list[str] | None = None) -> int:
         return stop.exit_code
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "polysema"
-        return _complain(f"{_one_line(error.format_message())} (see {where} --help)", BAD_INPUT)
-    except click.ClickException as error:
-        return _complain(_one_line(error.format_message()), BAD_INPUT)
+        return _complain(f"{error.format_message()} (see {where} --help)", BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
         return _complain("stopped", INTERRUPTED)
-    except BrokenPipeError:
-        return _after_a_closed_pipe()
-    except SystemExit as stop:  # click raises it when the reader of a pipe has gone, and after completing a command
-        return _after_a_closed_pipe() if stop.code == 1 else OK
+    except SystemExit as stop:  # click raises it with 1 when the reader of a pipe has gone, with 0 after a completion
+        if stop.code == 1:  # `polysema … | head` is no error: the rest of the output goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except PolysemaError as error:
-        return _complain(_one_line(str(error)), BAD_INPUT)
+        return _complain(str(error), BAD_INPUT)
     except MemoryError:
         return _complain("not enough memory", BAD_INPUT)
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _complain(f"{name}{error.strerror or error}", BAD_INPUT)
     except Exception as error:
-        if _was_stopped(error):
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # some libraries wrap it
             return _complain("stopped", INTERRUPTED)
         if os.environ.get("POLYSEMA_TRACEBACK"):
             raise
-        what = _one_line(f"{type(error).__name__}: {error}")
+        what = f"{type(error).__name__}: {error}"
         return _complain(f"this is a fault of polysema: {what} (POLYSEMA_TRACEBACK=1 shows where)", FAILED)
 
 
-def _after_a_closed_pipe() -> int:
-    """``polysema … | head`` is no error: what is still to be written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return OK
-
-
-def _was_stopped(error: BaseException | None) -> bool:
-    """Whether a signal is behind an error: NumPy makes a TypeError of whatever ends a comparison of its types."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def run() -> None:
-    """The entry point of the installed command; being told to end cleans up like Ctrl-C.
-
-    When the command is over nothing is left to be stopped: a signal that comes then is ignored.
-    """
-    try:
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # where the shell does not say to
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # what this encoding has no text for is escaped
-                stream.reconfigure(errors="backslashreplace")
-        code = main()
-        _ignore_signals()
-    except KeyboardInterrupt:  # Ctrl-C while the error is printed
-        _ignore_signals()
-        code = _complain("stopped", INTERRUPTED)
-    sys.exit(code)
-
-
-def _ignore_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _complain(message: str, code: int) -> int:
-    click.echo(f"{click.style('polysema: error:', fg='red')} {shortened(message)}", err=True)
+    line = shortened(" ".join(message.split()))
+    click.echo(f"{click.style('polysema: error:', fg='red')} {line}", err=True)
     return code
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split())

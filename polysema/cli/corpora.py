@@ -12,10 +12,10 @@ import click
 
 from polysema.cli.output import NEEDED, PATH, command, heading, is_quiet, print_json, print_table, say
 from polysema.corpus.build import build_corpus
-from polysema.corpus.columns import TOKENS
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
-from polysema.corpus.readers import FORMATS
+from polysema.corpus.readers import FORMATS, TOKENS
+from polysema.engine import engine_named
 from polysema.errors import FormatError, InputError
 from polysema.progress import progress_report
 from polysema.storage import read_text
@@ -78,13 +78,15 @@ def build(
         raw=options.pop("raw"),
     )
     started = time.perf_counter()
-    with progress_report(is_quiet()) as show:
+    named = engine_named(options.pop("engine"), options.pop("address"), options["workers"])
+    with progress_report(is_quiet()) as show, named as engine:
         result = build_corpus(
             list(text),
             output,
             keep=read_words(keep),
             columns=columns.split(",") if columns else None,
             normalisation=normalisation,
+            engine=engine,
             overwrite=force,
             progress=show,
             **options,

@@ -42,8 +42,7 @@ def explore(
       polysema explore my-model
       polysema explore early=model-1900 late=model-2000 --port 9000 --no-browser
     """
-    from polysema.explorer.server import named, serve
-    from polysema.explorer.web import application
+    from polysema.explorer.server import application, named, serve
 
     if not 0 <= port <= 65535:
         raise InputError(f"a port is a number from 0 to 65535, not {port}")

@@ -16,7 +16,7 @@ from polysema.checkpoints import WorkingFolder
 from polysema.cli.corpora import read_words
 from polysema.cli.output import PATH, Command, command, is_quiet, print_json
 from polysema.compiling import begin
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon.formats import load, writing_lexicon
 from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon

@@ -1,15 +1,14 @@
 """An encoded corpus: a folder of word ids, mapped into memory.
 
 ==================  ==========================================================================================
-``config.json``     format, version, sizes, options, sources, what was met on the way, the digest
+``config.json``     format, version, sizes, options, sources, counts of the text that was read, the digest
 ``vocabulary.txt``  a word a line, the most frequent first
-``counts.npy``      how often each stands in the corpus, int64
+``counts.npy``      how often each occurs in the corpus, int64
 ``tokens.npy``      the ids of all words, one after the other, int32
 ``sentences.npy``   where each sentence starts in them, and where the last ends, int64
 ==================  ==========================================================================================
 
-A word's id is its line in the vocabulary, from 0. Corpora of version 1, with numbers alone in ``counts.i64``,
-``tokens.i32`` and ``sentences.i64`` and without a digest, are read as well.
+A word's id is its line in the vocabulary, from 0.
 """
 
 from __future__ import annotations
@@ -29,40 +28,19 @@ from polysema.errors import FormatError
 from polysema.storage import check_regular, read_config, recover
 from polysema.vocabulary import Vocabulary
 
+FORMAT = "polysema-corpus"
+VERSION = 2
+FILES = ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")
 HEADER = 128
-"""Bytes before the numbers: always as many, so that the length can be filled in at the end."""
+"""Bytes of an array's file before the numbers. It never changes, so that the length can be filled in at the end."""
+
+_CHECKED = 1 << 24  # numbers that are checked together
 
 
 def header(dtype: str, count: int) -> bytes:
     """The start of an npy file of so many numbers (format 1.0)."""
     described = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({count},), }}".encode()
     return npy.magic(1, 0) + struct.pack("<H", HEADER - 10) + described.ljust(HEADER - 11) + b"\n"
-
-
-def map_array(file: Path, dtype: str, count: int) -> NDArray[Any]:
-    """The numbers of a file, read-only; an error unless they are of this kind and so many.
-
-    Files that do not end in ``.npy`` are numbers alone, as corpora of version 1 have them.
-    """
-    check_regular(file)
-    start = 0
-    if file.suffix == ".npy":
-        with open(file, "rb") as stream:
-            start = len(header(dtype, count))
-            if stream.read(start) != header(dtype, count):
-                raise FormatError(f"{file}: damaged: not an array of {count} numbers of type {dtype}")
-    size, expected = file.stat().st_size, start + count * np.dtype(dtype).itemsize
-    if size != expected:
-        raise FormatError(f"{file}: truncated or damaged: {size} bytes where {expected} are announced")
-    if count == 0:
-        return np.empty(0, dtype)
-    return np.memmap(file, dtype=dtype, mode="r", offset=start, shape=(count,))
-
-
-FORMAT = "polysema-corpus"
-VERSION = 2
-FILES = ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")
-_CHECKED = 1 << 22  # numbers looked at together
 
 
 class Corpus:
@@ -84,40 +62,52 @@ class Corpus:
         self.config = read_config(self.path, FORMAT, VERSION)
         sources = self.config.get("sources") or []
         if not isinstance(sources, list) or not all(isinstance(item, dict) and "path" in item for item in sources):
-            raise FormatError(f"{self.path}: damaged: the sources in config.json are no list of files")
+            raise self._damaged("config.json", "the sources are not a list of files")
         for name in ("read", "options"):
             if not isinstance(self.config.setdefault(name, {}), dict):
-                raise FormatError(f"{self.path}: damaged: {name!r} in config.json is no table")
+                raise self._damaged("config.json", f"{name!r} is not a table")
+        if self.config["version"] != VERSION or not isinstance(self.config.get("digest"), str):
+            raise self._damaged("config.json", f"not of version {VERSION}, or without a digest: build it again")
+        self.digest: str = self.config["digest"]
+        """The digest of its words in their order, sentence by sentence: equal for equal text."""
         self._tokens = self._mapped("tokens", "<i4", "tokens")
         self._sentences = self._mapped("sentences", "<i8", "sentences", 1)
         self.counts = self._mapped("counts", "<i8", "types")
 
+    def _damaged(self, name: str, why: str) -> FormatError:
+        return FormatError(f"{self.path / name}: damaged: {why}")
+
     def _mapped(self, name: str, dtype: str, key: str, extra: int = 0) -> NDArray[Any]:
-        suffix = ".npy" if self.config["version"] > 1 else f".{dtype[1]}{8 * int(dtype[2])}"
-        count = self.config.get(key)
-        file = self.path / f"{name}{suffix}"
-        if type(count) is not int or count < 0 or not file.is_file():
-            raise FormatError(f"{self.path}: damaged: {file.name} or its size in config.json is missing")
-        return map_array(file, dtype, count + extra)
+        """The numbers of a file, read-only. An error names the file that is damaged: the array's or ``config.json``."""
+        file = self.path / f"{name}.npy"
+        check_regular(file)
+        size = file.stat().st_size - HEADER
+        count, rest = divmod(size, np.dtype(dtype).itemsize)
+        with open(file, "rb") as stream:
+            if size < 0 or rest or stream.read(HEADER) != header(dtype, count):
+                raise self._damaged(file.name, f"truncated, or not an array of type {dtype}")
+        if type(self.config.get(key)) is not int or self.config[key] + extra != count:
+            said = self.config.get(key)
+            raise self._damaged("config.json", f"{key!r} is {said!r}, where {file.name} holds {count - extra}")
+        return np.memmap(file, dtype, "r", HEADER, (count,)) if count else np.empty(0, dtype)
 
     @cached_property
     def tokens(self) -> NDArray[np.int32]:
-        """The ids of all words. The first look checks all ids and sentences once: kernels trust them."""
-        starts = self._sentences
-        words = len(self._tokens)
+        """The ids of all words. The first access checks ids, sentences and counts once: kernels trust them."""
+        starts, words, types = self._sentences, len(self._tokens), len(self.counts)
         if int(starts[0]) != 0 or int(starts[-1]) != words:
-            raise FormatError(
-                f"{self.path}: damaged: its sentences go from {starts[0]} to {starts[-1]}, not 0 to {words}"
-            )
+            raise self._damaged("sentences.npy", f"sentences go from {starts[0]} to {starts[-1]}, not 0 to {words}")
         for first in range(0, len(starts) - 1, _CHECKED):
             if (np.diff(starts[first : first + _CHECKED + 1]) < 0).any():
-                raise FormatError(f"{self.path}: damaged: sentences that end before they start")
+                raise self._damaged("sentences.npy", "sentences that end before they start")
+        counts = np.zeros(types, np.int64)
         for first in range(0, words, _CHECKED):
-            highest = int(self._tokens[first : first + _CHECKED].view("<u4").max())  # a negative id is a large one
-            if highest >= len(self.counts):
-                raise FormatError(f"{self.path}: damaged: a word's id is not one of {len(self.counts)}")
-        if len(self.counts) and (int(self.counts.min()) < 0 or int(self.counts.sum()) != words):
-            raise FormatError(f"{self.path}: damaged: the counts of its words do not add up to {words}")
+            ids = self._tokens[first : first + _CHECKED]
+            if int(ids.view("<u4").max()) >= types:  # a negative id is a large one
+                raise self._damaged("tokens.npy", f"a word's id is not one of {types}")
+            counts += np.bincount(ids, minlength=types)
+        if not np.array_equal(counts, self.counts):
+            raise self._damaged("counts.npy", "the counts are not those of the tokens")
         return self._tokens
 
     @property
@@ -127,45 +117,27 @@ class Corpus:
         return self._sentences
 
     @cached_property
-    def digest(self) -> str:
-        """What tells its text apart from any other: of its words in their order, sentence by sentence.
-
-        It was taken when the corpus was built; of corpora of version 1, now, in one pass.
-        """
-        stored = self.config.get("digest")
-        if isinstance(stored, str):
-            return stored
-        from polysema.kernels.digest import Digest
-
-        check_regular(self.path / "vocabulary.txt")
-        found = Digest()
-        for first in range(0, len(self), _CHECKED):
-            ends = np.asarray(self.sentences[first : first + _CHECKED + 1])
-            found.add(self.tokens[ends[0] : ends[-1]], ends[1:], int(ends[0]))
-        return found.text(self.path / "vocabulary.txt")
-
-    @cached_property
     def vocabulary(self) -> Vocabulary:
         """The words and their counts."""
         return Vocabulary(self.words(), np.array(self.counts))
 
     def words(self) -> Iterator[str]:
-        """The words of the vocabulary one after the other, none of them kept: a large corpus has millions."""
-        number = 0
-        check_regular(self.path / "vocabulary.txt")
+        """Iterate over the words of the vocabulary without keeping them: a large corpus has millions."""
+        file, number = self.path / "vocabulary.txt", 0
+        check_regular(file)
         try:
-            with (self.path / "vocabulary.txt").open(encoding="utf-8", newline="\n") as file:
-                for number, line in enumerate(file, 1):
+            with file.open(encoding="utf-8", newline="\n") as stream:
+                for number, line in enumerate(stream, 1):
                     if line == "\n" or line[-1] != "\n" or "\r" in line:
-                        raise FormatError(f"{self.path}: damaged: vocabulary.txt: no word a line in line {number}")
+                        raise self._damaged(file.name, f"line {number} is not a word")
                     if number <= len(self.counts):
                         yield line[:-1]
         except UnicodeDecodeError:
-            raise FormatError(f"{self.path}: damaged: vocabulary.txt is not UTF-8 text") from None
+            raise self._damaged(file.name, "not UTF-8 text") from None
         except OSError as error:
-            raise FormatError(f"{self.path}: damaged: vocabulary.txt: {error.strerror or error}") from None
+            raise self._damaged(file.name, error.strerror or str(error)) from None
         if number != len(self.counts):
-            raise FormatError(f"{self.path}: damaged: {number} words, {len(self.counts)} counts")
+            raise self._damaged(file.name, f"{number} words, {len(self.counts)} counts")
 
     def sentence(self, index: int) -> list[str]:
         """The words of one sentence."""

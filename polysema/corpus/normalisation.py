@@ -1,4 +1,4 @@
-"""What counts as a word and as a sentence.
+"""What counts as a word, as a sentence and as a content word.
 
 By default as in the paper: words are lower-cased and alphabetic, sentences have at least two of them.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polysema.errors import check_choice
 
 if TYPE_CHECKING:
     from polysema.kernels.tokens import Rules
@@ -62,12 +65,15 @@ class Normalisation:
     raw: bool = False
     min_sentence: int = 2
 
+    def __post_init__(self) -> None:
+        check_choice("way to find sentences", self.sentences, ("split", "lines"))
+
     def as_dict(self) -> dict[str, Any]:
         """For a configuration file."""
         return asdict(self)
 
     def rules(self) -> Rules:
-        """The same rules, as tables for the kernels."""
+        """The rules as tables for the kernels."""
         return _rules(self)
 
 
@@ -115,7 +121,7 @@ LAST_LETTER = 0x40000
 
 @lru_cache(maxsize=1)
 def character_tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """The kind of every code point, and what it is folded to, by this Python's Unicode database."""
+    """The kind of every code point, and its lower case, by this Python's Unicode database."""
     from polysema.kernels import tokens as k
 
     by_category = {
@@ -142,5 +148,34 @@ def character_tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
 
 
 def unicode_version() -> str:
-    """What letters and cases depend on, besides the options."""
+    """The versions of Unicode and Python, which decide what a letter is."""
     return f"Unicode {unicodedata.unidata_version}, Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+FUNCTION_WORDS = {
+    "articles and determiners": "a an the this that these those each every either neither some any no all both such "
+    "another other others same own many much several more most enough",
+    "pronouns": "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself "
+    "she her hers herself it its itself they them their theirs themselves one ones oneself someone somebody something "
+    "anyone anybody anything everyone everybody everything nobody nothing none who whom whose which what whoever "
+    "whatever whichever",
+    "auxiliaries": "am is are was were be been being have has had having do does did doing done will would shall "
+    "should can could may might must ought cannot",
+    "prepositions": "of in on at by for with without within from to into onto upon about above below under over "
+    "between among amongst through throughout during before after since until till against toward towards across "
+    "behind beside besides beyond near off out up down along around via per than as",
+    "conjunctions": "and or but nor so yet if unless although though because while whereas whether",
+    "adverbs": "not only also too very just even then there here when where why how again once ever never always often "
+    "still already however therefore thus hence else rather quite almost now",
+    "pieces of words": "s t d ll m re ve don didn doesn isn wasn aren weren hasn haven hadn won wouldn couldn shouldn "
+    "b c e f g h j k l n o p q r u v w x y z",
+}
+
+STOP_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word in words.split())
+"""English function words. By default they get no matrix where matrices are made from contexts."""
+
+
+def is_content(words: Iterable[str], keep: Iterable[str] = ()) -> list[bool]:
+    """For each word, whether it is a content word or on the list of words to keep."""
+    kept = set(keep)
+    return [word in kept or word.lower() not in STOP_WORDS for word in words]

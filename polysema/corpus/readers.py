@@ -1,36 +1,26 @@
-"""Where text comes from: files, packed or not, folders, globs, URLs, standard input; as blocks of UTF-8 bytes.
+"""Sources as blocks of UTF-8 bytes, and the columns of formats with one token a line.
 
-A block ends at the end of a line. Only a line longer than ``LONG_LINE`` is cut, between two words of a sentence, so
-that memory is bounded; what follows is told that it goes on in the middle of a sentence.
+A block ends at the end of a line. Only a line longer than ``long_line`` is cut, between two words of a sentence, so
+that memory is bounded; the next block then says that it starts in the middle of a sentence.
 """
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import glob
 import gzip
-import io
+import hashlib
 import lzma
 import re
-import sys
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-from polysema.corpus.columns import Columns, recognise_columns
-from polysema.errors import CorpusError, MissingExtraError, UnknownChoiceError, check_choice, needing
-
-BLOCK = 1 << 19
-"""Bytes that are read at once."""
-
-LONG_LINE = 1 << 19
-"""A line that goes on for longer is cut between two words; where four times as much holds no such place, anywhere."""
+from polysema.corpus.normalisation import Normalisation, unicode_version
+from polysema.corpus.sources import Counter, DamagedArchiveError, Source, Transcoded, opened, unpacked
+from polysema.errors import CorpusError, InputError, check_choice
+from polysema.options import Options, option
 
 FORMATS = {
     "auto": "recognised by its content",
@@ -38,21 +28,106 @@ FORMATS = {
     "vertical": "WaCky files: a token a line with its tag and lemma, <s> marks",
     "conllu": "CoNLL-U",
 }
-"""What text can look like."""
+"""The formats of text."""
 
-Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
+TOKENS = {
+    "form": "the word as it stands",
+    "lemma": "its dictionary form",
+    "lemma_pos": "its dictionary form and part of speech, as in bank_NN",
+}
+"""What to take of a token in formats that have lemmas."""
+
+_COLUMNS = ("form", "lemma", "tag", "other")
+
+
+@dataclass(frozen=True)
+class ReadingOptions(Options):
+    """How sources are read."""
+
+    format: str = option("auto", "the format of the text", choices=FORMATS)
+    token: str = option("form", "what to take of a token", choices=TOKENS)
+    columns: tuple[str, ...] | None = option(None, "the columns of a vertical file: form, lemma, tag, other")
+    encoding: str = option(
+        "auto", "UTF-8, UTF-16 with a byte-order mark, and Latin-1 in vertical files that are neither"
+    )
+    block: int = option(1 << 19, "bytes that are read at once; the result does not depend on it", least=1)
+    long_line: int = option(1 << 19, "bytes after which a line is cut between two words", least=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "columns", tuple(self.columns) if self.columns else None)
+        for column in self.columns or ():
+            check_choice("column", column, _COLUMNS)
+
+
+@dataclass(frozen=True)
+class CorpusOptions(ReadingOptions):
+    """Options of :func:`polysema.corpus.build.build_corpus`, after those of reading."""
+
+    normalisation: Normalisation = option(Normalisation(), "what counts as a word and as a sentence")
+    min_count: int = option(1, "leave out words seen less often", least=1)
+    max_size: int | None = option(None, "keep at most this many of the most frequent words", least=1)
+    keep: tuple[str, ...] = option((), "words to keep whatever their count")
+    lemmatise: str | None = option(None, "a language, such as en, to lemmatise running text with simplemma")
+    workers: int | None = option(
+        None, "threads, up to 64; by default one per core. The result does not depend on it", least=1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "keep", tuple(sorted(set(self.keep))))
+
+    def identity(self) -> dict[str, Any]:
+        """The options that the result depends on, for ``config.json``."""
+        return {
+            "min_count": self.min_count,
+            "max_size": self.max_size,
+            "keep": hashlib.sha256("\n".join(self.keep).encode()).hexdigest() if self.keep else None,
+            "normalisation": self.normalisation.as_dict(),
+            "format": self.format,
+            "token": self.token,
+            "columns": list(self.columns) if self.columns else None,
+            "encoding": self.encoding,
+            "lemmatise": self.lemmatise,
+            "unicode": unicode_version(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Column numbers from 0 in a format with one token a line; −1 for none.
+
+    Attributes:
+        token: the word or lemma.
+        fallback: the word to take where the lemma is unknown.
+        tag: the part of speech to append.
+        number: the token's number, by which CoNLL-U marks lines that are not tokens.
+        markup: lines such as ``<s>`` are marks.
+        comments: lines that start with # are skipped.
+    """
+
+    token: int
+    fallback: int = -1
+    tag: int = -1
+    number: int = -1
+    markup: bool = False
+    comments: bool = False
+
+
+WHOLE_LINES = Columns(token=-1)
+"""A token a line and nothing else; an empty line ends a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a source.
+    """Some lines of a source.
 
     Attributes:
         data: UTF-8 bytes.
         goes_on: whether it starts in the middle of a sentence.
-        columns: where the tokens stand, for formats of one token a line; None for running text.
+        columns: of formats with one token a line; None for running text.
         ends_source: whether it is the last of its source.
-        read: bytes taken from the file so far, packed as they are.
+        read: bytes read from the file so far, packed as they are.
         replaced: how many characters could not be decoded.
     """
 
@@ -66,7 +141,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a plain file, of whole lines.
+    """Whole lines of a plain file.
 
     Attributes:
         begin, end: its bytes.
@@ -80,25 +155,25 @@ class Span:
     last: bool
 
 
-def spans(source: Source, size: int, encoding: str, block: int, piece: int) -> list[Span] | None:
+def spans(source: Source, size: int, options: ReadingOptions, piece: int) -> list[Span] | None:
     """Cut a plain file of so many bytes into parts of about ``piece`` bytes; None where it must be read from its start.
 
-    A reader of the whole file takes ``block`` bytes at a time and keeps what follows the last line end for the next
-    block. It is cut where such a block begins with a kept part.
+    A reader of the whole file takes ``block`` bytes at a time and keeps the bytes after the last line end for the next
+    block. The file is cut where such a block begins with a kept part.
     """
-    if encoding not in ("auto", "utf-8"):
+    if options.encoding not in ("auto", "utf-8"):
         return None
-    with _opened(source, 1 << 12) as (raw, _):
+    block, step = options.block, max(1, piece // options.block) * options.block
+    with opened(source, 1 << 12) as (raw, counter):
         start = raw.peek(8)[:8]
-        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _unpacked(raw) is not raw:
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or unpacked(raw) is not raw:
             return None
-    base = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
-    marks = [(0, block)]
-    with _file(source) as file:
-        for edge in range(base + max(1, piece // block) * block, size, max(1, piece // block) * block):
-            for tail in (min(block, 1 << 14), block):  # a line end is near, most often
-                file.seek(edge - tail)
-                ends = file.read(tail).rfind(b"\n") + 1
+        base = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
+        marks = [(0, block)]
+        for edge in range(base + step, size, step):
+            for tail in (min(block, 1 << 14), block):  # most often a line ends nearby
+                counter.file.seek(edge - tail)
+                ends = counter.file.read(tail).rfind(b"\n") + 1
                 if ends:
                     begin = edge - tail + ends
                     marks.append((begin, block + edge - begin))
@@ -107,78 +182,18 @@ def spans(source: Source, size: int, encoding: str, block: int, piece: int) -> l
     return [Span(begin, end, first, end == size) for (begin, first), end in zip(marks, edges, strict=True)]
 
 
-def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:
-    """The files that paths, folders, globs and URLs stand for, in order; ``-`` is standard input.
-
-    A folder stands for all files below it, sorted by name, hidden ones left out.
-    """
-    given = [sources] if isinstance(sources, str | Path) else list(sources)
-    found: list[Source] = []
-    for item in given:
-        if is_url(item):
-            found += find_urls(str(item))
-            continue
-        path = Path(item)
-        if not str(item):
-            raise CorpusError("an empty name is no text: name a file, a folder or -")
-        if any((path / name).is_file() for name in ("tokens.npy", "tokens.i32")) and (path / "config.json").is_file():
-            raise CorpusError(f"{path}: an encoded corpus already, not text")
-        if str(item) == "-" or path.is_file():
-            found.append(path)
-        elif path.exists() and not path.is_dir():
-            raise CorpusError(f"{path}: a pipe or a device, not a file: pipe the text in and name - instead")
-        elif path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
-            if not below:
-                raise CorpusError(f"{path}: the folder holds no files")
-            found += below
-        else:
-            matches = sorted(Path(p) for p in glob.glob(str(item), recursive=True))
-            matches = [p for p in matches if p.is_file()]
-            if not matches:
-                raise CorpusError(f"{item}: no such file or folder")
-            found += matches
-    if not found:
-        raise CorpusError("no text was given")
-    return found
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
 def read_blocks(
-    path: Source,
-    *,
-    format: str = "auto",
-    encoding: str = "auto",
-    columns: Sequence[str] | None = None,
-    token: str = "form",
-    block: int = BLOCK,
-    long_line: int = LONG_LINE,
-    span: Span | None = None,
-) -> Iterator[Block]:
-    """The blocks of one source.
-
-    Args:
-        path: a file, or ``-``.
-        format: a name in ``FORMATS``.
-        encoding: of the text; ``auto`` is UTF-8 (UTF-16 where a byte-order mark says so), and Latin-1 for those blocks
-            of a vertical file that are not UTF-8.
-        columns: what the columns of a vertical file are, by name; recognised where it is not said.
-        token: what to take where the source has it: ``form``, ``lemma`` or ``lemma_pos``.
-        span: only this part of it.
-    """
-    check_choice("corpus format", format, FORMATS)
+    path: Source, options: ReadingOptions = ReadingOptions(), span: Span | None = None
+) -> Iterator[Block]:  # fmt: skip
+    """The blocks of a file, of a span of it, or of standard input (``-``)."""
     name = "standard input" if str(path) == "-" else str(path)
-    with _opened(path, 1 << 20 if span is None else 1 << 16) as (raw, counter):
+    with opened(path, 1 << 20 if span is None else 1 << 16) as (raw, counter):
         try:
-            stream = _unpacked(raw)
-            yield from _blocks(stream, counter, name, format, encoding, columns, token, block, long_line, span)
-        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, _Damaged) as error:
+            yield from _blocks(unpacked(raw), counter, name, options, span)
+        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, DamagedArchiveError) as error:
             raise CorpusError(f"{name}: truncated or damaged archive near byte {counter.read_bytes}: {error}") from None
         except UnicodeError as error:
-            raise CorpusError(f"{name}: cannot be read as {encoding}: {error}") from None
+            raise CorpusError(f"{name}: cannot be read as {options.encoding}: {error}") from None
         except OSError as error:
             raise CorpusError(
                 f"{name}: cannot be read at byte {counter.read_bytes}: {error.strerror or error}"
@@ -186,87 +201,74 @@ def read_blocks(
 
 
 def _blocks(
-    stream: IO[bytes],
-    counter: _Counter,
-    name: str,
-    format: str,
-    encoding: str,
-    columns: Sequence[str] | None,
-    token: str,
-    block: int,
-    long_line: int,
-    span: Span | None,
+    stream: IO[bytes], counter: Counter, name: str, options: ReadingOptions, span: Span | None
 ) -> Iterator[Block]:
-    start = _read_whole(stream, 1 << 16)
-    mark = next((m for m in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if start.startswith(m)), None)
-    if encoding == "auto" and mark is not None:
+    start, encoding = _read_whole(stream, 1 << 16), options.encoding
+    if encoding == "auto" and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
+    transcoded = None
     if encoding not in ("auto", "utf-8"):
-        stream = cast(IO[bytes], _Transcoded(start, stream, encoding))
+        transcoded = Transcoded(start, stream, encoding)
+        stream = cast(IO[bytes], transcoded)
         start = _read_whole(stream, 1 << 16)
-    if start.startswith(codecs.BOM_UTF8):
-        start = start[len(codecs.BOM_UTF8) :]
-    if b"\0" in start[:65536]:
+    start = start.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in start:
         raise CorpusError(f"{name}: a binary file, not text (a zero byte at {start.index(0)})")
-    layout = recognise_columns(name, start, format, columns, token)
-    fallback = "latin-1" if layout is not None and layout.markup and encoding == "auto" else None
-    rest, goes_on, size = b"", False, block
+    columns = recognise_columns(name, start, options)
+    latin = columns is not None and columns.markup and encoding == "auto"
+    block, rest, goes_on = options.block, b"", False
+    size = block
     if span is not None:
-        stream = cast(IO[bytes], _Part(counter, span))
-        size = span.first
+        counter.limit(span.begin, span.end)
+        stream, size = cast(IO[bytes], counter), span.first
         start = b"" if span.begin else _read_whole(stream, block).removeprefix(codecs.BOM_UTF8)
+
+    def made(data: bytes, ends: bool = False) -> Block:
+        replaced = 0
+        if transcoded is not None:
+            replaced, transcoded.replaced = transcoded.replaced, 0
+        return Block(_as_utf8(data) if latin else data, goes_on, columns, ends, counter.read_bytes, replaced)
+
     while True:
         chunk, start = start[:size], start[size:]
         if len(chunk) < size:
             more = _read_whole(stream, size - len(chunk))
             chunk = chunk + more if chunk else more
         at_end, size = len(chunk) < size, block
-        replaced = 0
-        if isinstance(stream, _Transcoded):
-            replaced, stream.replaced = stream.replaced, 0
-        if at_end and span is not None and not span.last:
-            if rest or chunk:
-                yield Block(_as_utf8(rest + chunk, fallback), goes_on, layout, False, counter.read_bytes, replaced)
-            return
         if at_end:
-            data = b"".join((rest, chunk, b"\n"))
-            yield Block(_as_utf8(data, fallback), goes_on, layout, True, counter.read_bytes, replaced)
+            if span is None or span.last:
+                yield made(b"".join((rest, chunk, b"\n")), ends=True)
+            elif rest or chunk:
+                yield made(rest + chunk)
             return
         cut = chunk.rfind(b"\n") + 1
         if cut:
-            data = b"".join((rest, memoryview(chunk)[:cut]))
-            yield Block(_as_utf8(data, fallback), goes_on, layout, False, counter.read_bytes, replaced)
+            yield made(b"".join((rest, memoryview(chunk)[:cut])))
             rest, goes_on = chunk[cut:], False
             continue
         rest += chunk
-        if len(rest) >= long_line:
-            if layout is not None:
-                raise CorpusError(f"{name}: a line of more than {long_line} bytes: this is no file of one token a line")
-            cut = _between_words(rest, len(rest) >= 4 * long_line)
-            if cut:
-                yield Block(rest[:cut], goes_on, layout, False, counter.read_bytes, replaced)
+        if len(rest) >= options.long_line:
+            if columns is not None:
+                raise CorpusError(
+                    f"{name}: a line of more than {options.long_line} bytes: this is no file of one token a line"
+                )
+            if cut := _between_words(rest, len(rest) >= 4 * options.long_line):
+                yield made(rest[:cut])
                 rest, goes_on = rest[cut:], True
 
 
 def _read_whole(stream: IO[bytes], size: int) -> bytes:
-    """So many bytes, fewer only at the end: pipes and unpackers give what they have."""
-    first = stream.read(size)
-    if not first or len(first) == size:
-        return first or b""
-    parts, missing = [first], size - len(first)
-    while missing:
-        part = stream.read(missing)
-        if not part:
-            break
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+    """Read so many bytes, fewer only at the end: pipes and unpackers return what they have."""
+    data = stream.read(size) or b""
+    while data and len(data) < size and (more := stream.read(size - len(data))):
+        data += more
+    return data
 
 
 def _between_words(data: bytes, must: bool) -> int:
-    """The last place to cut a long line: at a space with a letter on either side, so that no sentence can end there.
+    """The last place to cut a long line: a space with a letter on either side, so that no sentence can end there.
 
-    Where there is none, 0; or, if it must be, the start of the last character.
+    Without such a place: 0 or, if it must be cut, the start of the last character.
     """
     end = len(data)
     while (space := data.rfind(b" ", 1, end)) > 0:
@@ -283,252 +285,81 @@ def _between_words(data: bytes, must: bool) -> int:
     return cut
 
 
-def _as_utf8(data: bytes, fallback: str | None) -> bytes:
-    """The bytes themselves; decoded with the fallback where there is one and they are not UTF-8."""
-    if fallback is not None:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            return data.decode(fallback).encode()
+def _as_utf8(data: bytes) -> bytes:
+    """The bytes themselves; bytes that are not UTF-8 are taken for Latin-1."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode()
     return data
 
 
-# ------------------------------------------------------------------------------------------------------- unpacking
+def list_blocks(sentences: Iterable[Sequence[str]], size: int) -> Iterator[Block]:
+    """Lists of words as blocks of lines, an empty line after each sentence."""
+    lines: list[str] = []
+    length = 0
+
+    def made(last: bool) -> Block:
+        return Block(("\n".join(lines) + "\n").encode("utf-8", "replace"), False, WHOLE_LINES, last, 0)
+
+    for sentence in sentences:
+        if isinstance(sentence, str):
+            raise InputError(f"a sentence is a list of words, not the string {sentence[:40]!r}")
+        words = [word.replace("\n", " ") for word in sentence]
+        lines += [*words, ""]
+        length += sum(map(len, words)) + len(words)
+        if length > size:
+            yield made(last=False)
+            lines, length = [], 0
+    yield made(last=True)
 
 
-class _Damaged(Exception):
-    """An archive that cannot be unpacked."""
+def recognise_columns(name: str, start: bytes, options: ReadingOptions) -> Columns | None:
+    """The columns of a source, by its first bytes; None for running text."""
+    lines = start.decode("utf-8", "replace").split("\n")
+    if len(lines) > 1:
+        lines.pop()  # the last may be cut
+    lines = [line.rstrip("\r ") for line in lines[:2000]]
+    format, token = options.format, options.token
+    if format == "auto":
+        format = "vertical" if options.columns else _guess_format(lines)
+    if format == "conllu":
+        if token == "form":
+            return Columns(token=1, number=0, comments=True)
+        return Columns(token=2, fallback=1, tag=3 if token == "lemma_pos" else -1, number=0, comments=True)
+    if format == "vertical":
+        names = options.columns or _guess_columns(lines)
+        for column in {"form": ["form"], "lemma": ["lemma"], "lemma_pos": ["lemma", "tag"]}[token]:
+            if column not in names:
+                raise CorpusError(
+                    f"{name}: its columns are {', '.join(names) or 'not clear'}: there is no {column} among them"
+                )
+        form = names.index("form") if "form" in names else -1
+        taken = form if token == "form" else names.index("lemma")
+        return Columns(taken, form, names.index("tag") if token == "lemma_pos" else -1, markup=True)
+    if token != "form":
+        raise CorpusError(f"{name}: running text has no lemmas to take: use --lemmatise, or a vertical or CoNLL-U file")
+    return None
 
 
-class _Counter(io.RawIOBase):
-    """A file that counts what was read of it."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.read_bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = self.file.readinto(buffer)  # type: ignore[attr-defined]
-        self.read_bytes += count or 0
-        return int(count or 0)
+def _guess_format(lines: list[str]) -> str:
+    rows = [line.split("\t") for line in lines if line and not line.startswith(("#", "<"))]
+    if rows and all(len(row) == 10 and re.match(r"\d+([.-]\d+)?$", row[0]) for row in rows):
+        return "conllu"
+    marks = any(re.match(r"</?(s|p|text|doc|corpus)\b[^\t]*>$", line) for line in lines)
+    if marks and rows and sum(len(row) > 1 for row in rows) > 0.9 * len(rows):
+        return "vertical"
+    return "text"
 
 
-class _Part:
-    """The bytes of a span."""
+def _guess_columns(lines: list[str]) -> tuple[str, ...]:
+    """Form first; of the next two, the one that looks like tags (short, upper case, few different ones) is the tag.
 
-    def __init__(self, counter: _Counter, span: Span) -> None:
-        counter.file.seek(span.begin)
-        counter.read_bytes = 0
-        self._counter, self._left = counter, span.end - span.begin
-
-    def read(self, size: int) -> bytes:
-        data = self._counter.file.read(min(size, self._left))
-        self._left -= len(data)
-        self._counter.read_bytes += len(data)
-        return data
-
-
-@contextmanager
-def _opened(path: Source, ahead: int = 1 << 20) -> Iterator[tuple[io.BufferedReader, _Counter]]:
-    if str(path) == "-":
-        counter = _Counter(sys.stdin.buffer)
-        yield io.BufferedReader(counter, ahead), counter
-        return
-    with _file(path) as file:
-        counter = _Counter(file)
-        yield io.BufferedReader(counter, ahead), counter
-
-
-def _file(path: Source) -> IO[bytes]:
-    """The file as it lies there."""
-    try:
-        return path.open() if isinstance(path, Url) else cast(IO[bytes], open(path, "rb", buffering=0))
-    except OSError as error:
-        raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
-    """The stream itself or, where its first bytes say that it is packed, what is in it."""
-    start = raw.peek(8)[:8]
-    if start.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
-    if re.match(rb"BZh[1-9]", start):
-        return cast(IO[bytes], bz2.BZ2File(raw))
-    if start.startswith(b"\xfd7zXZ\0"):
-        return cast(IO[bytes], _xz(raw))
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return cast(IO[bytes], _zstandard(raw))
-    if start.startswith(b"PK\x03\x04"):
-        raise _Damaged("zip archives are not read: unpack it, or use gz, bz2, xz or zst")
-    return raw
-
-
-PIECE = 1 << 12
-"""Bytes of an archive that are unpacked at once: at most 32768 times as many come out (zst), 128 MiB."""
-
-WINDOW = 1 << 29
-"""Bytes of what was unpacked before that an archive may ask to be kept."""
-
-
-class _Frames:
-    """Reads an archive frame by frame, and notices where the last is cut off."""
-
-    def __init__(self, raw: IO[bytes], new: Callable[[], Any], error: type[Exception], padding: bytes = b"") -> None:
-        self._raw, self._new, self._error, self._padding = raw, new, error, padding
-        self._object: Any = None
-        self._pending = bytearray()
-        self._input = b""
-
-    def read(self, size: int) -> bytes:
-        while len(self._pending) < size:
-            if not self._input:
-                self._input = self._raw.read(PIECE)
-                if not self._input:
-                    if self._object is not None:
-                        raise _Damaged("the last frame is cut off")
-                    break
-            if self._object is None:
-                self._input = self._input.lstrip(self._padding) if self._padding else self._input
-                if not self._input:
-                    continue
-                self._object = self._new()
-            try:
-                self._pending += self._object.decompress(self._input)
-            except self._error as error:
-                raise _Damaged(str(error)) from None
-            self._input = b""
-            if self._object.eof:
-                self._input, self._object = self._object.unused_data, None
-        taken = bytes(self._pending[:size])
-        del self._pending[:size]
-        return taken
-
-
-def _zstandard(raw: IO[bytes]) -> _Frames:
-    with needing("reading .zst files", "train"):
-        import zstandard
-    return _Frames(raw, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj, zstandard.ZstdError)
-
-
-def _xz(raw: IO[bytes]) -> _Frames:
-    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=WINDOW + (1 << 20))
-    return _Frames(raw, new, lzma.LZMAError, b"\0")
-
-
-class _Transcoded:
-    """Text of another encoding as UTF-8; counts what could not be decoded."""
-
-    def __init__(self, start: bytes, stream: IO[bytes], encoding: str) -> None:
-        try:
-            b"text".decode(encoding, "replace")  # refuses what is no encoding of text, such as hex
-            self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-        except LookupError:
-            known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")
-            raise UnknownChoiceError("encoding", encoding, known) from None
-        self._start, self._stream = start, stream
-        self._pending = bytearray()
-        self._done = False
-        self.replaced = 0
-
-    def read(self, size: int) -> bytes:
-        while len(self._pending) < size and not self._done:
-            raw = self._start or self._stream.read(size)
-            self._start = b""
-            self._done = not raw
-            text = self._decoder.decode(raw, final=self._done)
-            self.replaced += text.count("\ufffd")
-            self._pending += text.encode()
-        taken = bytes(self._pending[:size])
-        del self._pending[:size]
-        return taken
-
-
-_VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
-
-
-def is_url(item: object) -> bool:
-    """Whether it is written as a URL."""
-    return isinstance(item, str) and re.match(r"[a-z][a-z0-9+.-]*://", item) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Url:
-    """A file at a URL; it answers what is asked of a path."""
-
-    url: str
-
-    def __str__(self) -> str:
-        return self.url
-
-    def is_file(self) -> bool:
-        """It was found."""
-        return True
-
-    def open(self, mode: str = "rb") -> IO[bytes]:
-        """To be read, from any place."""
-        system, path = _system(self.url)
-        return cast(IO[bytes], system.open(path, mode))
-
-    @property
-    def suffix(self) -> str:
-        """The end of its name."""
-        return PurePosixPath(self.url).suffix
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """What the file system says of it."""
-        system, path = _system(self.url)
-        return dict(system.info(path))
-
-
-Source = Path | Url
-"""A file of text; ``-`` is standard input."""
-
-
-def find_urls(url: str) -> list[Url]:
-    """The files that a URL, a folder or a glob stands for, sorted; hidden ones are left out of folders."""
-    system, path = _system(url)
-    try:
-        if any(sign in path for sign in "*?["):
-            found = [name for name in system.glob(path) if system.isfile(name)]
-        elif system.isdir(path):
-            found = [name for name in system.find(path) if not re.search(r"(^|/)\.", name[len(path) :])]
-        else:
-            found = [path] if system.exists(path) else []
-    except Exception as error:  # plugins raise what they like
-        raise CorpusError(f"{url}: cannot be read: {' '.join(str(error).split())}") from None
-    if not found:
-        raise CorpusError(f"{url}: no such file or folder")
-    return [Url(system.unstrip_protocol(name)) for name in sorted(found)]
-
-
-def size_of(source: Source) -> int:
-    """Bytes, packed as they are."""
-    return int(source.info["size"]) if isinstance(source, Url) else source.stat().st_size
-
-
-def describe(source: Source) -> dict[str, Any]:
-    """What identifies a file: where it is, its size, and when or as what it was last changed."""
-    if isinstance(source, Url):
-        info = source.info
-        known = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
-        return {"path": source.url, "bytes": int(info["size"]), **known}
-    status = source.stat()
-    times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
-    return {"path": str(source.resolve()), "bytes": status.st_size, **times}
-
-
-def _system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it."""
-    try:
-        import fsspec
-    except ImportError:
-        raise MissingExtraError("text at a URL", "ray", "pip install fsspec") from None
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise CorpusError(f"{url}: cannot be read: {' '.join(str(error).split())}") from None
-    return system, str(path)
+    ukWaC has form, tag, lemma; Wackypedia has form, lemma, tag and then the parse.
+    """
+    rows = [line.split("\t") for line in lines if "\t" in line and not line.startswith("<")]
+    rows = [row for row in rows if len(row) >= 3]
+    if not rows:
+        return ("form",)
+    tagged = [sum(bool(re.match(r"[A-Z$]{1,5}[$\d]?$", row[i])) for row in rows) for i in (1, 2)]
+    return ("form", "tag", "lemma") if tagged[0] >= tagged[1] else ("form", "lemma", "tag")

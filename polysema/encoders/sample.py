@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.errors import CorpusError, InputError
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key

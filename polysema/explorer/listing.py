@@ -1,11 +1,11 @@
-"""The vocabulary in every order and by every filter: each order is found once, a page of it is a look-up."""
+"""The vocabulary, sorted and filtered. Each order is computed once; a page is a look-up."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,13 +13,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation import wordnet
 from polysema.lexicon.faces import Face
-from polysema.lexicon.lexicon import Lexicon, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 
-Model = Lexicon | VectorLexicon
 Facts = dict[str, Any]
 
 PAGE = 50
@@ -30,18 +29,18 @@ PARTS_OF_SPEECH = {"noun": ("NOUN", "PROPN"), "verb": ("VERB", "AUX"), "adjectiv
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which words are listed, and in which order.
+    """Which words to list, and in which order.
 
     Attributes:
-        sort: one of ``SORTS``; by default the first that the lexicon knows.
-        reversed: the smallest first, or by name from the last.
-        prefix: how words begin.
-        part_of_speech: one of ``PARTS_OF_SPEECH`` that words can be; empty for all.
-        min_count, max_count: how often they were seen.
-        min_entropy, max_entropy: how mixed they are.
-        function_words: whether function words are listed.
-        page: from 1.
-        size: how many words a page has.
+        sort: one of ``SORTS``; by default the first that the lexicon has.
+        reversed: smallest first, or names from Z to A.
+        prefix: first letters of the words.
+        part_of_speech: one of ``PARTS_OF_SPEECH``; empty for all.
+        min_count, max_count: bounds on a word's count.
+        min_entropy, max_entropy: bounds on a word's entropy.
+        function_words: whether to list function words.
+        page: page number, from 1.
+        size: words on a page.
     """
 
     sort: str = ""
@@ -54,20 +53,20 @@ class Filter:
     max_entropy: float | None = None
     function_words: bool = False
     page: int = 1
-    size: int = field(default=PAGE)
+    size: int = PAGE
 
 
 class Listing:
     """The words of a lexicon, ready to be listed.
 
     Attributes:
-        values: what words can be sorted by, (V,) each: of vectors, the count alone.
+        values: the numbers that words can be sorted by, (V,) each; a lexicon of vectors has counts only.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.vocabulary = model.vocabulary
-        self.faces = model.faces if isinstance(model, Lexicon) else None
-        self.ranking = None if isinstance(model, VectorLexicon) else model.ranking
+    def __init__(self, lexicon: AnyLexicon) -> None:
+        self.vocabulary = lexicon.vocabulary
+        self.faces: Mapping[str, Mapping[int, Face]] = (lexicon.faces if isinstance(lexicon, Lexicon) else None) or {}
+        self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:
             self.values |= {"entropy": self.ranking.entropies, "percentile": self.ranking.percentiles}
@@ -77,21 +76,19 @@ class Listing:
 
     @property
     def sorts(self) -> list[str]:
-        """What this lexicon can be sorted by."""
-        known = {*self.values, "word", *(["ambiguity"] if self.ranking is not None else [])}
+        """The orders that this lexicon has."""
+        known = {*self.values, "word"} | ({"ambiguity"} if self.ranking is not None else set())
         return [name for name in SORTS if name in known]
 
     def order(self, sort: str) -> NDArray[np.int64]:
-        """The rows of the vocabulary, the largest value first, or by name."""
+        """Rows of the vocabulary by falling value, or by name."""
         if sort == "ambiguity":
             sort = "information" if "information" in self.values else "entropy"
         if sort not in self._orders:
-            words = self.vocabulary.words
-            self._orders[sort] = (
-                np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
-                if sort == "word"
-                else np.argsort(-self.values[sort], kind="stable")
+            names = (
+                sorted(range(len(self.vocabulary)), key=self.vocabulary.words.__getitem__) if sort == "word" else None
             )
+            self._orders[sort] = np.argsort(-self.values[sort], kind="stable") if names is None else np.array(names)
         return self._orders[sort]
 
     @cached_property
@@ -101,13 +98,11 @@ class Listing:
 
     @cached_property
     def parts_of_speech(self) -> dict[str, NDArray[np.bool_]]:
-        """Which words can be each part of speech, (V,): by the faces of their senses, else by WordNet 3.0."""
+        """Which words can be each part of speech, (V,): by the lexicon's senses, otherwise by WordNet 3.0."""
         found = np.zeros((len(self.vocabulary), len(PARTS_OF_SPEECH)), bool)
         known = wordnet.table()
-        faces: Mapping[str, Mapping[int, Face]] = self.faces or {}
         for row, word in enumerate(self.vocabulary.words):
-            own = {face.part for face in faces[word].values() if face.part} if word in faces else ()
-            if own:
+            if own := {face.part for face in self.faces.get(word, {}).values() if face.part}:
                 found[row] = [not own.isdisjoint(parts) for parts in PARTS_OF_SPEECH.values()]
             elif (counts := known.get(word) or known.get(word.lower())) is not None:
                 found[row] = np.array(counts) > 0
@@ -115,13 +110,13 @@ class Listing:
 
     @cached_property
     def _by_count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Content words from the most frequent on, and their counts, negative: rising."""
+        """Content words by falling count, and their counts with a minus sign."""
         rows = self.order("count")
         rows = rows[self.content[rows]]
         return rows, -self.vocabulary.counts[rows]
 
     def like(self, word: str, to_each_side: int = 4) -> list[Facts]:
-        """Content words of like frequency."""
+        """Content words of similar frequency."""
         own = self.vocabulary.index(word)
         order, counts = self._by_count
         place = int(np.searchsorted(counts, -self.vocabulary.counts[own]))
@@ -129,7 +124,7 @@ class Listing:
         return self.rows([self.vocabulary.words[row] for row in near if row != own])
 
     def rows(self, words: Sequence[str]) -> list[Facts]:
-        """What is known of words: of vectors, how often they were seen."""
+        """The measures of some words; a lexicon of vectors has counts only."""
         if self.ranking is not None:
             return [item.to_dict() for item in self.ranking.looked_up(words)]
         none = dict.fromkeys(("entropy", "effective_senses", "information", "percentile"))
@@ -151,7 +146,7 @@ class Listing:
         return {**facts, "parts_of_speech": list(PARTS_OF_SPEECH), "words": self.rows(shown)}
 
     def _kept(self, asked: Filter) -> NDArray[np.bool_]:
-        """Which words pass, (V,)."""
+        """Which words pass the filter, (V,)."""
         kept = self.vocabulary.counts >= asked.min_count
         if asked.max_count is not None:
             kept &= self.vocabulary.counts <= asked.max_count
@@ -174,17 +169,17 @@ class Listing:
         return kept
 
     def examples(self, top: int = 16, common: int = 2000) -> list[str]:
-        """Ambiguous words among the most frequent; of vectors, the most frequent."""
+        """The most ambiguous of the frequent words; of vectors, the most frequent."""
         frequent = self.order("count")[:common]
         least = int(self.vocabulary.counts[frequent[-1]]) if len(frequent) else 0
         return [item["word"] for item in self.page(Filter(min_count=least, size=top))["words"]]
 
 
-_kept: WeakKeyDictionary[Model, Listing] = WeakKeyDictionary()
+_listings: WeakKeyDictionary[AnyLexicon, Listing] = WeakKeyDictionary()
 
 
-def listing(model: Model) -> Listing:
-    """The listing of a model, made once."""
-    if (found := _kept.get(model)) is None:
-        found = _kept[model] = Listing(model)
+def listing(lexicon: AnyLexicon) -> Listing:
+    """The listing of a lexicon, made once."""
+    if (found := _listings.get(lexicon)) is None:
+        found = _listings[lexicon] = Listing(lexicon)
     return found

@@ -1,65 +1,261 @@
-"""The explorer run: on the command line until Ctrl-C, in a notebook in a thread of its own."""
+"""The explorer as a web server: on the command line until Ctrl-C, in a notebook in a thread of its own.
+
+Pages are computed in threads, with bounds on how many run, how many wait, and how long each may take.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from polysema.errors import InputError, needing
-from polysema.explorer.listing import Model
-from polysema.explorer.web import Guard, application
+from polysema.explorer.web import Answer, Pages, is_json
 from polysema.lexicon.formats import load
+from polysema.lexicon.lexicon import AnyLexicon
 
 with needing("the explorer", "explore"):
     import uvicorn
+    from h11 import LocalProtocolError
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from threadpoolctl import threadpool_limits
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
+log = logging.getLogger("polysema.explorer")
+
 PORT = 8765
 CONNECTIONS = 512
-"""Open at once; one more is answered 503."""
+"""Most open connections; one more is answered 503."""
 PATIENCE = 45.0
-"""Seconds after which a connection on which nothing was asked or taken is closed."""
+"""Seconds after which an idle connection is closed."""
+LONGEST_URL = 6000
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
-def serve(
-    app: Guard, host: str = "127.0.0.1", port: int = PORT, ready: Callable[[str], None] = lambda url: None
-) -> None:
-    """Answer until Ctrl-C.
+# ------------------------------------------------------------------------------------------------------------- threads
+
+
+class Busy(Exception):
+    """Too many questions at once, or one that took too long."""
+
+
+class WorkQueue:
+    """Threads that compute answers; the last answers are kept.
 
     Args:
-        port: 0 takes any that is free.
-        ready: is told the address once the server listens.
+        threads: how many work at once.
+        waiting: how many questions may wait. One more is refused at once, as is one that would wait too long, judged by
+            the time of recent answers.
+        seconds: how long a request waits. A question that nobody waits for any more is not begun.
+        kept: how many answers are kept.
     """
-    listening = _listening(host, port)
-    server = _server(app)
-    url = _url(listening, app.pages.prefix)
 
-    async def main() -> None:
-        serving = asyncio.create_task(server.serve([listening]))
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        _warm(app)
-        ready(url)
-        await serving
+    def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 20.0, kept: int = 256) -> None:
+        self.threads, self.seconds, self.kept, self.most = threads, seconds, kept, threads + waiting
+        self._pool = ThreadPoolExecutor(threads, "explorer")
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._running: dict[Hashable, asyncio.Future[Any]] = {}
+        self._waiters: Counter[Hashable] = Counter()
+        self._took = 0.0  # seconds of an answer, a running mean
 
-    try:
-        with contextlib.suppress(KeyboardInterrupt), threadpool_limits(1, "blas"):  # the server's threads are enough
-            asyncio.run(main())
-    finally:
-        app.pages.work.close()
-        listening.close()
+    async def __call__(
+        self, key: Hashable, answer: Callable[[], Any], keep: Callable[[Any], bool] = lambda answer: True
+    ) -> Any:
+        """The answer kept under a key, or a new one; a question that is being answered is not begun twice.
+
+        Args:
+            keep: whether an answer is worth keeping.
+        """
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if (running := self._running.get(key)) is None:
+            ahead = len(self._running)
+            if ahead >= self.most or ahead / self.threads * self._took > self.seconds:
+                raise Busy("too many questions at once: ask again in a moment")
+            running = asyncio.get_running_loop().run_in_executor(self._pool, self._timed, answer)
+            self._running[key] = running
+            running.add_done_callback(lambda done: self._done(key, done, keep))
+        self._waiters[key] += 1
+        try:
+            return await asyncio.wait_for(asyncio.shield(running), self.seconds)
+        except TimeoutError:
+            raise Busy(f"this took more than {self.seconds:.0f} seconds: ask for less") from None
+        finally:
+            self._waiters[key] -= 1
+            if not self._waiters[key]:
+                del self._waiters[key]
+                running.cancel()  # where it is still in the queue
+
+    def _timed(self, answer: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        try:
+            return answer()
+        finally:
+            self._took += 0.1 * (time.perf_counter() - start - self._took)
+
+    def _done(self, key: Hashable, done: asyncio.Future[Any], keep: Callable[[Any], bool]) -> None:
+        if self._running.get(key) is done:
+            del self._running[key]
+        if not done.cancelled() and done.exception() is None and keep(done.result()):
+            self._answers[key] = done.result()
+            while len(self._answers) > self.kept:
+                self._answers.popitem(last=False)
+
+    def close(self) -> None:
+        """Start nothing new."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+# --------------------------------------------------------------------------------------------------------- application
+
+
+def application(
+    lexicons: Mapping[str, AnyLexicon],
+    *,
+    prefix: str = "",
+    hosts: Sequence[str] = (),
+    framed: bool = False,
+    evaluation: Any = None,
+) -> Application:
+    """The explorer as an ASGI application.
+
+    Args:
+        lexicons: by name; the first is the default.
+        prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
+        hosts: host names to answer to, besides those of this machine.
+        framed: whether a notebook on this machine may show it in a frame.
+        evaluation: the report of ``polysema evaluate --json``.
+    """
+    prefix = "/" + prefix.strip("/") if prefix.strip("/") else ""
+    return Application(Pages(lexicons, prefix, evaluation), WorkQueue(), hosts, framed)
+
+
+class Application:
+    """ASGI application: checks every request's host and length, strips the prefix, and sets the headers of answers."""
+
+    def __init__(self, pages: Pages, work: WorkQueue, hosts: Sequence[str], framed: bool) -> None:
+        self.pages, self.work = pages, work
+        self._busy = lru_cache(8)(self._busy_page)  # rendered once: refusing costs nothing
+        self.hosts = {*LOCAL, *(host.lower() for host in hosts)}
+        frames = "'self' http://localhost:* http://127.0.0.1:* vscode-webview:" if framed else "'self'"
+        policy = f"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
+        self.headers = [
+            (b"content-security-policy", policy.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
+        self.app = self._routed()
+
+    def _routed(self) -> ASGIApp:
+        pages = self.pages
+        table: dict[Callable[[Request], Answer | Response], tuple[str, ...]] = {
+            pages.sentence: ("/", "/sentence", "/sentence.json"),
+            pages.word: ("/word", "/word.json", "/word/{word:path}.json", "/word/{word:path}"),
+            pages.listed: ("/list", "/list.json"),
+            pages.compare: ("/compare", "/compare.json"),
+            pages.evaluated: ("/evaluation", "/evaluation.json"),
+            pages.about: ("/about", "/about.json"),
+            pages.file: ("/openapi.json", "/static/{name}"),
+        }
+        self.known = {path.split("/")[1] for paths in table.values() for path in paths}
+        routes = [Route(path, self._endpoint(page), methods=["GET"]) for page, paths in table.items() for path in paths]
+
+        async def elsewhere(request: Request, error: Exception) -> Response:
+            status = error.status_code if isinstance(error, HTTPException) else 500
+            messages = {404: "there is no such page", 405: "the explorer is read only"}
+            return pages.refuse(request, status, messages.get(status, "this cannot be answered"))
+
+        app = Starlette(routes=routes, exception_handlers={HTTPException: elsewhere})
+        app.router.redirect_slashes = False
+        return app
+
+    def _endpoint(self, page: Callable[[Request], Answer | Response]) -> Callable[[Request], Any]:
+        """A page as an endpoint: pages that compute something run in the threads, the others at once."""
+        at_once = page in (self.pages.file, self.pages.evaluated, self.pages.about)
+
+        async def endpoint(request: Request) -> Response:
+            if at_once:
+                return self.pages.respond(page, request)
+            asked = (request.method, request.scope["path"], request.scope["query_string"])
+            try:
+                found: Response = await self.work(
+                    asked, lambda: self.pages.respond(page, request), lambda response: response.status_code == 200
+                )
+                return found
+            except Busy as error:
+                return self._busy(is_json(request), str(error))
+
+        return endpoint
+
+    def _busy_page(self, as_json: bool, message: str) -> Response:
+        scope = {"type": "http", "method": "GET", "path": "/busy.json" if as_json else "/"}
+        return self.pages.refuse(Request({**scope, "query_string": b"", "headers": []}), 503, message)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *self.headers]
+            await send(message)
+
+        stripped = self._stripped(scope)
+        try:
+            await (self._refused(scope) or self.app)(stripped, receive, sending)
+        except Exception as error:  # the connection broke
+            log.warning("%s while answering", type(error).__name__)
+        page = stripped["path"].lstrip("/").partition("/")[0]
+        shown = page if page in self.known else "…"
+        log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * (time.perf_counter() - start))
+
+    def _refused(self, scope: Scope) -> Response | None:
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+        if name not in self.hosts:
+            message = "this host name is not one of the explorer's: see --allow-host\n"
+            return Response(message, 421, media_type="text/plain")
+        if len(scope.get("raw_path") or b"") + len(scope.get("query_string", b"")) > LONGEST_URL:
+            return Response("this address is too long\n", 414, media_type="text/plain")
+        return None
+
+    def _stripped(self, scope: Scope) -> Scope:
+        """The request without the prefix, whether or not the proxy removed it."""
+        prefix, path = self.pages.prefix, scope["path"]
+        if not prefix or not (path == prefix or path.startswith(prefix + "/")):
+            return scope
+        return {**scope, "path": path[len(prefix) :] or "/"}
+
+
+# ------------------------------------------------------------------------------------------------------------- running
 
 
 class Connection(H11Protocol):
-    """A connection that is given up when its client sends, or takes, nothing for long."""
+    """A connection that is closed when its client is idle for long, or sends what cannot even be refused."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Open."""
@@ -68,10 +264,18 @@ class Connection(H11Protocol):
         self._check = self.loop.call_later(PATIENCE, self._checked)
 
     def _checked(self) -> None:
-        if self._seen is self.cycle:  # no request since the last look
+        if self._seen is self.cycle:  # no request since the last check
             self.transport.abort()
         else:
             self._seen, self._check = self.cycle, self.loop.call_later(PATIENCE, self._checked)
+
+    def handle_events(self) -> None:
+        """Read what was sent."""
+        try:
+            super().handle_events()
+        except LocalProtocolError:  # broken bytes after an answer: there is no place for a refusal
+            log.warning("broken request after an answer")
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Closed."""
@@ -79,14 +283,42 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
 
+def serve(
+    app: Application, host: str = "127.0.0.1", port: int = PORT, ready: Callable[[str], None] = lambda url: None
+) -> None:
+    """Answer until Ctrl-C.
+
+    Args:
+        port: 0 takes any that is free.
+        ready: called with the address once the server listens.
+    """
+    listening = _listening(host, port)
+    server = _server(app)
+
+    async def main() -> None:
+        serving = asyncio.create_task(server.serve([listening]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        _warm(app)
+        ready(_url(listening, app.pages.prefix))
+        await serving
+
+    try:
+        with contextlib.suppress(KeyboardInterrupt), threadpool_limits(1, "blas"):  # the server has threads of its own
+            asyncio.run(main())
+    finally:
+        app.work.close()
+        listening.close()
+
+
 class Explorer:
-    """An explorer that runs in the background; in a notebook it shows itself in a frame.
+    """An explorer that runs in the background; a notebook shows it in a frame.
 
     Attributes:
-        url: where it is.
+        url: its address.
     """
 
-    def __init__(self, app: Guard, port: int = 0, height: int = 720) -> None:
+    def __init__(self, app: Application, port: int = 0, height: int = 720) -> None:
         self.height = height
         self._listening = _listening("127.0.0.1", port)
         self.url = _url(self._listening, app.pages.prefix)
@@ -102,7 +334,7 @@ class Explorer:
         """End it."""
         self._server.should_exit = True
         self._thread.join(10)
-        self._app.pages.work.close()
+        self._app.work.close()
         self._listening.close()
 
     def _repr_html_(self) -> str:
@@ -113,45 +345,52 @@ class Explorer:
         return f"Explorer({self.url!r})"
 
 
-def explore(*lexicons: Model | None, port: int = 0, height: int = 720, prefix: str = "", **named: Model) -> Explorer:
+def explore(
+    *lexicons: AnyLexicon | None, port: int = 0, height: int = 720, prefix: str = "", **named: AnyLexicon
+) -> Explorer:
     """Explore lexicons in a notebook, or in a browser at the result's ``url``.
 
     Args:
         lexicons: by default the model that comes with polysema; several are numbered, or named by keyword.
         port: 0 takes any that is free.
         height: of the frame, in pixels.
-        prefix: what stands before every path behind a proxy.
+        prefix: the path before every page behind a proxy.
     """
     given: dict[str, Any] = {"lexicon" if i == 0 else f"lexicon-{i + 1}": item for i, item in enumerate(lexicons)}
-    shown: Mapping[str, Model] = {name: load() if item is None else item for name, item in (given | named).items()}
+    shown = {name: load() if item is None else item for name, item in (given | named).items()}
     return Explorer(application(shown or {"default": load()}, prefix=prefix, framed=True), port, height)
 
 
-def _server(app: Guard) -> uvicorn.Server:
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=Connection,
-            access_log=False,
-            log_config=None,
-            log_level="warning",
-            lifespan="off",
-            ws="none",
-            limit_concurrency=CONNECTIONS,
-            timeout_keep_alive=5,
-            timeout_graceful_shutdown=2,
-            server_header=False,
-        )
-    )
+def named(lexicons: Sequence[str]) -> dict[str, str | None]:
+    """Paths by name, from arguments ``PATH`` or ``NAME=PATH``."""
+    found: dict[str, str | None] = {}
+    for given in lexicons or ["default"]:
+        name, equals, path = given.partition("=")
+        if not equals or "/" in name or Path(given).exists():
+            name, path = given.rstrip("/").rsplit("/", 1)[-1], given
+        if not name or len(name) > 64 or name in found:
+            raise InputError(f"{given!r}: give each lexicon a short name of its own, NAME=PATH")
+        found[name] = path
+    return found
+
+
+def _server(app: Application) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app, http=Connection, access_log=False, log_config=None, log_level="warning", lifespan="off", ws="none",
+        limit_concurrency=CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=2, server_header=False,
+    )  # fmt: skip
+    return uvicorn.Server(config)
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise InputError(f"a port is a number from 0 to 65535, not {port}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind, protocol)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-    except (OSError, OverflowError, UnicodeError) as error:
+    except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host}:{port}: {reason}; choose another with --host or --port") from error
     return found
@@ -163,20 +402,7 @@ def _url(listening: socket.socket, prefix: str) -> str:
     return f"http://{host}:{port}{prefix}/"
 
 
-def _warm(app: Guard) -> threading.Thread:
+def _warm(app: Application) -> threading.Thread:
     warming = threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm")
     warming.start()
     return warming
-
-
-def named(lexicons: Sequence[str]) -> dict[str, str | None]:
-    """Paths by name, as they are given on the command line: ``PATH``, or ``NAME=PATH``."""
-    found: dict[str, str | None] = {}
-    for given in lexicons or ["default"]:
-        name, equals, path = given.partition("=")
-        if not equals or "/" in name or Path(given).exists():
-            name, path = given.rstrip("/").rsplit("/", 1)[-1], given
-        if not name or len(name) > 64 or name in found:
-            raise InputError(f"{given!r}: give each lexicon a short name of its own, NAME=PATH")
-        found[name] = path
-    return found

@@ -1,1 +1,1 @@
-"""polysema in other people's tools: a file for each, which loads that tool when it is used (``docs/tools``)."""
+"""polysema in other tools, a file for each (``docs/tools``). A tool is imported when it is used."""

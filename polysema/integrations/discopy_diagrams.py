@@ -3,7 +3,7 @@
 A word with the factor B, (n, m), is the pure state Σ B_ij |i⟩|j⟩ of a wire of dimension n, its meaning, and one of
 dimension m, its senses. Discarding the sense wire leaves ρ = B Bᵀ: the factor is a purification of the word.
 
-A composition is a diagram of the same shape as its tree. What the functor does to the wire of its argument:
+A composition is a diagram of the same shape as its tree. The functor acts on the wire of its argument:
 
 ==========  ==========================================================================================
 ``phaser``  the operator ρ^½
@@ -12,7 +12,7 @@ A composition is a diagram of the same shape as its tree. What the functor does 
 ``add``     the mixture is a state: its sense wire is that of both sides, one after the other
 ==========  ==========================================================================================
 
-Circuits are not normalised at every node; :func:`evaluated` normalises the result, which is the same.
+Circuits are not normalised at every node; :func:`evaluated` normalises the result, which gives the same matrix.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from polysema.composition.compose import Method, State
 from polysema.composition.methods import METHODS
 from polysema.composition.operators import compress
-from polysema.composition.phrases import Phrase, as_tree, is_parsed, is_text, read_phrases
+from polysema.composition.phrases import Phrase
 from polysema.composition.trees import Leaf, Node, Tree, leaves, words_of
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, PolysemaError, check_choice, needing
+from polysema.errors import InputError, check_choice, needing
 from polysema.lexicon.lexicon import Lexicon
 
 Array = NDArray[np.float64]
@@ -53,14 +53,14 @@ def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, 
         nlp: the spaCy pipeline to parse with.
     """
     check_choice("method of circuits", method, DRAWN)
-    return _diagram(_tree(lexicon, phrase, nlp), lexicon, METHODS[method])
+    return _diagram(lexicon.compose(phrase, method, nlp=nlp).tree, lexicon, METHODS[method])
 
 
 def evaluated(diagram: Any) -> DensityMatrix:
-    """What a circuit with one wire comes to, at unit trace.
+    """The density matrix of a circuit with one wire, at unit trace.
 
-    The same as DisCoPy's own ``diagram.eval(mixed=True)``, which takes the square of all dimensions at once: here the
-    boxes act one after the other on a factor, (wires …, discarded).
+    DisCoPy's own ``diagram.eval(mixed=True)`` gives the same matrix but needs the square of all dimensions at once.
+    Here the boxes act one after the other on a factor, (wires …, discarded).
     """
     factor: Array = np.ones(1)
     for box, offset in zip(diagram.boxes, diagram.offsets, strict=True):
@@ -82,7 +82,7 @@ def evaluated(diagram: Any) -> DensityMatrix:
 
 
 def draw(diagram: Any, path: Any = None) -> Any:
-    """Draw a circuit, to a file where one is named."""
+    """Draw a circuit, to a file if a path is given."""
     return diagram.draw(path=None if path is None else str(path), figsize=(10, 6), fontsize=10, margins=(0.1, 0.08))
 
 
@@ -134,7 +134,7 @@ def _state(factor: Array, name: str) -> Any:
 
 
 def _wire(dimension: int) -> Any:
-    """A wire; of one dimension it is none."""
+    """A wire of a dimension; dimension 1 needs no wire."""
     circuit = _circuit()
     return circuit.Ty(circuit.Qudit(dimension)) if dimension > 1 else circuit.Ty()
 
@@ -142,15 +142,6 @@ def _wire(dimension: int) -> Any:
 def _discarded(wire: Any) -> Any:
     circuit = _circuit()
     return circuit.Discard(wire) if len(wire) else circuit.Id()
-
-
-def _tree(lexicon: Lexicon, phrase: Phrase, nlp: Any) -> Tree:
-    if not (is_parsed(phrase) or is_text(phrase)):
-        return as_tree(phrase)
-    (read,) = read_phrases([phrase], None, lexicon, nlp)
-    if isinstance(read, PolysemaError):
-        raise read
-    return read.tree
 
 
 def _circuit() -> Any:

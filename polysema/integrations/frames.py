@@ -1,8 +1,7 @@
-"""Columns of pandas and polars: a question for every row, and answers as a DataFrame.
+"""Columns of pandas and polars: one question per row, answers as a column or a DataFrame.
 
-A column is a Series of pandas or of polars, or any sequence; what comes back is of the same library (of pandas, for
-plain sequences), with the same index and in the same order. What is missing stays missing, and a word that the lexicon
-does not hold is missing in the result.
+A column is a Series of pandas or polars, or any sequence. The result belongs to the same library (pandas for plain
+sequences) and has the same index and order. Missing values stay missing, and so do words that are not in the lexicon.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:
 
 
 def ambiguity(words: Any, lexicon: Lexicon | None = None, *, by: str = "") -> Any:
-    """How ambiguous each word is: a frame of ``entropy``, ``effective_senses``, ``information`` … a row a word.
+    """The ambiguity of each word: a frame of ``entropy``, ``effective_senses``, ``information`` …, one row per word.
 
     Args:
         by: as :meth:`Lexicon.ambiguity <polysema.Lexicon.ambiguity>` takes it.
@@ -36,9 +35,9 @@ def ambiguity(words: Any, lexicon: Lexicon | None = None, *, by: str = "") -> An
 
 
 def disambiguate(words: Any, contexts: Any, lexicon: Lexicon | None = None, **options: Any) -> Any:
-    """The sense of each word in its context: a frame of ``sense``, ``probability``, ``label`` … a row a pair.
+    """The sense of each word in its context: a frame of ``sense``, ``probability``, ``label`` …, one row per pair.
 
-    What failed, such as a word that does not stand in its sentence, has its reason in the column ``error``.
+    Where a row failed, such as for a word that is not in its sentence, the column ``error`` says why.
 
     Args:
         words: a column, or one word for all contexts.
@@ -47,12 +46,12 @@ def disambiguate(words: Any, contexts: Any, lexicon: Lexicon | None = None, **op
     known, sentences = _lexicon(lexicon), _values(contexts)
     asked = [words] * len(sentences) if isinstance(words, str) else _values(words)
     if len(asked) != len(sentences):
-        raise InputError(f"{len(asked)} words and {len(sentences)} contexts: give one context a word")
+        raise InputError(f"{len(asked)} words and {len(sentences)} contexts: give one context per word")
     return _answers(contexts, [asked, sentences], lambda pairs: known.disambiguate_all(pairs, **options))
 
 
 def _answers(column: Any, columns: list[list[Any]], ask: Any) -> Any:
-    """A frame with a row for every row of the columns; rows in which something is missing are not asked about."""
+    """A frame with one row per row of the columns; rows with a missing value are not asked about."""
     given = list(zip(*columns, strict=True))
     whole = [i for i, row in enumerate(given) if not any(_is_missing(value) for value in row)]
     found: list[Any] = [None] * len(given)
@@ -72,11 +71,8 @@ def _lexicon(lexicon: Lexicon | None) -> Lexicon:
 
 
 def _is_missing(value: Any) -> bool:
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in ("NAType", "NaTType")
-    )
+    nan = isinstance(value, float) and math.isnan(value)
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _library(column: Any) -> str:

@@ -1,6 +1,6 @@
-"""lambeq: sentences that it parsed, composed with a lexicon, and words as states of its circuits.
+"""Sentences parsed by lambeq, composed with a lexicon; and words as states of its circuits.
 
-A pregroup diagram says which word takes which: at a cup, the wire with more adjoints belongs to the functor. So a verb
+A pregroup diagram says which word takes which: at a cup, the wire with more adjoints belongs to the functor. A verb
 ``n.r @ s @ n.l`` takes the nouns at its sides, an adjective ``n @ n.l`` its noun, an adverb the verb and its subject.
 """
 
@@ -17,16 +17,16 @@ from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import AnyLexicon
 
 START = "START"
-"""The word that ``cups_reader`` puts before a sentence; it means nothing."""
+"""The word without meaning that ``cups_reader`` puts before a sentence."""
 
 
 def tree_of(diagram: Any) -> Tree:
-    """The composition tree of a diagram of words, cups and swaps, as a parser or ``cups_reader`` of lambeq makes it."""
+    """The composition tree of a diagram of words, cups and swaps, from a parser or the ``cups_reader`` of lambeq."""
     words, takes = _takes(diagram)
     taken = [argument for arguments in takes.values() for argument in arguments]
     roots = [place for place in range(len(words)) if place not in taken]
     if len(roots) != 1 or len(set(taken)) < len(taken):
-        raise InputError(f"{_sentence(words)}: its words make no tree: each but one must be taken by one other")
+        raise InputError(f"{_sentence(words)}: not a tree: every word but one must be taken by exactly one other")
     trees: dict[int, Tree | None] = {}
     for place in _upwards(roots[0], takes):
         name, outputs = words[place]
@@ -46,7 +46,7 @@ def tree_of(diagram: Any) -> Tree:
 
 
 def composed(lexicon: AnyLexicon, diagram: Any, method: str | Composer = "") -> Composition:
-    """A sentence that lambeq parsed, composed with a lexicon."""
+    """Compose a sentence that lambeq parsed."""
     return lexicon.compose(tree_of(diagram), method)
 
 
@@ -72,7 +72,7 @@ def word_circuit(rho: DensityMatrix, name: str = "") -> Any:
 
 
 def evaluated(circuit: Any, n: int) -> DensityMatrix:
-    """What a circuit of qubits comes to in the first n dimensions, at unit trace."""
+    """The density matrix of a circuit of qubits in its first n dimensions, at unit trace."""
     qubits = len(circuit.cod)
     array = np.asarray(circuit.eval(mixed=True))
     matrix = array.reshape(2**qubits, 2**qubits).real[:n, :n]
@@ -80,7 +80,7 @@ def evaluated(circuit: Any, n: int) -> DensityMatrix:
 
 
 def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, list[int]]]:
-    """The words with the types they give, and which words each takes."""
+    """The words with their result types, and the words that each takes."""
     grammar = _backend("grammar")
     words: list[tuple[str, tuple[str, ...]]] = []
     takes: dict[int, list[int]] = {}
@@ -101,17 +101,17 @@ def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, l
         elif isinstance(box, grammar.Swap):
             wires[at], wires[at + 1] = wires[at + 1], wires[at]
         else:
-            raise InputError(f"{box}: diagrams of words, cups and swaps are composed; this is none of them")
+            raise InputError(f"{box}: only diagrams of words, cups and swaps can be composed")
     return words, takes
 
 
 def _upwards(root: int, takes: dict[int, list[int]]) -> list[int]:
-    """Every word after those it takes."""
+    """The words in an order in which each comes after those it takes."""
     order = [root]
     for place in order:
         order += takes[place]
         if len(order) > len(takes):
-            raise InputError("words that take each other in a circle make no tree")
+            raise InputError("words that take each other in a circle are no tree")
     return order[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Sentences as features for scikit-learn: what they mean, by matrices, by senses in context, by entropies."""
+"""Sentences as features for scikit-learn: density matrices, senses in context, entropies."""
 
 from __future__ import annotations
 
@@ -21,38 +21,31 @@ Array = NDArray[np.float64]
 
 
 class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns sentences into numbers.
+    """Transforms sentences into numbers.
 
     ============  =======  =========================================================================================
-    ``senses``    n        the mean over the content words of Σ_k p(k | sentence) v_k, their senses as meant there
-    ``vectors``   n        the mean over all words of their weightiest sense: a bag of vectors, to compare with
+    ``senses``    n        the mean over the content words of Σ_k p(k | sentence) v_k, their senses in context
+    ``vectors``   n        the mean over all words of their heaviest sense: a bag of vectors, as a baseline
     ``matrix``    n(n+1)/2 the upper triangle of the composed density matrix, off the diagonal times √2, so that the
                            scalar product of two sentences is tr(ρσ)
-    ``entropy``   3        the entropy of the composed sentence, and the means of its words' without and in context
+    ``entropy``   3        the entropy of the composed sentence, and the mean of its words' without and in context
     ============  =======  =========================================================================================
 
-    It learns nothing, so ``fit`` only checks its settings. A sentence of which the lexicon holds no word is all zeros.
+    ``fit`` only checks the settings. A sentence without a word of the lexicon is all zeros.
 
     Args:
         features: one of the names above, or several.
-        lexicon: ``default``, the name of another as :func:`polysema.load` takes it, or a lexicon.
-        method: how sentences are composed for ``matrix`` and ``entropy``; by default as the lexicon does.
-        nlp: the spaCy pipeline to parse with, or its name. By default ``matrix`` and ``entropy`` parse with the one
-            that is found, and senses are told by the words around alone.
+        lexicon: a lexicon, or a name that :func:`polysema.load` takes.
+        method: composition method of ``matrix`` and ``entropy``; by default the lexicon's own.
+        nlp: the spaCy pipeline, or its name. By default ``matrix`` and ``entropy`` parse with the one that is found,
+            and ``senses`` uses the context words alone.
     """
 
     def __init__(
-        self,
-        features: str | Sequence[str] = "senses",
-        *,
-        lexicon: str | Lexicon = "default",
-        method: str = "",
+        self, features: str | Sequence[str] = "senses", *, lexicon: str | Lexicon = "default", method: str = "",
         nlp: Any = None,
-    ) -> None:
-        self.features = features
-        self.lexicon = lexicon
-        self.method = method
-        self.nlp = nlp
+    ) -> None:  # fmt: skip
+        self.features, self.lexicon, self.method, self.nlp = features, lexicon, method, nlp
 
     def fit(self, X: Iterable[str], y: Any = None) -> SentenceFeatures:
         """Check the settings and the sentences."""
@@ -105,7 +98,7 @@ def _checked(sentences: Iterable[str]) -> list[str]:
     found = list(sentences)
     for place, sentence in enumerate(found):
         if not isinstance(sentence, str):
-            raise InputError(f"sentence {place} is {sentence!r}: give text, and fill in what is missing")
+            raise InputError(f"sentence {place} is {sentence!r}, not text: fill in missing values first")
     return found
 
 
@@ -120,23 +113,16 @@ def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
     for i, item in enumerate(_composed(own, lexicon, sentences)):
         if isinstance(item, Composition):
             if item.meaning.n != lexicon.n:
-                raise InputError(f"{item.method} makes matrices of many sizes: they are no features")
+                raise InputError(f"{item.method} gives matrices of different sizes, which cannot be features")
             found[i] = item.meaning.dense()[rows, columns] * scale
     return found
 
 
 def _vectors(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
-    first: dict[str, Array] = {}
-
-    def vector(word: str) -> Array:
-        if word not in first:
-            first[word] = lexicon.sense_vectors(word)[1][0]
-        return first[word]
-
-    words = [
-        [t.text.lower() for t in tokenised(sentence).tokens if t.text.lower() in lexicon] for sentence in sentences
-    ]
-    return _means([[vector(word) for word in known] for known in words], lexicon.n)
+    words = [[token.text.lower() for token in tokenised(sentence).tokens] for sentence in sentences]
+    known = {word for own in words for word in own if word in lexicon}
+    first = {word: lexicon.sense_vectors(word)[1][0] for word in known}
+    return _means([[first[word] for word in own if word in known] for own in words], lexicon.n)
 
 
 def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
@@ -144,8 +130,8 @@ def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
     for sentence in sentences:
         found.append([])
         for item in lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp):
-            told = {sense.id: sense.probability for sense in item.senses}
-            shares = np.array([told[number] for number in lexicon.sense_ids(item.word).tolist()])
+            probability = {sense.id: sense.probability for sense in item.senses}
+            shares = np.array([probability[number] for number in lexicon.sense_ids(item.word).tolist()])
             found[-1].append(shares @ lexicon.sense_vectors(item.word)[1])
     return _means(found, lexicon.n)
 
@@ -155,9 +141,9 @@ def _entropy(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> A
     for i, (sentence, item) in enumerate(zip(sentences, _composed(own, lexicon, sentences), strict=True)):
         if isinstance(item, Composition) and isinstance(item.meaning, DensityMatrix):
             found[i, 0] = entropy(item.meaning)
-        told = lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
-        if told:
-            found[i, 1:] = np.mean([(word.entropy_before, word.entropy_after) for word in told], axis=0)
+        read = lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
+        if read:
+            found[i, 1:] = np.mean([(word.entropy_before, word.entropy_after) for word in read], axis=0)
     return found
 
 
@@ -165,10 +151,6 @@ def _means(vectors: Sequence[Sequence[Array]], n: int) -> Array:
     return np.array([np.mean(own, axis=0) if own else np.zeros(n) for own in vectors]).reshape(len(vectors), n)
 
 
-KINDS: dict[str, Callable[[SentenceFeatures, Lexicon, list[str]], Array]] = {
-    "senses": _senses,
-    "vectors": _vectors,
-    "matrix": _matrix,
-    "entropy": _entropy,
-}
+Kind = Callable[[SentenceFeatures, Lexicon, list[str]], Array]
+KINDS: dict[str, Kind] = {"senses": _senses, "vectors": _vectors, "matrix": _matrix, "entropy": _entropy}
 """The kinds of features, by name."""

@@ -2,14 +2,14 @@
 
 =====================  ==============================================================================================
 ``token._.senses``     the senses of the word, without a context
-``token._.sense``      the one that is meant here; None for function words and words that the lexicon does not hold
-``token._.ambiguity``  how ambiguous the word is; None for words that the lexicon does not hold
-``span._.meaning``     the density matrix (or vector) of the phrase; None where no word of it is left to compose
-``doc._.composition``  the text composed, with the entropy at every node; None where no word is left
+``token._.sense``      the sense in this context; None for function words and words that are not in the lexicon
+``token._.ambiguity``  the ambiguity of the word; None for words that are not in the lexicon
+``span._.meaning``     the density matrix (or vector) of the phrase; None if it has no word to compose
+``doc._.composition``  the text composed, with the entropy at every node; None if it has no word to compose
 =====================  ==============================================================================================
 
-All are found out when they are asked for and kept as long as the Doc is. A Doc itself only notes which component it
-went through, so that it can be written to disk and sent between processes.
+All are computed on first access and kept as long as the Doc. The Doc itself only stores which component it went
+through, so that it can be written to disk and sent between processes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
 from polysema.composition.compose import Composition
-from polysema.corpus.stop_words import STOP_WORDS
+from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
 from polysema.lexicon.disambiguation import Disambiguation, SenseInContext
 from polysema.lexicon.formats import load
@@ -36,12 +36,12 @@ _COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()
 
 
 class PolysemaComponent:
-    """Gives the words of a Doc their senses and its phrases their meanings.
+    """Adds senses to the tokens and meanings to the spans of a Doc.
 
     Args:
-        lexicon: ``default``, or the name, folder or file of another, as :func:`polysema.load` takes it.
-        method: how phrases are composed; by default as the lexicon does.
-        top: how many neighbours to name each sense by.
+        lexicon: a name, folder or file that :func:`polysema.load` takes.
+        method: composition method; by default the lexicon's own.
+        top: how many neighbours of each sense to list.
     """
 
     def __init__(self, lexicon: str = "default", method: str = "", top: int = 8) -> None:
@@ -53,7 +53,7 @@ class PolysemaComponent:
 
     @property
     def lexicon(self) -> AnyLexicon:
-        """The lexicon that is asked; it may be replaced by another."""
+        """The lexicon; it can be replaced."""
         if self._lexicon is None:
             self._lexicon = load(self.source)
             self._lexicon.composer(self.method)
@@ -65,56 +65,54 @@ class PolysemaComponent:
         self._found.clear()
 
     def __call__(self, doc: Doc) -> Doc:
-        """Note in the Doc that this component answers for it."""
-        _ = self.lexicon  # a wrong name is an error now
+        """Store in the Doc which component it went through."""
+        _ = self.lexicon  # so that a wrong name is an error here
         doc.user_data[_KEY] = self.key
         return doc
 
     def __reduce__(self) -> tuple[Any, ...]:  # another process opens the lexicon by its name
-        return _opened, (self.source, self.method, self.top, self.key)
+        return _unpickled, (self.source, self.method, self.top, self.key)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the lexicon beside the pipeline, but for the one that comes with polysema."""
+        """Write the lexicon with the pipeline, unless it is the default model."""
         if self._lexicon is not load():
             Path(path).mkdir(parents=True, exist_ok=True)
             self.lexicon.save(Path(path) / "lexicon", overwrite=True)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> PolysemaComponent:
-        """Take the lexicon that was written there."""
+        """Use the lexicon that was written with the pipeline."""
         if (Path(path) / "lexicon").is_dir():
             self.source = str(Path(path) / "lexicon")
             self._lexicon = None
             self._found.clear()
         return self
 
-    # what the attributes give
-
     def kept(self, doc: Doc, key: Any, make: Callable[[], Any]) -> Any:
-        """What was found out of a Doc, or is found out now."""
+        """A value kept for a Doc; computed the first time."""
         known = self._found.setdefault(doc, {})
         if key not in known:
             known[key] = make()
         return known[key]
 
     def sense_of(self, token: Token) -> SenseInContext | None:
-        """The sense that is meant; all words of the Doc are asked about at once."""
-        told = self.kept(token.doc, "senses", lambda: self._told(token.doc)).get(token.i)
-        return told.sense if isinstance(told, Disambiguation) else None
+        """The sense of a token in its context; all tokens of the Doc are disambiguated at once."""
+        found = self.kept(token.doc, "senses", lambda: self._disambiguated(token.doc)).get(token.i)
+        return found.sense if isinstance(found, Disambiguation) else None
 
-    def _told(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
+    def _disambiguated(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
         lexicon = with_matrices(self.lexicon, "a choice of senses")
         content = [t for t in doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
         chosen = {"method": self.method} if self.method else {}
-        told = lexicon.disambiguate_all(content, top=self.top, **chosen)
-        return {token.i: item for token, item in zip(content, told, strict=True)}
+        found = lexicon.disambiguate_all(content, top=self.top, **chosen)
+        return {token.i: item for token, item in zip(content, found, strict=True)}
 
     def spelled(self, token: Token) -> str | None:
-        """The word as the lexicon has it: as it stands, in lower case, or by its lemma."""
+        """The token as the lexicon spells it: as it is, in lower case, or its lemma; None if it is not there."""
         tried = (token.text, token.lower_, token.lemma_, token.lemma_.lower())
         return next((form for form in tried if form and form in self.lexicon), None)
 
     def composed(self, phrase: Doc | Span) -> Composition | None:
-        """A phrase composed along its dependencies."""
+        """Compose a phrase along its dependencies."""
         (result,) = self.lexicon.compose_all([phrase], self.method)
         if isinstance(result, Failed):
             if phrase.doc.has_annotation("DEP"):
@@ -123,7 +121,7 @@ class PolysemaComponent:
         return result
 
 
-def _opened(lexicon: str, method: str, top: int, key: str) -> PolysemaComponent:
+def _unpickled(lexicon: str, method: str, top: int, key: str) -> PolysemaComponent:
     component = PolysemaComponent(lexicon, method, top)
     component.key = key
     _COMPONENTS[key] = component
@@ -182,5 +180,5 @@ Doc.set_extension("composition", getter=_composition, force=True)
     assigns=["token._.senses", "token._.sense", "token._.ambiguity", "span._.meaning", "doc._.composition"],
 )
 def make(nlp: Language, name: str, lexicon: str, method: str, top: int) -> PolysemaComponent:
-    """The component, as spaCy makes it from a pipeline's configuration."""
+    """The component, from the configuration of a pipeline."""
     return PolysemaComponent(lexicon, method, top)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
 from polysema.lexicon.results import Ambiguity
 from polysema.vocabulary import Vocabulary

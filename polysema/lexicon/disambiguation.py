@@ -45,7 +45,7 @@ from polysema.composition.occurrences import (
 from polysema.composition.phrases import Parsed, Phrase, Read, Text, is_brackets, is_parsed, read_phrases, read_tree
 from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf, Tree
-from polysema.corpus.stop_words import STOP_WORDS
+from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.lexicon import COMMON, Lexicon

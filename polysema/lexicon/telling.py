@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.corpus.stop_words import STOP_WORDS
+from polysema.corpus.normalisation import STOP_WORDS
 from polysema.lexicon.parts import Telling
 from polysema.vocabulary import Vocabulary
 

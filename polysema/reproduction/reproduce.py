@@ -26,7 +26,8 @@ from polysema.checkpoints import WorkingFolder
 from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.corpus.readers import find_sources, read_blocks
+from polysema.corpus.readers import ReadingOptions, read_blocks
+from polysema.corpus.sources import find_sources
 from polysema.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError, check_choice
 from polysema.evaluation.datasets import EvaluationSet, words_of
@@ -215,7 +216,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     for number, source in enumerate(find_sources(plan.corpus)):
         name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
         with atomic_file(part.file(name), True) as out:
-            for block in read_blocks(source, block=min(left, 1 << 18)):
+            for block in read_blocks(source, ReadingOptions(block=min(left, 1 << 18))):
                 out.write(block.data)
                 left -= len(block.data)
                 if left <= 0:

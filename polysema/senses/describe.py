@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.corpus.stop_words import is_content
+from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, MissingExtraError
 from polysema.lexicon.faces import Example, Face, Faces
 from polysema.lexicon.lexicon import Lexicon

@@ -21,7 +21,8 @@ from typing import Any
 
 from polysema.checkpoints import WorkingFolder
 from polysema.composition.occurrences import OVERLONG
-from polysema.corpus.readers import find_sources, read_blocks
+from polysema.corpus.readers import ReadingOptions, read_blocks
+from polysema.corpus.sources import find_sources
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.machine import processors
 from polysema.parsing.sentences import parser
@@ -113,7 +114,7 @@ def _counting(workers: int) -> Iterator[Callable[[Iterable[str]], Iterator[tuple
 
 
 def _text(path: Path, encoding: str) -> Iterator[Any]:
-    for block in read_blocks(path, encoding=encoding):
+    for block in read_blocks(path, ReadingOptions(encoding=encoding)):
         if block.columns is not None:
             raise CorpusError(f"{path}: a token a line; parsing wants running text")
         yield block

@@ -58,3 +58,21 @@ def test_a_signal_that_a_library_made_another_error_of_is_a_stop(monkeypatch, ca
     monkeypatch.setattr("polysema.cli.lexicons.load", lambda *_, **__: 1 + "1")
     assert main(["info"]) == 1
     assert "fault of polysema" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"),
+    [
+        (["senses", "bank"], "stdout", 0),
+        (["senses", "bank"], "stdin", 0),
+        (["senses", "nosuchword"], "stderr", 2),
+        (["read", "--file", "-"], "stdin", 2),
+        (["train", "-", "-o", "out"], "stdin", 2),
+    ],
+)
+def test_a_closed_stream_is_no_fault(tmp_path, arguments, closed, code):
+    shell = f'"$@" { ({"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[closed]) }'
+    command = ["sh", "-c", shell, "sh", sys.executable, "-m", "polysema", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=120)
+    assert (done.returncode, done.stderr.count("\n")) == (code, 1 if code == 2 and closed != "stderr" else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polysema.corpus import plain
+from polysema.corpus import tokenising as plain
 
 
 @pytest.fixture(autouse=True)

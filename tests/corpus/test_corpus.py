@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import struct
 from pathlib import Path
 
@@ -20,33 +19,11 @@ from polysema.errors import CorpusError, FormatError, InputError
 SENTENCES = [["the", "cat", "sat"], ["the", "dog", "ran"], ["a", "cat"]] * 40
 
 
-def as_version_1(corpus: Corpus, path: Path) -> Path:
-    """The same corpus as the first version wrote it: numbers alone, no digest."""
-    shutil.copytree(corpus.path, path)
-    config = {**corpus.config, "version": 1}
-    del config["digest"]
-    (path / "config.json").write_text(json.dumps(config))
-    for name, suffix in (("tokens", "i32"), ("sentences", "i64"), ("counts", "i64")):
-        np.load(path / f"{name}.npy").tofile(path / f"{name}.{suffix}")
-        (path / f"{name}.npy").unlink()
-    return path
-
-
 def test_arrays_are_numpys_own(tmp_path):
     corpus = build_corpus(SENTENCES, tmp_path / "c")
     for name in ("tokens", "sentences", "counts"):
         np.testing.assert_array_equal(np.load(tmp_path / "c" / f"{name}.npy"), getattr(corpus, name))
     assert not corpus.tokens.flags.writeable
-
-
-def test_a_corpus_of_version_1_opens_and_has_the_same_digest(tmp_path):
-    corpus = build_corpus(SENTENCES, tmp_path / "c")
-    old = Corpus(as_version_1(corpus, tmp_path / "old"))
-    assert list(old) == list(corpus)
-    assert "digest" not in old.config
-    assert old.digest == corpus.digest == corpus.config["digest"]
-    with pytest.raises(CorpusError, match="an encoded corpus already"):
-        build_corpus(tmp_path / "old", tmp_path / "d")
 
 
 def test_the_digest_is_of_the_content(tmp_path):
@@ -65,36 +42,26 @@ def test_the_digest_is_of_the_content(tmp_path):
         assert again.digest == digests["same"]
 
 
-def test_the_digest_does_not_depend_on_the_pieces(tmp_path, monkeypatch):
-    corpus = build_corpus(SENTENCES, tmp_path / "c")
-    old = as_version_1(corpus, tmp_path / "old")
-    for size in (1, 2, 7, 119, 120, 1000):
-        monkeypatch.setattr("polysema.corpus.corpus._CHECKED", size)
-        assert Corpus(old).digest == corpus.digest
-
-
 @pytest.mark.parametrize(
     ("name", "index", "value", "message"),
     [
-        ("tokens", 5, 10_000_000, "a word's id is not one of 6"),
+        ("tokens", 5, 10_000_000, "tokens.npy: damaged: a word's id is not one of 6"),
         ("tokens", 5, 6, "a word's id is not one of 6"),
         ("tokens", 5, -1000, "a word's id is not one of 6"),
-        ("sentences", 0, 1, "its sentences go from 1 to 320, not 0 to 320"),
+        ("tokens", 5, 0, "counts.npy: damaged: the counts are not those of the tokens"),
+        ("sentences", 0, 1, "sentences.npy: damaged: sentences go from 1 to 320, not 0 to 320"),
         ("sentences", -1, 321, "not 0 to 320"),
         ("sentences", 7, 10**12, "sentences that end before they start"),
         ("sentences", 7, -5, "sentences that end before they start"),
-        ("counts", 0, 10**15, "the counts of its words do not add up to 320"),
-        ("counts", 0, -3, "the counts of its words do not add up to 320"),
+        ("counts", 0, 10**15, "the counts are not those of the tokens"),
+        ("counts", [0, 1], [81, 79], "the counts are not those of the tokens"),
     ],
 )
-@pytest.mark.parametrize("version", [1, 2])
-def test_damaged_numbers_never_reach_a_kernel(name, index, value, message, version, tmp_path):
+def test_damaged_numbers_never_reach_a_kernel(name, index, value, message, tmp_path):
     path = build_corpus(SENTENCES, tmp_path / "c").path
     array = np.load(path / f"{name}.npy")
     array[index] = value
     np.save(path / f"{name}.npy", array)
-    if version == 1:
-        path = as_version_1(Corpus(path), tmp_path / "old")
     damaged = Corpus(path)
     for look in (lambda: damaged.tokens, lambda: damaged.sentences, lambda: list(damaged), lambda: damaged.sentence(0)):
         with pytest.raises(FormatError, match=message):
@@ -108,7 +75,7 @@ def test_damaged_headers(tmp_path):
     for bad in (b"", whole[:60], whole[:-4], whole + b"x", whole.replace(b"<i4", b"<f4"), whole.replace(b"320", b"999"),
                 whole[:8] + huge + whole[10:], whole.replace(b"<i4", b"|O ")):  # fmt: skip
         (path / "tokens.npy").write_bytes(bad)
-        with pytest.raises(FormatError, match="tokens.npy: (truncated or )?damaged"):
+        with pytest.raises(FormatError, match="tokens.npy: damaged"):
             Corpus(path)
 
 
@@ -127,14 +94,14 @@ def test_damaged_configurations(key, value, tmp_path):
     path = build_corpus(SENTENCES, tmp_path / "c").path
     config = json.loads((path / "config.json").read_text())
     (path / "config.json").write_text(json.dumps({**config, key: value}))
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match=r"config\.json: "):  # not another file
         Corpus(path)
 
 
 def test_words_that_are_not_text(tmp_path):
     path = build_corpus(SENTENCES, tmp_path / "c").path
     (path / "vocabulary.txt").write_bytes(b"the\ncat\n\xff\na\ndog\nran\n")
-    with pytest.raises(FormatError, match="vocabulary.txt is not UTF-8"):
+    with pytest.raises(FormatError, match="vocabulary.txt: damaged: not UTF-8"):
         list(Corpus(path))
     (path / "vocabulary.txt").unlink()
     with pytest.raises(FormatError, match="vocabulary.txt: cannot be read: No such file"):

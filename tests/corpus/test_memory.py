@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema.corpus.table import WordTable, lemmatised, pack
+from polysema.corpus.tokenising import WordTable, lemmatised, pack
 
 BUILD = """
 import json, re, sys
-from polysema.corpus import build
-build.SLOTS = 1 << 16  # so that what does not grow with the words is small and reached early
+from polysema.corpus import build, tokenising
+tokenising.SLOTS = 1 << 16  # so that what does not grow with the words is small and reached early
 corpus = build.build_corpus(sys.argv[1], sys.argv[2], workers=2, block=1 << 16)
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss counts the parent's, too
 print(json.dumps({"types": len(corpus.counts), "peak": int(peak) * 1024}))

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from polysema.corpus import plain
+from polysema.corpus import tokenising as plain
 from polysema.corpus.build import build_corpus
 from polysema.corpus.normalisation import Normalisation, character_tables
 from polysema.kernels import tokens as k
@@ -32,7 +32,7 @@ def texts(seed: int, count: int) -> list[str]:
 
 def read(monkeypatch, path, output, small: bool, **options):
     monkeypatch.setattr(plain, "SMALL", 1 << 22 if small else -1)
-    monkeypatch.setattr("polysema.kernels.compiled.is_kept", lambda _: not small)
+    monkeypatch.setattr("polysema.corpus.encoding.is_kept", lambda _: not small)
     try:
         corpus = build_corpus(path, output, **options)
     except Exception as error:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema.corpus.table import WordTable, pack
+from polysema.corpus.tokenising import WordTable, pack
 from polysema.kernels.sorting import sort_words
 
 

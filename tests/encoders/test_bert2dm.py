@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from polysema.corpus.stop_words import STOP_WORDS
+from polysema.corpus.normalisation import STOP_WORDS
 from polysema.encoders import bert2dm as module
 from polysema.encoders import streams
 from polysema.encoders.bert2dm import bert2dm

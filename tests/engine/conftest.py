@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 
 import polysema as ps
-from polysema.corpus import pieces
+from polysema.corpus import encoding
 from polysema.engine.ray import _ray
 from polysema.errors import MissingExtraError
 from tests.engine.work import REPLICAS, text
@@ -99,8 +99,8 @@ def engine(nodes):
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE", 1 << 12)
-    monkeypatch.setattr(pieces, "LEAST", 1 << 12)
+    monkeypatch.setattr(encoding, "PIECE", 1 << 12)
+    monkeypatch.setattr(encoding, "LEAST_PIECE", 1 << 12)
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_bytes(text(1))

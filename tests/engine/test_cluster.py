@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import polysema as ps
-from polysema.corpus import build
+from polysema.corpus import encoding
 from polysema.corpus.build import build_corpus
 from polysema.engine import Local
 from polysema.engine.ray import RayEngine
@@ -110,7 +110,7 @@ def test_what_nodes_see(engine, tmp_path):
 
 def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes, monkeypatch):
     """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way; two workers merge words by a tree."""
-    monkeypatch.setattr(build, "MANY", 1)
+    monkeypatch.setattr(encoding, "MANY", 1)
     here = build_corpus(sources, tmp_path / "here")
     for workers in (1, 2, 4):
         there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,8 +23,7 @@ pytest.importorskip("uvicorn", reason="the extra explore is not installed")
 
 import polysema
 from polysema import VectorLexicon, Vocabulary
-from polysema.explorer.server import Explorer
-from polysema.explorer.web import application
+from polysema.explorer.server import Explorer, application
 from tests.explorer import hostile
 from tests.explorer.test_pages import REPORT, SENTENCE, WORDS, made
 
@@ -57,6 +58,20 @@ def test_hostile_requests_do_no_harm(explorer):
     assert tally.faults == []
     assert opened.elsewhere() == []
     assert {200, 400, 404, 414, 421} <= tally.statuses.keys()
+
+
+def test_broken_bytes_after_an_answer_are_one_line_in_the_log(explorer, caplog):
+    port = int(explorer.url.rsplit(":", 1)[1].strip("/"))
+    head = b"POST /about HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(head)
+        assert b"405" in connection.recv(65_536)
+        connection.sendall(b"zz\r\n")
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(65_536):
+                pass
+    assert "broken request" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -20,11 +20,10 @@ from starlette.testclient import TestClient
 
 from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import FormatError, InputError
-from polysema.explorer import answers, pictures
+from polysema.explorer import answers
 from polysema.explorer.listing import LARGEST_PAGE, Filter, listing
-from polysema.explorer.server import named
-from polysema.explorer.web import application
-from polysema.explorer.work import Busy, Parsed, Work
+from polysema.explorer.server import Busy, WorkQueue, application, named
+from polysema.explorer.web import CachedPipeline
 from polysema.lexicon.faces import Example, Face, Faces, Synset
 
 NASTY = "<script>alert(1)</script>"
@@ -279,7 +278,7 @@ def test_a_fault_is_a_page_and_the_log_does_not_say_what_was_asked(client, app, 
 
 def test_overload_and_slow_answers_are_refused_and_pass():
     async def main():
-        work, go = Work(threads=1, waiting=1, seconds=0.2), threading.Event()
+        work, go = WorkQueue(threads=1, waiting=1, seconds=0.2), threading.Event()
         slow = [asyncio.create_task(work(key, lambda: go.wait(30))) for key in "ab"]
         await asyncio.sleep(0)
         with pytest.raises(Busy, match="too many"):
@@ -316,7 +315,7 @@ def test_overload_and_slow_answers_are_refused_and_pass():
 
 
 def test_busy_is_a_503(app, client, monkeypatch):
-    monkeypatch.setattr(app.pages.work, "most", 0)
+    monkeypatch.setattr(app.work, "most", 0)
     answer = client.get("/word/family.json?lexicon=second")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
@@ -326,7 +325,7 @@ def test_busy_is_a_503(app, client, monkeypatch):
 
 def test_a_tree_is_placed_without_two_nodes_in_one_place():
     nodes = made().compose(SENTENCE).to_dict()["nodes"]
-    drawn = pictures.tree(nodes, {"", "r", "rr"}, "")
+    drawn = answers.tree_picture(nodes, {"", "r", "rr"}, "")
     places = {(node["x"], node["y"]) for node in drawn["nodes"]}
     assert len(places) == len(nodes) == len(drawn["edges"]) + 1
     assert all(0 < x < drawn["width"] and 0 < y < drawn["height"] for x, y in places)
@@ -409,7 +408,7 @@ def test_one_parse_for_a_sentence():
             seen.append(text)
             return len(seen)
 
-    parsed = Parsed(Pipeline())
+    parsed = CachedPipeline(Pipeline())
     assert (parsed("a b"), list(parsed.pipe(["a b", "c"], batch_size=9)), parsed.lang) == (1, [1, 2], "en")
     assert seen == ["a b", "c"]
 

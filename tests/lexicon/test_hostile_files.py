@@ -98,7 +98,7 @@ def test_damaged_bytes_of_every_format(tmp_path, lexicon):
 
 
 def test_gzip_bombs_and_damage(tmp_path, monkeypatch):
-    monkeypatch.setattr("polysema.storage.LEAST", 1 << 18)
+    monkeypatch.setattr("polysema.storage.LEAST_UNPACKED", 1 << 18)
     bomb = tmp_path / "bomb.txt.gz"
     bomb.write_bytes(gzip.compress((b"w" + b" 1" * 2047 + b"\n") * 256))
     refused(bomb, "unpacks to more than 262,144 bytes, too many for its size")
