@@ -9,7 +9,7 @@ from polysema.corpus.normalisation import Normalisation
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.lexicon.faces import Face
 from polysema.lexicon.parts import PARTS_OF_SPEECH, Inventory, Speech
-from polysema.notebook import html
+from polysema.notebook import disambiguation_html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
 
@@ -71,7 +71,7 @@ def test_parts_are_shown_wherever_a_sense_is(tools, corpus, tmp_path, capsys):
     model = load(tmp_path / "model")
     told = model.disambiguate("saw", "We saw a bird.", nlp=False)
     assert (told.sense.part, told.to_dict()["senses"][0]["part"], told.to_row()["part"]) == ("VERB",) * 3
-    assert "VERB" in html(told)
+    assert "VERB" in disambiguation_html(told)
     assert {row["part"] for row in (sense.to_dict() for sense in model.senses("saw"))} == {"NOUN", "VERB"}
     name = str(tmp_path / "model")
     for command in (["senses", "saw"], ["disambiguate", "saw", "We saw a bird."], ["read", "We saw a bird."]):
