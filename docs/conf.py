@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+import polysema as ps  # noqa: E402
 from polysema.cli import polysema  # noqa: E402
 from polysema.version import __version__  # noqa: E402
 
@@ -64,6 +65,25 @@ def list_pages(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = "\n".join(line for some in listed for line in some)
 
 
+def list_names(app: Sphinx, name: str, source: list[str]) -> None:
+    """Write the reference of Python: every public name, by kind."""
+    if name != "reference/python":
+        return
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Tables of names": [], "Errors": []}
+    for public in (public for public in ps.__all__ if not public.startswith("_")):
+        thing, target = getattr(ps, public), f"polysema.{public}"
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            kinds["Errors"].append(f".. autoexception:: {target}\n")
+        elif isinstance(thing, type):
+            kinds["Classes"].append(f".. autoclass:: {target}\n")
+        elif callable(thing):
+            kinds["Functions"].append(f".. autofunction:: {target}\n")
+        else:
+            kinds["Tables of names"].append(f".. py:data:: {target}\n\n   {', '.join(f'``{key}``' for key in thing)}\n")
+    sections = (f"## {kind}\n\n```{{eval-rst}}\n{''.join(lines)}```\n" for kind, lines in kinds.items())
+    source[0] = source[0].replace("PUBLIC NAMES", "\n".join(sections))
+
+
 def escape_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """In formulas of docstrings, |x| is an absolute value, not a name to be replaced."""
     for at, line in enumerate(lines):
@@ -97,6 +117,7 @@ def setup(app: Sphinx) -> None:
     """Add what is above."""
     app.connect("source-read", link_pages)
     app.connect("source-read", list_pages)
+    app.connect("source-read", list_names)
     app.connect("env-get-outdated", lambda *_: ["index"])  # which pages there are may have changed
     app.connect("autodoc-process-docstring", escape_bars)
     app.add_lexer("rooms", TextLexer)
