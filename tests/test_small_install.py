@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysema.errors import install_command
 from polysema.kernels.selection import keep_largest
 from polysema.lexicon.neighbours import _keep_largest
 
@@ -65,11 +66,8 @@ def test_training_says_what_to_install(tmp_path, line):
     (tmp_path / "text.txt").write_text("the bank lends money\n" * 20)
     done = run(f"import os; os.chdir({str(tmp_path)!r}); sys.exit(main({line!r}))")
     assert done.returncode == 2
-    assert (
-        done.stderr.strip()
-        .splitlines()[-1]
-        .endswith("reading text and training needs an optional part: pip install '.[train]'")
-    )
+    message = f"reading text and training needs an optional part: {install_command('train')}"
+    assert done.stderr.strip().splitlines()[-1].endswith(message)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -72,7 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain("stopped", INTERRUPTED)
     except SystemExit as stop:  # click raises it with 1 when the reader of a pipe has gone, with 0 after a completion
         if stop.code == 1:  # `polysema … | head` is no error: the rest of the output goes nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            with suppress(OSError):  # a stream without a file descriptor has nothing to redirect
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except PolysemaError as error:
         return _complain(str(error), BAD_INPUT)

@@ -11,6 +11,7 @@ import pytest
 
 from polysema.cli import main, polysema
 from polysema.cli.training import _next
+from polysema.errors import install_command
 from tests.planted import planted_lexicon
 
 
@@ -124,7 +125,7 @@ def test_evaluate_says_at_once_what_is_missing(run, tmp_path, monkeypatch):
     code, _, err = run("evaluate", "--set", "MEN", "--data", str(tmp_path))
     assert code == 2
     assert "1 of 1 evaluation sets are not here" in err
-    assert "pip install '.[data]', then the same command" in err
+    assert f"{install_command('data')}, then the same command" in err
 
 
 def test_the_demo_names_the_part_that_is_missing(run, monkeypatch):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from polysema import Lexicon, parse_sentence, parse_sentences
 from polysema.composition.trees import Leaf, from_pattern, leaves, readings
-from polysema.errors import InputError, MissingExtraError, PolysemaError
+from polysema.errors import InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing import sentences as module
 from polysema.parsing.rules import FUNCTION_WORDS, RULES
 
@@ -218,7 +219,7 @@ def test_a_missing_model_is_named_with_the_way_out(monkeypatch):
 def test_a_missing_spacy_is_named_with_the_way_out(monkeypatch):
     module.parser.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"spaCy is not installed.* pip install '.*\[parse\]'"):
+    with pytest.raises(MissingExtraError, match=rf"spaCy is not installed.*{re.escape(install_command('parse'))}"):
         parse_sentence("The dog sleeps.")
     module.parser.cache_clear()
 
