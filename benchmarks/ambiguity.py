@@ -19,8 +19,8 @@ from measure import machine, table
 from numpy.typing import NDArray
 
 from polysema import load
+from polysema.evaluation.ambiguity import sense_counts
 from polysema.evaluation.statistics import partial, ranks
-from polysema.evaluation.wordnet import sense_counts
 from polysema.lexicon.lexicon import with_matrices
 
 Array = NDArray[np.float64]

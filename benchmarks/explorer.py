@@ -33,7 +33,7 @@ import numpy as np
 from measure import machine, table
 
 import polysema
-from polysema.evaluation.wordnet import table as wordnet
+from polysema.evaluation.ambiguity import table as wordnet
 
 PATTERNS = (
     "The {n} {v} the {n}.",

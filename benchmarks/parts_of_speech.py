@@ -23,7 +23,7 @@ from measure import table
 from words_in_context import PARTS, read_uses
 
 import polysema as ps
-from polysema.evaluation.wordnet import table as synset_counts
+from polysema.evaluation.ambiguity import table as synset_counts
 
 ORDER = ("NOUN", "VERB", "ADJ", "ADV")
 SURE = 0.8

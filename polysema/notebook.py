@@ -20,8 +20,8 @@ from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.lexicon.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
-from polysema.reproduction.report.html import to_html
-from polysema.reproduction.report.tables import Report
+from polysema.reproduction.pages import to_html
+from polysema.reproduction.tables import Report
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry

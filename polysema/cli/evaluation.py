@@ -263,9 +263,9 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds, an
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
-    from polysema.reproduction.report.tables import Skipped
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
+    from polysema.reproduction.tables import Skipped
 
     chosen = changed(preset_named(preset), options["changes"])
     for row in options["only"]:
@@ -379,8 +379,8 @@ def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
 
 
 def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
-    from polysema.reproduction.report.build import Settings, build_report
-    from polysema.reproduction.report.write import write_report
+    from polysema.reproduction.pages import write_report
+    from polysema.reproduction.report import Settings, build_report
     from polysema.version import __version__
 
     shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "layer")}

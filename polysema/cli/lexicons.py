@@ -32,6 +32,7 @@ from polysema.composition.negation import NEGATIONS
 from polysema.composition.phrases import read_phrases
 from polysema.errors import Failed, InputError, PolysemaError, check_choice
 from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
+from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import left_behind, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.flat import with_senses
@@ -197,8 +198,6 @@ def senses(
       polysema senses bank -l MODEL --examples
       polysema senses bank --wordnet
     """
-    from polysema.cli.senses import print_face, shown_part
-
     model = with_matrices(load(path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, top, min_weight)) for word in words]
     if wordnet:
@@ -210,14 +209,14 @@ def senses(
         return
     for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
-        rows = [[f"  {s.weight:.2f}", str(s.id), shown_part(s.part, s.part_share), s.label] for s in own]
+        rows = [[f"  {s.weight:.2f}", str(s.id), _shown_part(s.part, s.part_share), s.label] for s in own]
         if not examples and not wordnet:
             print_table(rows if any(row[2] for row in rows) else [[*row[:2], row[3]] for row in rows])
             continue
         for sense, row in zip(own, rows, strict=True):
             click.echo("  ".join(filter(None, row)))
             if sense.face is not None:
-                print_face(sense.face, "          ")
+                _print_face(sense.face, "          ")
             if wordnet and (sense.face is None or sense.face.synset is None):
                 click.echo("          WordNet: no match")
 
@@ -448,3 +447,21 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_shown(item) for item in value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _shown_part(part: str | None, share: float | None) -> str:
+    """A part of speech for people, with its share of the sense's occurrences."""
+    return "" if part is None else part if share is None else f"{part} {share:.2f}"
+
+
+def _print_face(face: Face, indent: str) -> None:
+    """What a sense looks like in use, for people; without the words that tell it from others."""
+    if face.collocations:
+        click.echo(f"{indent}{' · '.join(face.collocations)}")
+    if face.synset is not None:
+        click.echo(f"{indent}WordNet: {face.synset.id} ({face.synset.score:.2f}) {face.synset.gloss}")
+    for example in face.examples:
+        words = example.text.split(" ")
+        if example.place < len(words):
+            words[example.place] = click.style(words[example.place], bold=True)
+        click.echo(f"{indent}{example.sentence:,}: {' '.join(words)}")

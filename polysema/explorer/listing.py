@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, check_choice
-from polysema.evaluation import wordnet
+from polysema.evaluation.ambiguity import table
 from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 
@@ -100,7 +100,7 @@ class Listing:
     def parts_of_speech(self) -> dict[str, NDArray[np.bool_]]:
         """Which words can be each part of speech, (V,): by the lexicon's senses, otherwise by WordNet 3.0."""
         found = np.zeros((len(self.vocabulary), len(PARTS_OF_SPEECH)), bool)
-        known = wordnet.table()
+        known = table()
         for row, word in enumerate(self.vocabulary.words):
             if own := {face.part for face in self.faces.get(word, {}).values() if face.part}:
                 found[row] = [not own.isdisjoint(parts) for parts in PARTS_OF_SPEECH.values()]

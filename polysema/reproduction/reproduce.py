@@ -38,10 +38,10 @@ from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf
 from polysema.machine import forget_peak, peak_memory
 from polysema.progress import Report, silent
+from polysema.reproduction.pages import write_report
 from polysema.reproduction.published import EXAMPLE, plain
-from polysema.reproduction.report.build import Settings, build_report
-from polysema.reproduction.report.tables import Skipped
-from polysema.reproduction.report.write import write_report
+from polysema.reproduction.report import Settings, build_report
+from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
 from polysema.storage import atomic_file, locked
 from polysema.training.models import MODELS, train

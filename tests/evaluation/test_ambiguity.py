@@ -9,8 +9,7 @@ from scipy import stats
 
 from polysema import Lexicon, Vocabulary
 from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
-from polysema.evaluation.ambiguity import ambiguity_correlation
-from polysema.evaluation.wordnet import sense_counts, table
+from polysema.evaluation.ambiguity import ambiguity_correlation, sense_counts, table
 
 
 def test_the_shipped_table_is_wordnets():

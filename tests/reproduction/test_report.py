@@ -24,11 +24,9 @@ from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
-from polysema.reproduction.report.build import Settings, build_report
-from polysema.reproduction.report.html import to_html
-from polysema.reproduction.report.latex import escaped
-from polysema.reproduction.report.tables import Beside, Cell, Report, Section, Skipped, Table, TableRow, shown, signed
-from polysema.reproduction.report.write import to_csv, to_markdown, write_report
+from polysema.reproduction.pages import escaped, to_csv, to_html, to_markdown, write_report
+from polysema.reproduction.report import Settings, build_report
+from polysema.reproduction.tables import Beside, Cell, Report, Section, Skipped, Table, TableRow, shown, signed
 
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
 

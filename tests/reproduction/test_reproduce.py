@@ -15,8 +15,8 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.reproduction import reproduce as module
 from polysema.reproduction.published import ROWS as PAPER_ROWS
 from polysema.reproduction.published import WORD_SIMILARITY
-from polysema.reproduction.report.tables import Skipped
 from polysema.reproduction.reproduce import Plan, reproduce
+from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import (
     ALL,
     PRESETS,
@@ -297,7 +297,7 @@ def in_a_process(plan, place=None):
 
 
 def killed(plan, place):
-    from polysema.reproduction.report import write
+    from polysema.reproduction import pages as write
 
     def die(*arguments, **options):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import polysema as ps
-from polysema.cli.senses import adapt_command
+from polysema.cli.training import adapt_command
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.parts import Information, Inventory, Telling
 from polysema.senses import adapt as placing

@@ -26,7 +26,7 @@ from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.results import Compared, Evaluation, Row, clean, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
 from polysema.reproduction import published
-from polysema.reproduction.report.tables import (
+from polysema.reproduction.tables import (
     Beside,
     Cell,
     Mark,

@@ -1,0 +1,288 @@
+"""The report as files: one HTML page that needs nothing but itself, Markdown, LaTeX, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from base64 import b64encode
+from contextlib import nullcontext
+from html import escape
+from pathlib import Path
+
+from polysema.checkpoints import WorkingFolder
+from polysema.reproduction.tables import Cell, Plot, Report, Section, Table, bounds, shown, signed
+from polysema.storage import atomic_file, atomic_folder
+
+
+def write_report(report: Report, folder: str | Path) -> list[Path]:
+    """Write a report into a folder: a new one is there whole or not at all; files of an earlier report are replaced.
+
+    A folder that holds anything else is refused.
+
+    ``report.html`` is the page; ``report.md`` and ``report.json`` hold the same, ``tables/*.csv`` and ``tables/*.tex``
+    one table each (``report.tex`` shows them all), ``plots/*.svg`` one plot each.
+    """
+    top = Path(folder)
+    files = {
+        "report.html": to_html(report),
+        "report.md": to_markdown(report),
+        "report.tex": to_latex(report),
+        "report.json": json.dumps(report.data, indent=2, ensure_ascii=False) + "\n",
+    }
+    for section in report.sections:
+        files |= {f"tables/{table.key}.csv": to_csv(table) for table in section.tables}
+        files |= {f"tables/{table.key}.tex": table_to_latex(table) for table in section.tables}
+        files |= {f"plots/{plot.key}.svg": plot.svg + "\n" for plot in section.plots}
+    top.parent.mkdir(parents=True, exist_ok=True)
+    with nullcontext(top) if top.exists() else atomic_folder(top) as place:
+        WorkingFolder(place).make()
+        for name, text in files.items():
+            path = place / name
+            WorkingFolder(path.parent).make()
+            with atomic_file(path, overwrite=True) as stream:
+                stream.write(text.encode())
+    return [top / name for name in files]
+
+
+# ----------------------------------------------------------------------------------------------------------------- HTML
+
+_STYLE = "\n" + (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
+
+
+def to_html(report: Report) -> str:
+    """The whole page: style, tables, plots (as SVG) and configuration in one file."""
+    names = [f"s{number}" for number in range(1, len(report.sections) + 1)]
+    links = "".join(f'<a href="#{n}">{escape(s.title)}</a>' for n, s in zip(names, report.sections, strict=True))
+    body = "".join(_section(section, name) for name, section in zip(names, report.sections, strict=True))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(report.title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{escape(report.title)}</h1><nav>{links}</nav>\n{body}</body></html>\n"
+    )
+
+
+def _section(section: Section, name: str) -> str:
+    parts = [f'<section id="{name}"><h2>{escape(section.title)}</h2>']
+    for paragraph in section.text:
+        if paragraph.startswith("```"):
+            parts.append(f"<pre>{escape(paragraph.strip('`').partition(chr(10))[2])}</pre>")
+        else:
+            parts.append(f"<p>{_code(paragraph)}</p>")
+    parts += [_html_table(table) for table in section.tables]
+    parts += [_plot(plot) for plot in section.plots]
+    return "".join(parts) + "</section>\n"
+
+
+def _plot(plot: Plot) -> str:
+    """The picture within the page."""
+    held = b64encode(plot.svg.encode()).decode()
+    text = escape(plot.caption, quote=True)
+    return f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{held}"/><figcaption>{text}</figcaption></figure>'
+
+
+def _code(text: str) -> str:
+    """Escaped text, with what stands between back-quotes set as code."""
+    pieces = escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+def _html_table(table: Table) -> str:
+    columns = len(table.columns)
+    words = ["text" if any(isinstance(row.cells[i].value, str) for row in table.rows) else "" for i in range(columns)]
+    head = "<th></th>" + "".join(
+        f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(table.columns, words, strict=True)
+    )
+    rows = "".join(
+        f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}{_small(row.note)}</td>"
+        f"{''.join(map(_html_cell, row.cells))}</tr>"
+        for row in table.rows
+    )
+    return (
+        f"<figure><figcaption>{escape(table.caption)}</figcaption>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></figure>\n"
+    )
+
+
+def _small(text: str) -> str:
+    return f'<small class="note">{escape(text)}</small>' if text else ""
+
+
+def _html_cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    if cell.bold:
+        text = f"<b>{text}</b>"
+    if cell.mark:
+        text = f'<u class="{cell.mark}">{text}</u>'
+    if cell.spread is not None:
+        text += f" ± {cell.spread:.3f}".replace("0.", ".", 1)
+    if cell.interval is not None:
+        text += f"<small>{' … '.join(bounds(cell.interval))}</small>"
+    if cell.each:
+        text += f'<small class="each">{" ".join(shown(value, cell.style) for value in cell.each)}</small>'
+    if cell.items is not None:
+        text += f"<small>{cell.items[0]} of {cell.items[1]}</small>"
+    if cell.paper is not None:
+        way = ""
+        if cell.difference is not None and cell.differs:
+            way = ' class="up"' if cell.difference > 0 else ' class="down"'
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
+        text += f"<small{way}>paper {shown(cell.paper, cell.style)}{difference}</small>"
+    kind = "text" if isinstance(cell.value, str) else "" if cell.ranked else "few"
+    return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
+
+
+# ----------------------------------------------------------------------------------------------------- CSV and Markdown
+
+HEADINGS = (
+    "model", "column", "value", "paper", "difference", "low", "high", "spread", "seeds", "items", "total", "bold",
+    "mark", "note",
+)  # fmt: skip
+
+
+def to_csv(table: Table) -> str:
+    """Every figure of a table with what is known of it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADINGS)
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell.value is None and cell.paper is None:
+                continue
+            numbers = [cell.value, cell.paper, cell.difference, *(cell.interval or ("", "")), cell.spread]
+            items, seeds = cell.items or ("", ""), " ".join(map(str, cell.each))
+            cells = [row.name, column, *numbers, seeds, *items, int(cell.bold), cell.mark, row.note]
+            writer.writerow([_no_formula(value) if isinstance(value, str) else value for value in cells])
+    return out.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return all(float(part) == float(part) for part in text.split())
+    except ValueError:
+        return False
+
+
+def to_markdown(report: Report) -> str:
+    """The report as Markdown; plots are linked as files beside it."""
+    lines = [f"# {_escaped(report.title)}"]
+    for section in report.sections:
+        lines += ["", f"## {_escaped(section.title)}"]
+        for paragraph in section.text:
+            lines += ["", paragraph if paragraph.startswith("```") else _escaped(paragraph)]
+        for table in section.tables:
+            lines += ["", *_markdown_table(table)]
+        for plot in section.plots:
+            caption = _escaped(plot.caption)
+            lines += ["", f"![{caption}](plots/{plot.key}.svg)", "", f"*{caption}*"]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_table(table: Table) -> list[str]:
+    lines = [f"**{_escaped(table.caption)}**", ""]
+    lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
+    for row in table.rows:
+        name = _escaped(row.name) + (f" ({_escaped(row.note)})" if row.note else "")
+        lines.append(f"| {name} | " + " | ".join(map(_markdown_cell, row.cells)) + " |")
+    return lines
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _escaped(cell.text)
+    if cell.bold:
+        text = f"**{text}**"
+    if cell.mark:
+        text = f"<u>{text}</u>" + ("≈" if cell.mark == "equivalent" else "")
+    if cell.spread is not None:
+        text += f" ± {cell.spread:.3f}".replace("0.", ".", 1)
+    if cell.interval is not None:
+        text += f" [{', '.join(bounds(cell.interval))}]"
+    if cell.items is not None and cell.items[0] < cell.items[1]:
+        text += f", {cell.items[0]} of {cell.items[1]}"
+    if cell.paper is not None:
+        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
+        text += f" (paper {shown(cell.paper, cell.style)}{difference.rstrip()}{'!' if cell.differs else ''})"
+    return text
+
+
+def _escaped(text: str) -> str:
+    """Text without what Markdown takes for a column, a line or HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+
+
+# ---------------------------------------------------------------------------------------------------------------- LaTeX
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--", "ρ": r"$\rho$", "≈": r"$\approx$",
+    "±": r"$\pm$", "×": r"$\times$", "|": r"$|$", "⊙": r"$\odot$", "⊗": r"$\otimes$", "≥": r"$\geq$", "→": r"$\to$",
+    "…": r"\dots{}", "’": "'", "“": "``", "”": "''", "χ": r"$\chi$", "½": r"$\frac12$", "·": r"$\cdot$",
+    "λ": r"$\lambda$", "Σ": r"$\Sigma$", "-": "-{}",  # two in a row stay two
+}  # fmt: skip
+
+
+def to_latex(report: Report) -> str:
+    """A document that holds every table, for looking at them; each is a file of its own beside it."""
+    lines = [r"\documentclass{article}", r"\usepackage[margin=2cm]{geometry}"]
+    lines += [r"\usepackage{booktabs}", r"\usepackage{graphicx}"]
+    lines += [rf"\title{{{escaped(report.title)}}}", r"\date{}", r"\begin{document}", r"\maketitle"]
+    for section in report.sections:
+        if section.tables:
+            lines += ["", rf"\section{{{escaped(section.title)}}}"]
+            lines += [rf"\input{{tables/{table.key}.tex}}" for table in section.tables] + [r"\clearpage"]
+    return "\n".join([*lines, "", r"\end{document}"]) + "\n"
+
+
+def table_to_latex(table: Table) -> str:
+    """One table: needs the packages booktabs and graphicx, fits the column, names its notes by letters."""
+    notes: dict[str, str] = {}
+    for row in table.rows:
+        if row.note:
+            notes.setdefault(row.note, chr(ord("a") + len(notes)) if len(notes) < 26 else str(len(notes)))
+    lines = [r"\begin{table}[htp]\centering\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
+    lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"]
+    lines += [rf"\begin{{tabular}}{{@{{}}l{'c' * len(table.columns)}@{{}}}}", r"\toprule"]
+    lines += [" & " + " & ".join(map(escaped, table.columns)) + r" \\", r"\midrule"]
+    for number, row in enumerate(table.rows):
+        if row.rule and number:
+            lines.append(r"\midrule")
+        mark = rf"\textsuperscript{{{notes[row.note]}}}" if row.note else ""
+        lines.append(" & ".join([escaped(row.name) + mark, *map(_latex_cell, row.cells)]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{escaped(table.caption)}}}"]
+    lines += [rf"\label{{tab:{table.key.lower()}}}"]
+    if notes:
+        told = " ".join(rf"\textsuperscript{{{letter}}}\,{escaped(note)}." for note, letter in notes.items())
+        lines.append(rf"\par\smallskip\parbox{{\linewidth}}{{\raggedright\scriptsize {told}}}")
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _latex_cell(cell: Cell) -> str:
+    number = isinstance(cell.value, float)
+    text = escaped(cell.text)
+    if isinstance(cell.value, float) and cell.value >= 0 and cell.style != "count":
+        text = rf"\phantom{{$-$}}{text}"
+    if cell.bold:
+        text = rf"\textbf{{{text}}}"
+    if cell.mark:
+        text = rf"\underline{{{text}}}" + (r"$^\approx$" if cell.mark == "equivalent" else "")
+    small = []
+    if cell.spread is not None:
+        small.append(rf"$\pm${cell.spread:.3f}")
+    if cell.interval is not None:
+        small.append("[{}, {}]".format(*map(escaped, bounds(cell.interval))))
+    if cell.items is not None and cell.items[0] < cell.items[1]:
+        small.append(f"{cell.items[0]}/{cell.items[1]}")
+    if cell.paper is not None:
+        small.append(f"({cell.paper:.3f})")
+    return text + (r" {\tiny " + " ".join(small) + "}" if small and (number or cell.value is None) else "")
+
+
+def escaped(text: str) -> str:
+    """Text with everything that LaTeX would read as a command made harmless."""
+    return "".join(_SPECIAL.get(character, character) for character in text)

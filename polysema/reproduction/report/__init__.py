@@ -1,1 +1,0 @@
-"""The report: built once, written as HTML, Markdown, LaTeX, CSV and JSON."""
