@@ -25,8 +25,8 @@ from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import COMMON, Lexicon, with_matrices
-from polysema.lexicon.worldly import mixed, neighbourhood
 from polysema.measures import similarity
+from polysema.senses.alternatives import mixed, neighbourhood
 
 
 def read_nouns(folder: Path) -> tuple[dict[str, int], dict[int, tuple[str, list[str], list[int]]]]:

@@ -32,7 +32,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.statistics import ranks
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.lexicon.parts import Information, Inventory
+from polysema.meanings.parts import Information, Inventory
 from polysema.senses.adapt import learn_placing
 from polysema.vocabulary import Vocabulary
 
@@ -113,7 +113,7 @@ def without(lexicon: ps.Lexicon, words: list[str]) -> ps.Lexicon:
         lexicon.factors[rows],
         metadata=lexicon.metadata,
         contexts=None if lexicon.contexts is None else lexicon.contexts[rows],
-        telling=lexicon.telling,
+        context_model=lexicon.context_model,
         information=None if information is None else Information(information.values[rows], information.measure),
         inventory=None
         if inventory is None

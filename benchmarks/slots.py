@@ -40,7 +40,7 @@ from polysema.parsing.sentences import parser
 from polysema.slots import train
 from polysema.slots.model import PLAUSIBILITY, Slots, condition, filled, phrase_plausibility
 from polysema.slots.parse import parse_text
-from polysema.slots.parsed import Parsed
+from polysema.slots.parsed import ParsedText
 from polysema.slots.train import SPACES, SlotOptions, filler_space, head_space, train_slots
 
 SETS = ("ML2008", "GS2011", "GS2012", "KS2013")
@@ -244,12 +244,12 @@ class HeldOut(NamedTuple):
         planted: the pairs of verbs.
     """
 
-    parsed: Parsed
+    parsed: ParsedText
     relations: list[tuple[str, str, str]]
     planted: list[tuple[str, str]]
 
 
-def hold_out(parsed: Parsed, without: set[str], seed: int, share: float = 0.02) -> HeldOut:
+def hold_out(parsed: ParsedText, without: set[str], seed: int, share: float = 0.02) -> HeldOut:
     """Hold out a share of the distinct relations of verbs with subjects and objects, and plant verbs."""
     rng = np.random.default_rng(seed)
     words, size = parsed.words, len(parsed.words)
@@ -269,7 +269,7 @@ def hold_out(parsed: Parsed, without: set[str], seed: int, share: float = 0.02) 
     slot, filler = np.divmod(rest, size)
     count = np.bincount(where.ravel(), parsed.count[added]).astype(np.int64)
     planted = [(words[a], words[b]) for a, b in pairs]
-    left = Parsed(
+    left = ParsedText(
         (*words, *("+".join(pair) for pair in planted)), parsed.slots,
         np.append(parsed.head[~held], head).astype(np.int32), np.append(parsed.slot[~held], slot).astype(np.int16),
         np.append(parsed.filler[~held], filler).astype(np.int32), np.append(parsed.count[~held], count), parsed.facts,
@@ -401,7 +401,7 @@ def fewer(slots: Slots, most: int) -> Slots:
     return replace(slots, fillers=replace(old, starts=starts, fillers=old.fillers[kept], weights=weights))
 
 
-def weighed(slots: Slots, parsed: Parsed, weight: Callable[[Array, Array], Array]) -> Slots:
+def weighed(slots: Slots, parsed: ParsedText, weight: Callable[[Array, Array], Array]) -> Slots:
     """With other weights of the fillers, of the counts and of the weights as they are (PPMI · ln(1 + count))."""
     vocabulary = slots.lexicon.vocabulary
     row = np.array([vocabulary.index(word) if word in vocabulary else -1 for word in parsed.words])
@@ -411,7 +411,7 @@ def weighed(slots: Slots, parsed: Parsed, weight: Callable[[Array, Array], Array
         return replace(slots, fillers=train._fillers(parsed, row, known, 300))
 
 
-def variants(parsed: Parsed, options: SlotOptions) -> Iterator[tuple[str, Slots]]:
+def variants(parsed: ParsedText, options: SlotOptions) -> Iterator[tuple[str, Slots]]:
     """The variants of the table; the first is what ``train`` makes."""
     slots = Slots.of(train_slots(parsed, options))
     yield "chosen", slots
@@ -458,7 +458,7 @@ def of_held_out(slots: Slots, held: HeldOut) -> dict[str, float]:
 def table(path: Path, folder: Path, data: str, most: int, seed: int) -> None:
     """Variants × measures, from text with relations held out and verbs planted."""
     without = verbs_of_the_sets(data)
-    held = hold_out(Parsed.load(path), without, seed)
+    held = hold_out(ParsedText.load(path), without, seed)
     sentences: list[Sentence] = []
     for name, slots in variants(held.parsed, SlotOptions(seed=seed)):
         sentences = sentences or wordnet_examples(folder, without, most, slots.lexicon)
@@ -470,7 +470,7 @@ def table(path: Path, folder: Path, data: str, most: int, seed: int) -> None:
 
 def seeds(path: Path, folder: Path, data: str, most: int, number: int) -> None:
     """What ``train`` makes with several seeds, on all that validates from a lexicon, and on the four sets."""
-    without, parsed = verbs_of_the_sets(data), Parsed.load(path)
+    without, parsed = verbs_of_the_sets(data), ParsedText.load(path)
     sets, _ = load_sets(SETS, data)
     sentences: list[Sentence] = []
     rows: list[dict[str, float]] = []
@@ -543,7 +543,7 @@ def entropies(lexicon: Lexicon) -> None:
 def speed(path: Path) -> None:
     """Seconds of the clock and of the processor from counts to a lexicon."""
     started, work = time.perf_counter(), time.process_time()
-    parsed = Parsed.load(path)
+    parsed = ParsedText.load(path)
     read, lexicon = time.perf_counter() - started, train_slots(parsed)
     clock, work = time.perf_counter() - started, time.process_time() - work
     print(f"{parsed!r}: {clock:.1f} s by the clock ({read:.1f} to read), {work:.1f} s of processors; {lexicon.slots!r}")

@@ -213,10 +213,10 @@ def main() -> None:
         uses = [use for use in uses if use.lemma in kept]
     tasks = {"same word": same_word(uses, options.seed), "two words": two_words(uses, synsets, options.seed)}
     asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
-    assert lexicon.telling is not None
+    assert lexicon.context_model is not None
     ways = {
         f"flatness {f:g}, pull {b:g}": told(
-            lexicon.with_parts(telling=replace(lexicon.telling, flatness=f, pull=b)), asked
+            lexicon.with_parts(context_model=replace(lexicon.context_model, flatness=f, pull=b)), asked
         )
         for f in options.flatness
         for b in options.pull

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polysema.composition.occurrences import Occurrence as Occurrence
     from polysema.composition.occurrences import find_occurrences as find_occurrences
     from polysema.composition.phrases import Brackets as Brackets
-    from polysema.composition.phrases import Text as Text
+    from polysema.composition.phrases import PlainText as PlainText
     from polysema.composition.trees import Leaf as Leaf
     from polysema.composition.trees import Node as Node
     from polysema.composition.trees import either as either
@@ -64,22 +64,20 @@ if TYPE_CHECKING:
     from polysema.explorer.server import Explorer as Explorer
     from polysema.explorer.server import explore as explore
     from polysema.integrations.frames import frame as frame
-    from polysema.lexicon.disambiguation import Disambiguation as Disambiguation
-    from polysema.lexicon.disambiguation import SenseInContext as SenseInContext
-    from polysema.lexicon.faces import Face as Face
     from polysema.lexicon.formats import load as load
     from polysema.lexicon.formats.flat import from_gensim as from_gensim
     from polysema.lexicon.lexicon import Lexicon as Lexicon
     from polysema.lexicon.lexicon import VectorLexicon as VectorLexicon
-    from polysema.lexicon.parts import EncoderPart as EncoderPart
-    from polysema.lexicon.parts import Information as Information
-    from polysema.lexicon.parts import Inventory as Inventory
-    from polysema.lexicon.parts import SenseClusters as SenseClusters
-    from polysema.lexicon.parts import Speech as Speech
-    from polysema.lexicon.parts import Telling as Telling
-    from polysema.lexicon.results import Ambiguity as Ambiguity
-    from polysema.lexicon.results import Neighbour as Neighbour
-    from polysema.lexicon.results import Sense as Sense
+    from polysema.meanings.descriptions import SenseDescription as SenseDescription
+    from polysema.meanings.parts import ContextModel as ContextModel
+    from polysema.meanings.parts import EncoderPart as EncoderPart
+    from polysema.meanings.parts import Information as Information
+    from polysema.meanings.parts import Inventory as Inventory
+    from polysema.meanings.parts import SenseClusters as SenseClusters
+    from polysema.meanings.parts import Speech as Speech
+    from polysema.meanings.results import Ambiguity as Ambiguity
+    from polysema.meanings.results import Neighbour as Neighbour
+    from polysema.meanings.results import Sense as Sense
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
     from polysema.measures import fidelity as fidelity
@@ -95,6 +93,8 @@ if TYPE_CHECKING:
     from polysema.parsing.sentences import parse_sentences as parse_sentences
     from polysema.senses.adapt import adapt as adapt
     from polysema.senses.describe import describe as describe
+    from polysema.senses.disambiguation import Disambiguation as Disambiguation
+    from polysema.senses.disambiguation import SenseInContext as SenseInContext
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -118,9 +118,9 @@ _NAMES = {
     "lexicon.formats": "load",
     "lexicon.formats.flat": "from_gensim",
     "lexicon.lexicon": "Lexicon VectorLexicon",
-    "lexicon.parts": "EncoderPart SenseClusters Telling Information Inventory Speech",
-    "lexicon.results": "Neighbour Sense Ambiguity",
-    "lexicon.faces": "Face",
+    "meanings.parts": "EncoderPart SenseClusters ContextModel Information Inventory Speech",
+    "meanings.results": "Neighbour Sense Ambiguity",
+    "meanings.descriptions": "SenseDescription",
     # what a corpus shows of a lexicon's senses
     "senses.describe": "describe",
     "senses.adapt": "adapt",
@@ -134,12 +134,12 @@ _NAMES = {
     "composition.negation": "NEGATIONS",
     "composition.compose": "Composer Method fold Composition Step",
     "composition.trees": "Leaf Node parse_brackets either from_pattern",
-    "composition.phrases": "Text Brackets",
+    "composition.phrases": "PlainText Brackets",
     "composition.occurrences": "Occurrence find_occurrences",
     # sentences in plain English
     "parsing.sentences": "parse_sentence parse_sentences",
     # senses in context
-    "lexicon.disambiguation": "Disambiguation SenseInContext",
+    "senses.disambiguation": "Disambiguation SenseInContext",
     # evaluation
     "evaluation.evaluate": "evaluate evaluate_models",
     "evaluation.results": "Evaluation",
@@ -162,10 +162,10 @@ __all__ = ["__version__", *_WHERE]
 # what lower rooms ask of upper ones; see polysema.registry
 provide("parser", "polysema.parsing.sentences:parse_sentences")
 provide("contextual", "polysema.encoders.contextual:compose_in_context")
-provide("neighbourhood", "polysema.lexicon.worldly:neighbourhood")
-provide("hypernyms", "polysema.lexicon.worldly:hypernyms")
+provide("neighbourhood", "polysema.senses.alternatives:neighbourhood")
+provide("hypernyms", "polysema.senses.alternatives:hypernyms")
 provide("below hypernyms", "polysema.senses.wordnet:below_hypernyms")
-provide("memory", "polysema.lexicon.memory:recalled")
+provide("memory", "polysema.senses.memory:recalled")
 provide("slots", "polysema.slots.model:compose")
 provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
 provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")

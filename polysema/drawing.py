@@ -18,7 +18,7 @@ from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.lexicon.results import Sense
+from polysema.meanings.results import Sense
 from polysema.measures import entropy
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ import numpy as np
 from polysema.composition.compose import Composition
 from polysema.density import DensityMatrix
 from polysema.evaluation.results import Evaluation
-from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
-from polysema.lexicon.results import Results, to_rows
+from polysema.meanings.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
 from polysema.reproduction.pages import to_html
 from polysema.reproduction.tables import Report
+from polysema.senses.disambiguation import Disambiguation
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry

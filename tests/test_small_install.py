@@ -12,7 +12,7 @@ import pytest
 
 from polysema.errors import install_command
 from polysema.kernels.selection import keep_largest
-from polysema.lexicon.neighbours import _keep_largest
+from polysema.meanings.neighbours import _keep_largest
 
 ROOT = Path(__file__).parents[1]
 

@@ -91,8 +91,8 @@ def main() -> None:
         return tag(arguments.output, corpus)
     with progress_report() as show:
         taught = with_matrices(polysema.load(arguments.taught), "the default model")
-        assert taught.telling is not None
-        taught = taught.with_parts(telling=replace(taught.telling, pull=PULL))
+        assert taught.context_model is not None
+        taught = taught.with_parts(context_model=replace(taught.context_model, pull=PULL))
         model = polysema.adapt(taught, corpus, progress=show, **PLACED)
     encoder = model.metadata["encoder"]["name"]
     names = " ".join(Path(path).name for path in arguments.corpus)

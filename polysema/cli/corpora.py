@@ -184,12 +184,12 @@ def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> 
     \b
       polysema corpus merge wiki.parsed books.parsed -o all.parsed
     """
-    from polysema.slots.parsed import Parsed, merged, owner
+    from polysema.slots.parsed import ParsedText, merged, owner
     from polysema.storage import check_output
 
     started = time.perf_counter()
     check_output(output, overwrite=force, inputs=parsed, owner=owner)
-    found = merged(Parsed.load(path) for path in parsed)
+    found = merged(ParsedText.load(path) for path in parsed)
     found.save(output, overwrite=force)
     _tell(found, output, started, as_json)
 

@@ -31,13 +31,13 @@ from polysema.composition.methods import COMPOSERS
 from polysema.composition.negation import NEGATIONS
 from polysema.composition.phrases import read_phrases
 from polysema.errors import Failed, InputError, PolysemaError, check_choice
-from polysema.lexicon.ambiguity import MEASURES as AMBIGUITY_MEASURES
-from polysema.lexicon.faces import Face
 from polysema.lexicon.formats import left_behind, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.flat import with_senses
 from polysema.lexicon.lexicon import COMMON, AnyLexicon, Lexicon, VectorLexicon, with_matrices
-from polysema.lexicon.results import Ambiguity, Neighbour, Results
+from polysema.meanings.ambiguity import MEASURES as AMBIGUITY_MEASURES
+from polysema.meanings.descriptions import SenseDescription
+from polysema.meanings.results import Ambiguity, Neighbour, Results
 
 
 @command("path", "as_json")
@@ -215,9 +215,9 @@ def senses(
             continue
         for sense, row in zip(own, rows, strict=True):
             click.echo("  ".join(filter(None, row)))
-            if sense.face is not None:
-                _print_face(sense.face, "          ")
-            if wordnet and (sense.face is None or sense.face.synset is None):
+            if sense.description is not None:
+                _print_face(sense.description, "          ")
+            if wordnet and (sense.description is None or sense.description.synset is None):
                 click.echo("          WordNet: no match")
 
 
@@ -454,13 +454,15 @@ def _shown_part(part: str | None, share: float | None) -> str:
     return "" if part is None else part if share is None else f"{part} {share:.2f}"
 
 
-def _print_face(face: Face, indent: str) -> None:
+def _print_face(description: SenseDescription, indent: str) -> None:
     """What a sense looks like in use, for people; without the words that tell it from others."""
-    if face.collocations:
-        click.echo(f"{indent}{' · '.join(face.collocations)}")
-    if face.synset is not None:
-        click.echo(f"{indent}WordNet: {face.synset.id} ({face.synset.score:.2f}) {face.synset.gloss}")
-    for example in face.examples:
+    if description.collocations:
+        click.echo(f"{indent}{' · '.join(description.collocations)}")
+    if description.synset is not None:
+        click.echo(
+            f"{indent}WordNet: {description.synset.id} ({description.synset.score:.2f}) {description.synset.gloss}"
+        )
+    for example in description.examples:
         words = example.text.split(" ")
         if example.place < len(words):
             words[example.place] = click.style(words[example.place], bold=True)

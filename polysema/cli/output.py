@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from polysema.composition.phrases import Brackets, Text
+from polysema.composition.phrases import Brackets, PlainText
 from polysema.errors import FormatError, InputError
 from polysema.storage import read_text
 
@@ -290,7 +290,7 @@ def asked(
     """
     if text and brackets:
         raise InputError("a phrase is plain text or a tree in brackets: give --text or --brackets, not both")
-    kind = Text if text else Brackets if brackets else str
+    kind = PlainText if text else Brackets if brackets else str
     found = [Asked(phrase, {}) for phrase in phrases]
     for number, line in enumerate(_lines(file) if file is not None else (), 1):
         if as_lines and line.lstrip().startswith("{"):

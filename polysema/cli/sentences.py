@@ -22,10 +22,10 @@ from polysema.cli.output import (
 )
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.lexicon.results import Ambiguity
+from polysema.meanings.results import Ambiguity
+from polysema.senses.disambiguation import Disambiguation
 
 
 @command(

@@ -34,7 +34,7 @@ Meaning = DensityMatrix | Vector
 Kind = Literal["matrices", "vectors"]
 
 
-class Words(Protocol):
+class WordMeanings(Protocol):
     """Whatever gives words their meanings, such as a lexicon."""
 
     def __getitem__(self, word: str, /) -> Meaning: ...
@@ -55,7 +55,7 @@ class Composer(Protocol):
     def on(self) -> Kind:
         """What it works on: density matrices or vectors."""
 
-    def compose(self, words: Words, read: Read) -> Composition:
+    def compose(self, words: WordMeanings, read: Read) -> Composition:
         """The meaning of a phrase and of each of its parts."""
 
 
@@ -63,7 +63,7 @@ class Composer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PhraseState:
     """What a method knows of a phrase.
 
     Attributes:
@@ -77,7 +77,7 @@ class State:
     filled: tuple[tuple[Array, ...], ...] = ()
 
 
-def _core(state: State) -> tuple[Array, ...]:
+def _core(state: PhraseState) -> tuple[Array, ...]:
     return (state.core,)
 
 
@@ -99,26 +99,26 @@ class Method:
     name: str
     formula: str
     on: Kind
-    combine: Callable[[Node, State, State], State]
-    parts: Callable[[State], tuple[Array, ...]] = _core
+    combine: Callable[[Node, PhraseState, PhraseState], PhraseState]
+    parts: Callable[[PhraseState], tuple[Array, ...]] = _core
     mix: Callable[[Any, Any, float], Any] = operators.add
     by_words: bool = False
     negation: str = ""
 
-    def at(self, node: Node, functor: State, argument: State) -> State:
+    def at(self, node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         """The state at a node: combined, or mixed where words are coordinated or there are several readings."""
         if node.kind not in ("coordination", "readings"):
             return self.combine(node, functor, argument)
         if functor.filled or argument.filled:
             raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
         if node.kind == "readings":
-            return State(self.mix(functor.core, argument.core, node.weight), functor.words)
+            return PhraseState(self.mix(functor.core, argument.core, node.weight), functor.words)
         words = functor.words + argument.words
         joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
         share = functor.words / words if self.by_words else joined
-        return State(self.mix(functor.core, argument.core, share), words)
+        return PhraseState(self.mix(functor.core, argument.core, share), words)
 
-    def compose(self, words: Words, read: Read) -> Composition:
+    def compose(self, words: WordMeanings, read: Read) -> Composition:
         """Fold over the tree of a phrase."""
 
         def meaning_of(leaf: Leaf) -> Array:
@@ -169,25 +169,25 @@ def fold(
         the root's result last.
     """
     matrices = method.on == "matrices"
-    states: list[tuple[State, NDArray[np.bool_], NDArray[np.float64]]] = []
+    states: list[tuple[PhraseState, NDArray[np.bool_], NDArray[np.float64]]] = []
     results: list[Folded] = []
     silent = {id(node.functor) for node in nodes(tree, "negation")}
     for path, node in with_paths(tree) if every_node else (("", node) for node in postorder(tree)):
         if id(node) in silent:  # *not* has no meaning of its own
             continue
         if isinstance(node, Leaf):
-            state, valid, log_trace = State(meaning_of(node)), np.asarray(True), np.asarray(0.0)
+            state, valid, log_trace = PhraseState(meaning_of(node)), np.asarray(True), np.asarray(0.0)
         elif node.kind == "negation":
             state, valid, log_trace = states.pop()
             if negate is not None:
                 core, nonzero, _ = _normalised(negate(state.core, node.argument), matrices)
-                state, valid = State(core, state.words, state.filled), valid & nonzero
+                state, valid = PhraseState(core, state.words, state.filled), valid & nonzero
         else:
             (right, right_valid, right_trace), (left, left_valid, left_trace) = states.pop(), states.pop()
             functor, argument = (left, right) if node.functor_first else (right, left)
             state = method.at(node, functor, argument)
             core, valid, log_trace = _normalised(state.core, matrices)
-            state = State(core, state.words, state.filled)
+            state = PhraseState(core, state.words, state.filled)
             valid, log_trace = valid & left_valid & right_valid, log_trace + left_trace + right_trace
         states.append((state, valid, log_trace))
         if every_node or node is tree:

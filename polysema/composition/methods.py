@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.compose import Composer, Composition, Kind, Method, State, Words
+from polysema.composition.compose import Composer, Composition, Kind, Method, PhraseState, WordMeanings
 from polysema.composition.negation import negation_named
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Node
@@ -26,10 +26,10 @@ from polysema.errors import InputError, chosen
 from polysema.registry import provider
 
 Array = NDArray[np.float64]
-Parts = Callable[[State], tuple[Array, ...]]
+Parts = Callable[[PhraseState], tuple[Array, ...]]
 
 
-def _verb(node: Node, functor: State, argument: State) -> State:
+def _verb(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
     return functor if node.kind == "argument" else argument
 
 
@@ -48,42 +48,42 @@ def _left_acts(node: Node) -> bool:
 Operator = Callable[[Any, Any], Any]
 
 
-def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor_acts) -> Callable[..., State]:
-    def combine(node: Node, functor: State, argument: State) -> State:
+def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor_acts) -> Callable[..., PhraseState]:
+    def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         acting, acted_on = (functor, argument) if functor_acts(node) else (argument, functor)
-        return State(operator(acting.core, acted_on.core), functor.words + argument.words)
+        return PhraseState(operator(acting.core, acted_on.core), functor.words + argument.words)
 
     return combine
 
 
-def _mixed(node: Node, functor: State, argument: State) -> State:
+def _mixed(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
     """Each side weighs as many words as it holds, so that the whole is the even mixture of all its words."""
     words = functor.words + argument.words
-    return State(operators.add(functor.core, argument.core, functor.words / words), words)
+    return PhraseState(operators.add(functor.core, argument.core, functor.words / words), words)
 
 
-def _slots(modify: Operator, parts_of: Parts) -> Callable[[Node, State, State], State]:
+def _slots(modify: Operator, parts_of: Parts) -> Callable[[Node, PhraseState, PhraseState], PhraseState]:
     """Tensor: a modifier changes what it modifies; an argument is put into the verb's next slot."""
 
-    def combine(node: Node, functor: State, argument: State) -> State:
+    def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         words = functor.words + argument.words
         if node.kind == "modifier":
-            return State(modify(functor.core, argument.core), words, argument.filled)
+            return PhraseState(modify(functor.core, argument.core), words, argument.filled)
         parts = parts_of(argument)
         filled = (*functor.filled, parts) if node.functor_first else (parts, *functor.filled)
-        return State(functor.core, words, filled)
+        return PhraseState(functor.core, words, filled)
 
     return combine
 
 
-def _tensor_parts(state: State) -> tuple[Array, ...]:
+def _tensor_parts(state: PhraseState) -> tuple[Array, ...]:
     """⊗ᵢ (verb ⊙ argumentᵢ): kron(subj, obj) ⊙ kron(verb, verb) = kron(subj ⊙ verb, obj ⊙ verb)."""
     if not state.filled:
         return (state.core,)
     return tuple(operators.mult(state.core, part) for argument in state.filled for part in argument)
 
 
-def _vector_tensor_parts(state: State) -> tuple[Array, ...]:
+def _vector_tensor_parts(state: PhraseState) -> tuple[Array, ...]:
     """The same for vectors, where a verb with a single argument acts on it as the matrix v vᵀ."""
     parts = tuple(part for argument in state.filled for part in argument)
     if not parts:
@@ -97,11 +97,11 @@ def _sum(a: Array, b: Array, p: float) -> Array:
     return operators.add_vectors(a, b)
 
 
-def _matrices(name: str, formula: str, combine: Callable[..., State], **more: Any) -> Method:
+def _matrices(name: str, formula: str, combine: Callable[..., PhraseState], **more: Any) -> Method:
     return Method(name, formula, "matrices", combine, **more)
 
 
-def _vectors(name: str, formula: str, combine: Callable[..., State], **more: Any) -> Method:
+def _vectors(name: str, formula: str, combine: Callable[..., PhraseState], **more: Any) -> Method:
     return Method(name, formula, "vectors", combine, mix=_sum, **more)
 
 
@@ -158,7 +158,7 @@ class InContext:
     formula: str = "the head as the encoder sees it in the whole sentence"
     on: Kind = "matrices"
 
-    def compose(self, words: Words, read: Read) -> Composition:
+    def compose(self, words: WordMeanings, read: Read) -> Composition:
         """Ask the encoder that the lexicon was made with."""
         found = provider("contextual")(words, read)
         assert isinstance(found, Composition)
@@ -174,7 +174,7 @@ class BySlots:
     on: Kind = "matrices"
     negation: str = ""
 
-    def compose(self, words: Words, read: Read) -> Composition:
+    def compose(self, words: WordMeanings, read: Read) -> Composition:
         """Ask the slots that the lexicon holds."""
         found = provider("slots")(words, read, self.name, self.negation)
         assert isinstance(found, Composition)

@@ -2,7 +2,7 @@
 
 Text is text and brackets are brackets, by their type::
 
-    Text("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
+    PlainText("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
 
 A plain string is taken for text, punctuation and all. It is taken for brackets only where it cannot be mistaken: see
 :func:`is_brackets`. Text is parsed by the service ``parser`` of :mod:`polysema.registry`, which also takes what spaCy
@@ -23,7 +23,7 @@ from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, 
 from polysema.errors import InputError, MissingExtraError, PolysemaError, TreeError
 
 
-class Text(str):
+class PlainText(str):
     """Plain text, whatever its punctuation looks like."""
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class Brackets(str):
     __slots__ = ()
 
 
-class Parsed(Protocol):
+class SpacyParse(Protocol):
     """What spaCy has parsed: a Doc, a Span, or a Token, which stands for the phrase that it heads."""
 
     @property
@@ -43,7 +43,7 @@ class Parsed(Protocol):
         """The words as they stand."""
 
 
-Phrase = str | Tree | Sequence[str] | Parsed
+Phrase = str | Tree | Sequence[str] | SpacyParse
 """Plain text, brackets, a tree, words that a pattern gives roles to, or what spaCy has parsed."""
 
 
@@ -57,7 +57,7 @@ class Read(Tokenised):
         left_out: the words of a text that are not in the tree, and why.
         is_text: whether the source is plain text, not brackets or words with a pattern.
         recalled: what earlier sentences told of words, by the position of their leaves; see
-            :mod:`polysema.lexicon.memory`.
+            :mod:`polysema.senses.memory`.
     """
 
     tree: Tree
@@ -97,7 +97,7 @@ def is_brackets(phrase: str) -> bool:
     >>> is_brackets("(bank (raised rates))"), is_brackets("the bank (raised rates)"), is_brackets("(see the next page)")
     (True, False, False)
     """
-    if isinstance(phrase, Text | Brackets):
+    if isinstance(phrase, PlainText | Brackets):
         return isinstance(phrase, Brackets)
     text = phrase.strip()
     if not (text.startswith("(") and text.endswith(")")):
@@ -128,20 +128,20 @@ def is_brackets(phrase: str) -> bool:
 
 
 def is_parsed(phrase: object) -> bool:
-    """Whether it is :class:`Parsed`; spaCy itself is not loaded to find out."""
+    """Whether it is :class:`SpacyParse`; spaCy itself is not loaded to find out."""
     return type(phrase).__module__.startswith("spacy.tokens.")
 
 
 def is_text(phrase: Phrase) -> bool:
-    """Whether a phrase is plain text: of the type :class:`Text`, or neither a tree in brackets nor one word alone."""
+    """Whether a phrase is plain text: a :class:`PlainText`, or neither a tree in brackets nor one word alone."""
     if not isinstance(phrase, str) or is_word(phrase):
         return False
-    return isinstance(phrase, Text) or not is_brackets(phrase)
+    return isinstance(phrase, PlainText) or not is_brackets(phrase)
 
 
 def is_word(phrase: str) -> bool:
-    """Whether a string is one word alone, or none, and not of the type :class:`Text`: no white space, no brackets."""
-    return not isinstance(phrase, Text) and len(phrase.split()) < 2 and not any(mark in phrase for mark in "()")
+    """Whether a string is one word alone, or none: no white space, no brackets, no :class:`PlainText`."""
+    return not isinstance(phrase, PlainText) and len(phrase.split()) < 2 and not any(mark in phrase for mark in "()")
 
 
 def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:

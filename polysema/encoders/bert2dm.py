@@ -39,8 +39,8 @@ from polysema.errors import InputError
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import EncoderPart, SenseClusters
 from polysema.machine import ahead, processors
+from polysema.meanings.parts import EncoderPart, SenseClusters
 from polysema.options import option
 from polysema.progress import Progress, Report, silent
 

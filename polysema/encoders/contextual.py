@@ -29,7 +29,7 @@ from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import EncoderPart
+from polysema.meanings.parts import EncoderPart
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""

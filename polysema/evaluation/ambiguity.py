@@ -26,7 +26,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError, chosen
 from polysema.evaluation.statistics import partial, pearson, ranks
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.neighbours import blocks
+from polysema.meanings.neighbours import blocks
 from polysema.senses.wordnet import library_synsets
 
 

@@ -20,9 +20,9 @@ from polysema.composition.trees import Leaf, leaves, with_paths, words_of
 from polysema.drawing import Box, on_plane, overlap, tree_places
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, listing
-from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.lexicon.results import Sense
+from polysema.meanings.results import Sense
+from polysema.senses.disambiguation import Disambiguation
 
 AMBIGUOUS = 0.1
 """Least weight of the second sense of an ambiguous word."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import table
-from polysema.lexicon.faces import Face
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.meanings.descriptions import SenseDescription
 
 Facts = dict[str, Any]
 
@@ -65,7 +65,8 @@ class Listing:
 
     def __init__(self, lexicon: AnyLexicon) -> None:
         self.vocabulary = lexicon.vocabulary
-        self.faces: Mapping[str, Mapping[int, Face]] = (lexicon.faces if isinstance(lexicon, Lexicon) else None) or {}
+        known = lexicon.descriptions if isinstance(lexicon, Lexicon) else None
+        self.descriptions: Mapping[str, Mapping[int, SenseDescription]] = known or {}
         self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:
@@ -102,7 +103,7 @@ class Listing:
         found = np.zeros((len(self.vocabulary), len(PARTS_OF_SPEECH)), bool)
         known = table()
         for row, word in enumerate(self.vocabulary.words):
-            if own := {face.part for face in self.faces.get(word, {}).values() if face.part}:
+            if own := {face.part for face in self.descriptions.get(word, {}).values() if face.part}:
                 found[row] = [not own.isdisjoint(parts) for parts in PARTS_OF_SPEECH.values()]
             elif (counts := known.get(word) or known.get(word.lower())) is not None:
                 found[row] = np.array(counts) > 0

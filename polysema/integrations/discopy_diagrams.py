@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Method, State
+from polysema.composition.compose import Method, PhraseState
 from polysema.composition.methods import METHODS
 from polysema.composition.operators import compress
 from polysema.composition.phrases import Phrase
@@ -110,8 +110,8 @@ def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
 
 def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
     """A mixture as the state of its factor, by the weights that the method gives both sides."""
-    ours = State(evaluated(functor).factor, len(list(leaves(tree.functor))))
-    theirs = State(evaluated(argument).factor, len(list(leaves(tree.argument))))
+    ours = PhraseState(evaluated(functor).factor, len(list(leaves(tree.functor))))
+    theirs = PhraseState(evaluated(argument).factor, len(list(leaves(tree.argument))))
     core = method.at(tree, ours, theirs).core
     return word_state(DensityMatrix(core), f"mix {words_of(tree)}")
 

@@ -13,8 +13,8 @@ from typing import Any
 from polysema.errors import Failed, InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.lexicon.results import frame as frame
-from polysema.lexicon.results import framed, pandas_library, to_rows
+from polysema.meanings.results import frame as frame
+from polysema.meanings.results import framed, pandas_library, to_rows
 
 
 def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:

@@ -26,10 +26,10 @@ from spacy.tokens import Doc, Span, Token
 from polysema.composition.compose import Composition
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
-from polysema.lexicon.disambiguation import Disambiguation, SenseInContext
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.lexicon.results import Ambiguity, Sense
+from polysema.meanings.results import Ambiguity, Sense
+from polysema.senses.disambiguation import Disambiguation, SenseInContext
 
 _KEY = "polysema"
 _COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()

@@ -21,13 +21,14 @@ from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS, VECTOR_METH
 from polysema.composition.phrases import Read, is_word
 from polysema.density import DensityMatrix, factorise, stack
 from polysema.errors import Failed, InputError, MatrixError
-from polysema.lexicon.ambiguity import Ranking
-from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.model import Model, Query, Ranked, Recall
-from polysema.lexicon.neighbours import NeighbourIndex, blocks, cosines
-from polysema.lexicon.parts import (
+from polysema.meanings.ambiguity import Ranking
+from polysema.meanings.descriptions import SenseDescription, SenseDescriptions
+from polysema.meanings.neighbours import NeighbourIndex, blocks, cosines
+from polysema.meanings.parts import (
     PARTS_OF_SPEECH,
     SLOT_COLUMNS,
+    ContextModel,
     EncoderPart,
     Information,
     Inventory,
@@ -35,16 +36,15 @@ from polysema.lexicon.parts import (
     SenseClusters,
     SlotFillers,
     Speech,
-    Telling,
 )
-from polysema.lexicon.results import InContext, Neighbour, Results, Sense
+from polysema.meanings.results import InContext, Neighbour, Results, Sense
 from polysema.registry import provider
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from polysema.composition.phrases import Parsed
-    from polysema.lexicon.disambiguation import Context, Disambiguation, Word
+    from polysema.composition.phrases import SpacyParse
+    from polysema.senses.disambiguation import Context, Disambiguation, Word
 
 Columns = Literal["senses", "eigen"]
 M = TypeVar("M", DensityMatrix, Vector)
@@ -309,11 +309,11 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         norms: the Frobenius norms of the factors as they were trained, (V,).
         encoder: the encoder that the lexicon was made with.
         clusters: clusters of each word's occurrences.
-        telling: how the context vectors tell senses apart; by default as for multi-sense Word2DM.
+        context_model: how the context vectors tell senses apart; by default as for multi-sense Word2DM.
         information: how ambiguous each word is, by its contexts.
         inventory: which columns are senses; by default all of them.
         speech: the part of speech of each sense.
-        faces: what the senses look like in use.
+        descriptions: what the senses look like in use.
         slots: what fills the slots of each word.
 
     Attributes:
@@ -340,11 +340,11 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         norms: NDArray[Any] | None = None,
         encoder: EncoderPart | None = None,
         clusters: SenseClusters | None = None,
-        telling: Telling | None = None,
+        context_model: ContextModel | None = None,
         information: Information | None = None,
         inventory: Inventory | None = None,
         speech: Speech | None = None,
-        faces: Faces | None = None,
+        descriptions: SenseDescriptions | None = None,
         slots: SlotFillers | None = None,
     ) -> None:
         super().__init__(words, factors, metadata, contexts)
@@ -380,8 +380,8 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             if max(rows) >= len(self) or slots.starts[-1] != len(slots.fillers):
                 raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {len(self)} words")
         self.norms, self.encoder, self.clusters, self.slots = norms, encoder, clusters, slots
-        self.telling, self.information, self.inventory = telling, information, inventory
-        self.speech, self.faces = speech, faces
+        self.context_model, self.information, self.inventory = context_model, information, inventory
+        self.speech, self.descriptions = speech, descriptions
         self.folder: Path | None = None
 
     def with_parts(self, **parts: Any) -> Lexicon:
@@ -390,7 +390,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
             name: getattr(self, name)
             for name in (
                 "columns", "metadata", "contexts", "norms", "encoder", "clusters",
-                "telling", "information", "inventory", "speech", "faces", "slots",
+                "context_model", "information", "inventory", "speech", "descriptions", "slots",
             )
         }  # fmt: skip
         return Lexicon(**{**own, **parts})
@@ -498,7 +498,7 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
                 weight,
                 vector,
                 named,
-                self.sense_face(word, number),
+                self.sense_description(word, number),
                 *self.sense_part(word, number),
             )
             for number, weight, vector, named in zip(ids, weights.tolist(), vectors, near, strict=True)
@@ -538,13 +538,13 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         """The word as the vocabulary spells it."""
         return self.vocabulary.words[self.vocabulary.index(word)]
 
-    def sense_face(self, word: str, sense: int) -> Face | None:
+    def sense_description(self, word: str, sense: int) -> SenseDescription | None:
         """What a sense looks like in use; None where it was not described."""
-        return None if self.faces is None else self.faces.get(self._spelled(word), {}).get(sense)
+        return None if self.descriptions is None else self.descriptions.get(self._spelled(word), {}).get(sense)
 
     def sense_part(self, word: str, sense: int) -> tuple[PartOfSpeech | None, float | None]:
         """The part of speech of a sense, and its share of the sense's occurrences where that is known."""
-        face = self.sense_face(word, sense)
+        face = self.sense_description(word, sense)
         if face is not None and face.part is not None:
             return face.part, face.part_share
         if self.slots is not None and sense < len(SLOT_COLUMNS):
@@ -553,28 +553,28 @@ class Lexicon(LexiconOf[DensityMatrix], Ranked):
         return known or (None, None)
 
     def disambiguate(self, word: Word, context: Context | None = None, **options: Any) -> Disambiguation:
-        """Which sense of a word is meant in a context; see :func:`polysema.lexicon.disambiguation.disambiguate`."""
-        from polysema.lexicon.disambiguation import disambiguate
+        """Which sense of a word is meant in a context; see :func:`polysema.senses.disambiguation.disambiguate`."""
+        from polysema.senses.disambiguation import disambiguate
 
         return disambiguate(self, word, context, **options)
 
     def disambiguate_all(
-        self, pairs: Iterable[tuple[Word, Context | None] | Parsed], **options: Any
+        self, pairs: Iterable[tuple[Word, Context | None] | SpacyParse], **options: Any
     ) -> Results[Disambiguation | Failed]:
         """Many words in their contexts, or Tokens of spaCy: one result each, in the order given."""
-        from polysema.lexicon.disambiguation import disambiguate_all
+        from polysema.senses.disambiguation import disambiguate_all
 
         return disambiguate_all(self, pairs, **options)
 
     def disambiguate_every(self, word: str, context: Context, **options: Any) -> Results[Disambiguation]:
         """Which sense is meant at every occurrence of a word in a context, from left to right."""
-        from polysema.lexicon.disambiguation import disambiguate_every
+        from polysema.senses.disambiguation import disambiguate_every
 
         return disambiguate_every(self, word, context, **options)
 
-    def read(self, text: str | Parsed, **options: Any) -> Results[Disambiguation]:
+    def read(self, text: str | SpacyParse, **options: Any) -> Results[Disambiguation]:
         """Every ambiguous content word of a text with the sense that is meant, from left to right."""
-        from polysema.lexicon.disambiguation import read
+        from polysema.senses.disambiguation import read
 
         return read(self, text, **options)
 

@@ -13,8 +13,8 @@ from polysema.composition.phrases import Phrase, Read, read_phrases
 from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
-from polysema.lexicon.ambiguity import Ranking
-from polysema.lexicon.results import Ambiguity, InContext, Neighbour, Results
+from polysema.meanings.ambiguity import Ranking
+from polysema.meanings.results import Ambiguity, InContext, Neighbour, Results
 from polysema.registry import provider
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -24,7 +24,7 @@ Query = str | Tree | Composition | InContext | DensityMatrix | Vector
 (a disambiguation), a density matrix or a vector."""
 
 Recall = Callable[..., Read]
-"""What earlier sentences of a text told of its words; see :mod:`polysema.lexicon.memory`."""
+"""What earlier sentences of a text told of its words; see :mod:`polysema.senses.memory`."""
 
 C = TypeVar("C", bound=Composition)
 
@@ -120,7 +120,7 @@ class Model(ABC, Generic[C]):
         Args:
             negation: what *not* does, a name in :data:`polysema.NEGATIONS`; by default ``conversational``.
             memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.lexicon.memory`.
+                :mod:`polysema.senses.memory`.
             readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """

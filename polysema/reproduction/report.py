@@ -27,9 +27,9 @@ from polysema.evaluation.results import Compared, Evaluation, Row, clean, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
 from polysema.reproduction import published
 from polysema.reproduction.tables import (
-    Beside,
     Cell,
     Mark,
+    PaperComparison,
     Plot,
     Report,
     Section,
@@ -77,7 +77,7 @@ class Settings:
     complete: bool = False
 
 
-def introduction_section(beside: Beside, settings: Settings, plots: bool) -> Section:
+def introduction_section(beside: PaperComparison, settings: Settings, plots: bool) -> Section:
     """How figures, bold and underlining are to be read; the models, and what was left out."""
     text = [
         "Figures are Spearman's ρ between a model's similarities and the mean human judgement, over the items whose "
@@ -140,7 +140,7 @@ def data_sets_section(sets: Mapping[str, EvaluationSet]) -> Section:
     return Section("Data sets", text, [Table("data-sets", caption, columns, rows)])
 
 
-def word_similarity_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Section:
+def word_similarity_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
     """Table 2: ρ on the sets of word pairs."""
     bold = {name: _champions(beside, name, ("word",)) for name in sets}
     rows = []
@@ -155,7 +155,7 @@ def word_similarity_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -
 
 
 def disambiguation_section(
-    beside: Beside, name: str, items: EvaluationSet, compared: Sequence[Compared], noise: Mapping[str, float]
+    beside: PaperComparison, name: str, items: EvaluationSet, compared: Sequence[Compared], noise: Mapping[str, float]
 ) -> Section:
     """Tables 3 to 6: ρ on a set of phrases, by model and method."""
     bold = _champions(beside, name, OF_THE_PAPER)
@@ -195,7 +195,7 @@ def disambiguation_section(
     return Section(f"Disambiguation: {name}", text, tables, _dots(beside, name, items, noise))
 
 
-def _champions(beside: Beside, name: str, methods: Sequence[str]) -> list[Row]:
+def _champions(beside: PaperComparison, name: str, methods: Sequence[str]) -> list[Row]:
     """The best baseline and the best model of density matrices, on the items that all share."""
     matrices = {system.name for system in beside.evaluation.models if system.kind == "matrices"}
     every = [row for row in beside.evaluation.of(name=name).values() if row.method in methods]
@@ -203,7 +203,7 @@ def _champions(beside: Beside, name: str, methods: Sequence[str]) -> list[Row]:
     return [found for group in groups if (found := best(group, every)) is not None]
 
 
-def _dots(beside: Beside, name: str, items: EvaluationSet, noise: Mapping[str, float]) -> list[Plot]:
+def _dots(beside: PaperComparison, name: str, items: EvaluationSet, noise: Mapping[str, float]) -> list[Plot]:
     rows: dict[str, list[tuple[str, float, tuple[float, float] | None, float | None]]] = {}
     for system in beside.evaluation.models:
         found = beside.evaluation.of(system.name, name)
@@ -277,7 +277,7 @@ def tests_section(compared: Mapping[str, Sequence[Compared]]) -> Section:
     return Section("Against the best baseline", text, [Table("tests", "Paired tests.", columns, rows)])
 
 
-def protocol_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Section:
+def protocol_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
     """The disambiguation tables by the paper's protocol."""
     tables = []
     for name in sets:
@@ -301,7 +301,7 @@ def protocol_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Secti
     return Section("The paper's protocol", text, tables)
 
 
-def ambiguity_section(beside: Beside) -> list[Section]:
+def ambiguity_section(beside: PaperComparison) -> list[Section]:
     """Table 7 and figure 1: entropy against WordNet's senses; none where no model has matrices."""
     if not any(system.ambiguity for system in beside.evaluation.models):
         return []
@@ -341,7 +341,7 @@ def ambiguity_section(beside: Beside) -> list[Section]:
     return [Section("Ambiguity and polysemy", text, [table], plots)]
 
 
-def entropy_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Section:
+def entropy_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
     """Tables 8 to 11: mean entropy before and after composition; and the example of *run*."""
     tables = [_example(beside)] if published.EXAMPLE.name in beside.evaluation.sets else []
     lines = beside.lines(_rows_of_entropy(published.ENTROPY["GS2011"]), ("matrices",), ensembles=False)
@@ -362,7 +362,7 @@ def entropy_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Sectio
     return Section("Ambiguity and composition", text, tables)
 
 
-def _example(beside: Beside) -> Table:
+def _example(beside: PaperComparison) -> Table:
     """What the paper says of *The family run the hotel*."""
     name = published.EXAMPLE.name
     rows = []
@@ -415,7 +415,7 @@ def noise_section(noise: Mapping[str, Mapping[str, float]], settings: Settings) 
     return Section("Noise floor", text, tables)
 
 
-def coverage_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Section:
+def coverage_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
     """How many items each model knows the words of."""
     rows = []
     for system in beside.evaluation.models:
@@ -428,13 +428,13 @@ def coverage_section(beside: Beside, sets: Mapping[str, EvaluationSet]) -> Secti
     return Section("Coverage", text, [Table("coverage", "Covered items.", list(sets), rows)])
 
 
-def configuration_section(beside: Beside, settings: Settings) -> Section:
+def configuration_section(beside: PaperComparison, settings: Settings) -> Section:
     """What was run, and how every model was made."""
     held = _short(clean({"run": settings.configuration, "models": _made(beside)}))
     return Section("Configuration", ["```json\n" + json.dumps(held, indent=2, ensure_ascii=False) + "\n```"])
 
 
-def _made(beside: Beside) -> dict[str, Any]:
+def _made(beside: PaperComparison) -> dict[str, Any]:
     """How every model was made."""
     return {system.name: [without_times(facts) for facts in system.metadata] for system in beside.evaluation.models}
 
@@ -484,7 +484,7 @@ def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settin
     With :data:`published.EXAMPLE` among its sets, the report has the paper's example of *run* too.
     """
     chosen = settings or Settings()
-    beside = Beside(evaluation, skipped, chosen.complete)
+    beside = PaperComparison(evaluation, skipped, chosen.complete)
     sets = {name: items for name, items in evaluation.sets.items() if name != published.EXAMPLE.name}
     words = {name: items for name, items in sets.items() if items.is_words}
     phrases = {name: items for name, items in sets.items() if not items.is_words}
@@ -517,7 +517,7 @@ def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settin
 
 
 def _data(
-    beside: Beside,
+    beside: PaperComparison,
     compared: Mapping[str, Sequence[Compared]],
     noise: Mapping[str, Mapping[str, float]],
     phrases: Mapping[str, EvaluationSet],

@@ -166,7 +166,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PaperComparison:
     """An evaluation beside the paper.
 
     Attributes:

@@ -41,9 +41,9 @@ from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.kernels.contexts import weighted_context_sums
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.parts import Information, Inventory, Speech
-from polysema.lexicon.telling import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.meanings.context_model import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.meanings.neighbours import blocks
+from polysema.meanings.parts import Information, Inventory, Speech
 from polysema.progress import Progress, Report, silent
 from polysema.senses.evidence import Occurrences, draw_positions, least_cosines
 from polysema.senses.ridge import Ridge
@@ -298,7 +298,7 @@ def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) ->
         metadata=lexicon.metadata,
         contexts=np.concatenate([contexts, placed[:, n:].astype(contexts.dtype)]),
         norms=None if norms is None else np.concatenate([norms, np.full(size, np.median(norms), norms.dtype)]),
-        telling=lexicon.telling,
+        context_model=lexicon.context_model,
         information=None
         if information is None
         else Information(np.concatenate([information.values, np.full(size, np.nan, np.float32)]), information.measure),
@@ -315,13 +315,13 @@ def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) ->
             np.concatenate([lexicon.speech.tags, np.zeros((size, m), np.uint8)]),
             np.concatenate([lexicon.speech.shares, np.zeros((size, m), np.uint8)]),
         ),
-        faces=lexicon.faces,
+        descriptions=lexicon.descriptions,
     )
 
 
 def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> Lexicon:
     """The lexicon whose senses weigh what they do, and what their shares of the text are."""
-    formula = lexicon.telling or USUAL
+    formula = lexicon.context_model or USUAL
     b = lexicon.factors
     several = np.flatnonzero((b != 0).any(axis=1).sum(axis=1) > 1)
     seen = Occurrences(lexicon, corpus, most=max(occurrences, 2), words=several, seed=seed)

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, MissingExtraError
-from polysema.lexicon.faces import Example, Face, Faces
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import Information, Inventory, Telling
-from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
+from polysema.meanings.context_model import cosines, directions, log_evidence, softmax
+from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions
+from polysema.meanings.parts import ContextModel, Information, Inventory
 from polysema.progress import Progress, Report, silent
 from polysema.senses.evidence import WINDOW, Occurrences, Seen
-from polysema.senses.inventory import SEPARATION, Found, count_senses, holevo
+from polysema.senses.inventory import SEPARATION, FoundSenses, count_senses, holevo
 from polysema.senses.speech import Tagger, Told
 from polysema.senses.wordnet import SynsetMatcher
 
@@ -83,13 +83,13 @@ def describe(
     before = lexicon.metadata.get("described", {"kept": True})
     decided = lexicon.inventory if before.get("kept") else None
     speech = None if decided is None else lexicon.speech
-    maker, tagger = FaceMaker(corpus), _tagger(corpus, progress) if parts and faces and speech is None else None
+    maker, tagger = Describer(corpus), _tagger(corpus, progress) if parts and faces and speech is None else None
     information = np.full(size, np.nan, np.float32)
     kind = np.int8 if lexicon.m <= 128 else np.int32
     senses = np.tile(np.arange(lexicon.m, dtype=kind), (size, 1))
     shares, least = np.zeros((size, lexicon.m), np.float32), np.full(size, -1.0, np.float32)
     lines: list[str] = []
-    described: list[tuple[str, Found, Seen]]
+    described: list[tuple[str, FoundSenses, Seen]]
     for first in range(0, size, _BLOCK):
         last, described = min(first + _BLOCK, size), []
         for row, own in enumerate(seen.of(first, last), first):
@@ -128,7 +128,7 @@ def describe(
         information=known if known is not None and known.measure != "holevo" else Information(information),
         inventory=Inventory(senses, shares, least),
         speech=speech,
-        faces=Faces(lines),
+        descriptions=SenseDescriptions(lines),
     )
 
 
@@ -139,7 +139,7 @@ def _columns(lexicon: Lexicon, row: int) -> tuple[NDArray[np.float64], NDArray[n
     return traces, factor / np.sqrt(np.where(traces > 0, traces, 1.0))[:, None]
 
 
-def _information(weights: NDArray[np.float64], vectors: NDArray[np.float64], own: Seen, formula: Telling) -> float:
+def _information(weights: NDArray[np.float64], vectors: NDArray[np.float64], own: Seen, formula: ContextModel) -> float:
     """χ of a word over its own contexts, all its columns taken for senses."""
     evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
     return holevo(softmax(np.log(np.maximum(weights / weights.sum(), 1e-12)) + evidence), vectors)
@@ -164,7 +164,7 @@ def _tagger(corpus: Corpus, progress: Report) -> Tagger | None:
 
 
 def _lines(
-    described: list[tuple[str, Found, Seen]], maker: FaceMaker, tagger: Tagger | None, match: SynsetMatcher | None
+    described: list[tuple[str, FoundSenses, Seen]], maker: Describer, tagger: Tagger | None, match: SynsetMatcher | None
 ) -> Iterator[str]:
     """A line for each word: what its senses look like in use."""
     told = [found.posteriors for _, found, _ in described]
@@ -172,10 +172,10 @@ def _lines(
     for word, found, own in described:
         faces = maker.faces(own, found.posteriors, None if parts is None else next(parts))
         faces = faces if match is None else match.matched(word, faces, found.vectors)
-        yield Faces.line(word, dict(zip(found.ids.tolist(), faces, strict=True)))
+        yield SenseDescriptions.line(word, dict(zip(found.ids.tolist(), faces, strict=True)))
 
 
-class FaceMaker:
+class Describer:
     """Makes the faces of senses from occurrences in a corpus."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -185,7 +185,7 @@ class FaceMaker:
         counts = np.asarray(corpus.counts, np.float64)
         self.share = counts / max(counts.sum(), 1.0)
 
-    def faces(self, seen: Seen, posteriors: Array, parts: Sequence[Told] | None = None) -> list[Face]:
+    def faces(self, seen: Seen, posteriors: Array, parts: Sequence[Told] | None = None) -> list[SenseDescription]:
         """The face of each sense.
 
         Args:
@@ -203,7 +203,7 @@ class FaceMaker:
             pairs = [(z, f"{words[w]} {words[own]}") for z, w in left[k]]
             pairs += [(z, f"{words[own]} {words[w]}") for z, w in right[k]]
             found.append(
-                Face(
+                SenseDescription(
                     tuple(words[w] for _, w in telling[k] if words[w].lower() != words[own].lower())[:WORDS],
                     tuple(pair for _, pair in sorted(pairs, reverse=True)[:COLLOCATIONS]),
                     tuple(self._examples(seen, posteriors[:, k])),

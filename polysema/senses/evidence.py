@@ -16,9 +16,9 @@ from polysema.kernels.contexts import weighted_context_sums
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.parts import Telling
-from polysema.lexicon.telling import USUAL, cosines, directions, evidence_weights, log_evidence, softmax
+from polysema.meanings.context_model import USUAL, cosines, directions, evidence_weights, log_evidence, softmax
+from polysema.meanings.neighbours import blocks
+from polysema.meanings.parts import ContextModel
 from polysema.progress import Progress, Report, silent
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Occurrences:
         if most < 2:
             raise InputError(f"most is how many occurrences of each word to draw, 2 or more, not {most}")
         self.lexicon, self.corpus = lexicon, corpus
-        self.formula = lexicon.telling or USUAL
+        self.formula = lexicon.context_model or USUAL
         indices = lexicon.vocabulary.indices
         spelled = corpus.vocabulary.words
         self.rows: Ids = np.array([indices.get(w, indices.get(w.lower(), -1)) for w in spelled], np.int64)
@@ -119,7 +119,7 @@ def draw_positions(corpus: Corpus, rows: Ids, starts: Ids, seed: int) -> Ids:
     return positions
 
 
-def posteriors(lexicon: Lexicon, word: str, own: Seen, formula: Telling) -> Array:
+def posteriors(lexicon: Lexicon, word: str, own: Seen, formula: ContextModel) -> Array:
     """p(k|c) of a word's senses, as they are listed, at some of its occurrences, (occurrences, k)."""
     weights, vectors = lexicon.sense_vectors(word)
     evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)

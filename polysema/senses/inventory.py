@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.lexicon.parts import Telling
-from polysema.lexicon.telling import cosines, directions, log_evidence, softmax
+from polysema.meanings.context_model import cosines, directions, log_evidence, softmax
+from polysema.meanings.parts import ContextModel
 from polysema.measures import mixture_entropies
 from polysema.senses.evidence import least_cosine
 
@@ -42,7 +42,7 @@ _STEPS = 12  # of the weights; they hardly move after that
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSenses:
     """The senses of one word.
 
     Attributes:
@@ -67,11 +67,11 @@ def count_senses(
     vectors: Array,
     contexts: Array,
     amounts: Array,
-    formula: Telling,
+    formula: ContextModel,
     *,
     least_share: float = LEAST_SHARE,
     separation: float = SEPARATION,
-) -> Found:
+) -> FoundSenses:
     """The senses of a word by its occurrences.
 
     Args:
@@ -106,10 +106,10 @@ def count_senses(
         senses[own] = number
         shares[own] = share * weights[own] / weights[own].sum()
     fit = cosines(v, contexts).max(axis=1)[amounts > 0]
-    return Found(senses, shares, ids, v, posteriors, least_cosine(fit))
+    return FoundSenses(senses, shares, ids, v, posteriors, least_cosine(fit))
 
 
-def _shares(p: Array, v: Array, contexts: Array, amounts: Array, formula: Telling) -> tuple[Array, Array]:
+def _shares(p: Array, v: Array, contexts: Array, amounts: Array, formula: ContextModel) -> tuple[Array, Array]:
     """p(k|c), (occurrences, k), and the shares of the occurrences, (k,)."""
     evidence = log_evidence(cosines(directions(p, v, formula), contexts), amounts, formula)
     for _ in range(_STEPS):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.neighbours import blocks
+from polysema.meanings.neighbours import blocks
 from polysema.storage import atomic_file
 
 Array = NDArray[np.float64]

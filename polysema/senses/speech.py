@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import PARTS_OF_SPEECH, PartOfSpeech, Speech
+from polysema.meanings.parts import PARTS_OF_SPEECH, PartOfSpeech, Speech
 from polysema.parsing.sentences import parser
 from polysema.progress import Progress, Report, silent
 from polysema.senses.evidence import Occurrences, Seen, posteriors

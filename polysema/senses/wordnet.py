@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import DataError, InputError, MissingExtraError
-from polysema.lexicon.faces import Face, Synset
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.results import Sense
-from polysema.lexicon.telling import USUAL, context_vectors, cosines, directions, evidence_weights
+from polysema.meanings.context_model import USUAL, context_vectors, cosines, directions, evidence_weights
+from polysema.meanings.descriptions import SenseDescription, Synset
+from polysema.meanings.results import Sense
 
 LEAST_SCORE = 0.2
 """Below this, no synset matches."""
@@ -44,11 +44,11 @@ class SynsetMatcher:
     def __init__(self, lexicon: Lexicon, entries: Callable[[str], list[Entry]] | None = None) -> None:
         if lexicon.contexts is None or lexicon.contexts.ndim != 2:
             raise InputError("synsets are matched by context vectors, which this lexicon lacks: train ms-word2dm")
-        self.lexicon, self.contexts, self.formula = lexicon, lexicon.contexts, lexicon.telling or USUAL
+        self.lexicon, self.contexts, self.formula = lexicon, lexicon.contexts, lexicon.context_model or USUAL
         self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
         self.entries = entries or library_entries()
 
-    def matched(self, word: str, faces: list[Face], vectors: NDArray[np.float64]) -> list[Face]:
+    def matched(self, word: str, faces: list[SenseDescription], vectors: NDArray[np.float64]) -> list[SenseDescription]:
         """The faces of a word's senses, unit vectors (k, n), with their synsets; None stays where none matches."""
         entries = self.entries(word)
         if not entries:
@@ -79,9 +79,11 @@ def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[S
 
     A sense that was not described from a corpus is known by the words nearest to it.
     """
-    faces = [sense.face or Face(words=tuple(near.word for near in sense.neighbours)) for sense in senses]
+    faces = [
+        sense.description or SenseDescription(words=tuple(near.word for near in sense.neighbours)) for sense in senses
+    ]
     found = SynsetMatcher(lexicon).matched(word, faces, np.array([sense.vector for sense in senses]))
-    return [replace(sense, face=face) for sense, face in zip(senses, found, strict=True)]
+    return [replace(sense, description=face) for sense, face in zip(senses, found, strict=True)]
 
 
 def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[list[str]]]:

@@ -27,7 +27,7 @@ from polysema.composition.trees import Leaf, Tree, nodes, postorder, with_paths
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import SlotFillers
+from polysema.meanings.parts import SlotFillers
 from polysema.slots.train import SPACES, filler_space, head_space
 
 Array = NDArray[np.float64]

@@ -27,7 +27,7 @@ from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.machine import processors
 from polysema.parsing.sentences import parser
 from polysema.progress import Progress, Report, silent
-from polysema.slots.parsed import Parsed, merged, owner
+from polysema.slots.parsed import ParsedText, merged, owner
 from polysema.slots.relations import ADJECTIVES, NOUNS, VERBS, Relation, Word, relations
 from polysema.storage import writing
 
@@ -48,8 +48,8 @@ def parse_text(
     overwrite: bool = False,
     encoding: str = "auto",
     progress: Report = silent,
-) -> Parsed:
-    """Parse text and count the relations in it; what is written is read back with :meth:`Parsed.load`.
+) -> ParsedText:
+    """Parse text and count the relations in it; what is written is read back with :meth:`ParsedText.load`.
 
     Args:
         sources: files, packed or not, folders, globs.
@@ -74,7 +74,7 @@ def parse_text(
             for _ in islice(blocks, len(done) * PIECE):
                 pass
             _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
-            found = merged(Parsed.load(path) for path in done)
+            found = merged(ParsedText.load(path) for path in done)
     found.save(output, overwrite)
     working.remove()
     return found
@@ -99,7 +99,7 @@ def _parse_pieces(
                 speed = tokens / (time.perf_counter() - begun)
                 progress(Progress("parsing", tokens, None, "tokens", speed, words=tokens))
             path = working.file(f"piece-{len(done):06}")
-            Parsed.of(total, {"tokens": in_piece, "parser": _model()}).save(path)
+            ParsedText.of(total, {"tokens": in_piece, "parser": _model()}).save(path)
             done.append(path)
 
 

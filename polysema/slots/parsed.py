@@ -27,7 +27,7 @@ _ARRAYS = ("head", "slot", "filler", "count")
 
 
 @dataclass(frozen=True, eq=False)
-class Parsed:
+class ParsedText:
     """Counts of relations.
 
     Attributes:
@@ -49,7 +49,7 @@ class Parsed:
     facts: Mapping[str, Any]
 
     @classmethod
-    def of(cls, counts: Mapping[Relation, int], facts: Mapping[str, Any] | None = None) -> Parsed:
+    def of(cls, counts: Mapping[Relation, int], facts: Mapping[str, Any] | None = None) -> ParsedText:
         """From counted relations."""
         words = sorted({word for relation in counts for word in (relation.head, relation.filler)})
         slots = sorted({relation.slot for relation in counts})
@@ -66,7 +66,7 @@ class Parsed:
         return len(self.count)
 
     def __repr__(self) -> str:
-        return f"Parsed({len(self.words)} words, {len(self)} relations, seen {int(self.count.sum())} times)"
+        return f"ParsedText({len(self.words)} words, {len(self)} relations, seen {int(self.count.sum())} times)"
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the folder, whole or not at all."""
@@ -77,7 +77,7 @@ class Parsed:
             save_arrays(folder / "counts.safetensors", {name: getattr(self, name) for name in _ARRAYS})
 
     @classmethod
-    def load(cls, path: str | Path) -> Parsed:
+    def load(cls, path: str | Path) -> ParsedText:
         """Read a folder; what does not fit together is an error."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -119,7 +119,7 @@ def is_parsed(path: str | Path) -> bool:
     return True
 
 
-def merged(parts: Iterable[Parsed]) -> Parsed:
+def merged(parts: Iterable[ParsedText]) -> ParsedText:
     """The sum of parsed texts: the same whatever their order."""
     parts = list(parts)
     words = sorted(set().union(*(part.words for part in parts)))
@@ -144,7 +144,7 @@ def merged(parts: Iterable[Parsed]) -> Parsed:
     described = {name: value for part in parts for name, value in part.facts.items() if not isinstance(value, int)}
     head, rest = np.divmod(key, len(slots) * len(words))
     slot, filler = np.divmod(rest, len(words))
-    return Parsed(
+    return ParsedText(
         tuple(words), tuple(slots), head.astype(np.int32), slot.astype(np.int16), filler.astype(np.int32), count,
         {**described, **total},
     )  # fmt: skip

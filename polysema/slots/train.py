@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import Lexicon
-from polysema.lexicon.parts import SlotFillers
+from polysema.meanings.parts import SlotFillers
 from polysema.options import Options, option
-from polysema.slots.parsed import Parsed
+from polysema.slots.parsed import ParsedText
 from polysema.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
@@ -50,13 +50,13 @@ def head_space(slot: str) -> str:
     return "noun" if slot in NOUN_SLOTS else "verb"
 
 
-def uses(parsed: Parsed, space: str) -> Ints:
+def uses(parsed: ParsedText, space: str) -> Ints:
     """How often each word took part in a relation as this part of speech, (words,)."""
     word, _, count = _features(parsed, space)
     return np.bincount(word, count, len(parsed.words)).astype(np.int64)
 
 
-def vectors_of(parsed: Parsed, space: str, dim: int, chosen: Ints, seed: int = 1) -> NDArray[np.float32]:
+def vectors_of(parsed: ParsedText, space: str, dim: int, chosen: Ints, seed: int = 1) -> NDArray[np.float32]:
     """Unit vectors of chosen words, (len(chosen), dim); zero for a word without a feature that is left."""
     word, feature, count = _features(parsed, space)
     row = np.full(len(parsed.words), -1, np.int64)
@@ -122,7 +122,7 @@ def positive_pmi(row: Ints, column: Ints, count: NDArray[np.float64], shape: tup
     return csr_matrix((pmi[kept], (table.row[kept], table.col[kept])), shape)
 
 
-def _features(parsed: Parsed, space: str) -> tuple[Ints, Ints, NDArray[np.float64]]:
+def _features(parsed: ParsedText, space: str) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """The words of a part of speech, their features as numbers, and how often they go together."""
     slots, size = len(parsed.slots), len(parsed.words)
     as_head = np.array([head_space(slot) == space for slot in parsed.slots])[parsed.slot]
@@ -154,7 +154,7 @@ class SlotOptions(Options):
     seed: int = option(1, "of the start vector of the singular value decomposition", least=0)
 
 
-def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterable[str] = ()) -> Lexicon:
+def train_slots(parsed: ParsedText, options: SlotOptions | None = None, keep: Iterable[str] = ()) -> Lexicon:
     """A lexicon of slots from parsed text.
 
     Args:
@@ -183,7 +183,7 @@ def train_slots(parsed: Parsed, options: SlotOptions | None = None, keep: Iterab
 
 
 def _assembled(
-    parsed: Parsed, options: SlotOptions, counts: Ints, found: list[tuple[Ints, NDArray[np.float32]]]
+    parsed: ParsedText, options: SlotOptions, counts: Ints, found: list[tuple[Ints, NDArray[np.float32]]]
 ) -> Lexicon:
     """The vectors as factors, one column a part of speech, and the fillers by row."""
     taken = np.unique(np.concatenate([chosen for chosen, _ in found]))
@@ -211,7 +211,7 @@ def _assembled(
     )  # fmt: skip
 
 
-def _fillers(parsed: Parsed, row: Ints, known: NDArray[np.bool_], most: int) -> SlotFillers:
+def _fillers(parsed: ParsedText, row: Ints, known: NDArray[np.bool_], most: int) -> SlotFillers:
     """The fillers of every slot of every word, and the heads that each word fills a slot of (``obj of``)."""
     number = {space: index for index, space in enumerate(SPACES)}
     names = [*parsed.slots, *(f"{slot} of" for slot in parsed.slots)]

@@ -25,7 +25,7 @@ from polysema.machine import processors
 from polysema.options import Options
 from polysema.progress import Progress, Report, library_report
 from polysema.slots.parse import parse_text, text_identity
-from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.parsed import ParsedText, is_parsed, merged
 from polysema.slots.train import SlotOptions, train_slots
 from polysema.storage import MARKER
 from polysema.training import fasttext, glove, negative_sampling
@@ -280,7 +280,7 @@ class _Text:
             self._encoded = self._taken(self._encode)
         return self._encoded
 
-    def parsed(self, workers: int | None) -> Parsed:
+    def parsed(self, workers: int | None) -> ParsedText:
         """As parsed text."""
         return self._taken(lambda: self._parse(workers))
 
@@ -337,20 +337,20 @@ class _Text:
     def _another(self) -> InputError:
         return InputError(f"{self.folder} holds another run (another text): finish that one, or delete it")
 
-    def _parse(self, workers: int | None) -> Parsed:
+    def _parse(self, workers: int | None) -> ParsedText:
         """As given, the sum of folders of it, or text that is parsed."""
         corpus = self.corpus
-        if isinstance(corpus, Parsed):
+        if isinstance(corpus, ParsedText):
             return corpus
         sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
         if all(isinstance(source, str | Path) and is_parsed(source) for source in sources):
-            return merged(Parsed.load(source) for source in sources)
+            return merged(ParsedText.load(source) for source in sources)
         if not all(isinstance(source, str | Path) for source in sources):
             raise InputError("slots are learnt from files of text, or from what polysema corpus parse wrote")
         working = WorkingFolder(self.folder)
         name = f"parsed-{text_identity(sources)[:16]}"  # another text has another name
         if is_parsed(self.folder / name):
-            return Parsed.load(self.folder / name)
+            return ParsedText.load(self.folder / name)
         working.file(f"{name}.parsing")
         return parse_text(
             sources, working.file(name), workers=workers or processors(),

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema.lexicon import disambiguation
+from polysema.senses import disambiguation
 
 ROOT = Path(__file__).parents[2]
 NOUNS = ["family", "hotel", "bank", "river", "money", "house", "water", "school", "city", "garden"]

@@ -157,7 +157,7 @@ def test_negation(script, tmp_path):
 
 def test_slots(script, wordnet, shared, tmp_path):
     pytest.importorskip("spacy")
-    from polysema.slots.parsed import Parsed
+    from polysema.slots.parsed import ParsedText
     from polysema.slots.relations import Relation
 
     rng = np.random.default_rng(1)
@@ -167,7 +167,7 @@ def test_slots(script, wordnet, shared, tmp_path):
     for verb, pair in verbs.items():
         for slot, noun in zip(("subj", "obj"), pair, strict=True):
             counts[Relation(verb, slot, noun)] = 30 + int(rng.integers(9))
-    Parsed.of(counts).save(tmp_path / "toy.parsed")
+    ParsedText.of(counts).save(tmp_path / "toy.parsed")
     assert "s by the clock" in script("slots", "speed", tmp_path / "toy.parsed")
     train(tmp_path / "toy.parsed", "slots", dim=3, min_count=1).save(tmp_path / "toy")
     printed = script("slots", "validate", tmp_path / "toy", wordnet, "--data", shared / "data")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polysema import DensityMatrix, Lexicon, VectorLexicon, measures
 from polysema.composition import compose
-from polysema.composition.compose import Composition, Method, State, fold
+from polysema.composition.compose import Composition, Method, PhraseState, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.trees import Leaf, Node, from_pattern, parse_brackets
 from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
@@ -252,8 +252,8 @@ def test_meanings_by_the_way_from_the_root(lexicon: Lexicon):
     assert [step.path for step in phrase.steps] == ["", "l", "r", "rl", "rr", "rrl", "rrr"]
 
 
-def _halved(node: Node, functor: State, argument: State) -> State:
-    return State(functor.core @ np.eye(functor.core.shape[-1]), functor.words + argument.words)
+def _halved(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
+    return PhraseState(functor.core @ np.eye(functor.core.shape[-1]), functor.words + argument.words)
 
 
 def test_a_method_of_ones_own_says_what_it_works_on(lexicon: Lexicon, vectors: VectorLexicon):
@@ -266,5 +266,5 @@ def test_a_method_of_ones_own_says_what_it_works_on(lexicon: Lexicon, vectors: V
     assert isinstance(root.meaning, DensityMatrix)
     with pytest.raises(InputError, match="functor works on matrices: this lexicon holds vectors"):
         vectors.compose("(old cars)", own)
-    summed = Method("sum", "a + b", "vectors", lambda node, f, a: State(f.core + a.core))
+    summed = Method("sum", "a + b", "vectors", lambda node, f, a: PhraseState(f.core + a.core))
     assert isinstance(vectors.compose("(old cars)", summed).meaning, Vector)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import Brackets, Lexicon, Text, load, registry
+from polysema import Brackets, Lexicon, PlainText, load, registry
 from polysema.composition.phrases import as_tree, is_brackets, is_text, is_word, read_phrases
 from polysema.composition.trees import Leaf, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
@@ -110,8 +110,8 @@ def test_brackets_that_cannot_be_mistaken(text):
     assert is_brackets(text)
     assert not is_text(text)
     assert as_tree(text) == parse_brackets(text)
-    assert is_text(Text(text))
-    assert not is_brackets(Text(text))
+    assert is_text(PlainText(text))
+    assert not is_brackets(PlainText(text))
 
 
 @pytest.mark.parametrize("text", [passage for passage in PASSAGES if passage not in ("bank", "bank.", "(bank)")])
@@ -125,7 +125,7 @@ def test_one_word_alone():
     assert is_word("bank")
     assert is_word(" bank. ")
     assert not is_word("(bank)")
-    assert not is_word(Text("bank"))
+    assert not is_word(PlainText("bank"))
     assert as_tree("bank*") == Leaf("bank*")
     assert as_tree(Brackets("bank*")) == Leaf("bank")
 

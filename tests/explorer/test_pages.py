@@ -24,7 +24,7 @@ from polysema.explorer import answers
 from polysema.explorer.listing import LARGEST_PAGE, Filter, listing
 from polysema.explorer.server import Busy, WorkQueue, application, named
 from polysema.explorer.web import CachedPipeline
-from polysema.lexicon.faces import Example, Face, Faces, Synset
+from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions, Synset
 
 NASTY = "<script>alert(1)</script>"
 WORDS = [
@@ -51,7 +51,7 @@ REPORT = {
 def made(seed: int = 7) -> Lexicon:
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
-    face = Face(
+    face = SenseDescription(
         ("money", "<b>"),
         ("the bank",),
         (Example(f"at the bank {NASTY}", 3, 2),),
@@ -59,8 +59,8 @@ def made(seed: int = 7) -> Lexicon:
         0.9,
         Synset("bank.n.01", "gloss & co", 0.5),
     )
-    faces = Faces([Faces.line("bank", dict.fromkeys(range(3), face))])
-    return Lexicon(Vocabulary(WORDS, range(180, 0, -10)), factors, faces=faces, metadata={"model": NASTY})
+    faces = SenseDescriptions([SenseDescriptions.line("bank", dict.fromkeys(range(3), face))])
+    return Lexicon(Vocabulary(WORDS, range(180, 0, -10)), factors, descriptions=faces, metadata={"model": NASTY})
 
 
 @pytest.fixture(scope="module")

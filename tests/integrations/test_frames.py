@@ -9,7 +9,7 @@ import pytest
 import polysema as ps
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.integrations import frames
-from polysema.lexicon import results
+from polysema.meanings import results
 
 WORDS = ["river", None, "bank", "no-such-word", "river"]
 SENTENCES = ["The old river bank.", "A bank by the river.", None, "The bank lent money.", "money"]

@@ -12,8 +12,8 @@ from polysema.composition.compose import Step
 from polysema.errors import Failed, InputError, MatrixError, UnknownWordError
 from polysema.lexicon import lexicon as module
 from polysema.lexicon.lexicon import with_matrices
-from polysema.lexicon.neighbours import NeighbourIndex
-from polysema.lexicon.parts import SenseClusters
+from polysema.meanings.neighbours import NeighbourIndex
+from polysema.meanings.parts import SenseClusters
 from polysema.vectors import Vector
 from tests import dense
 

@@ -11,9 +11,9 @@ import pytest
 from polysema import Lexicon, VectorLexicon, load
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, PolysemaError
-from polysema.lexicon.faces import Face, Faces
 from polysema.lexicon.formats import left_behind
 from polysema.lexicon.formats.flat import with_senses
+from polysema.meanings.descriptions import SenseDescription, SenseDescriptions
 
 
 @pytest.fixture
@@ -40,12 +40,14 @@ def test_norms_that_are_not_finite_are_refused(small):
 
 
 def test_a_lexicon_of_a_folder_is_copied(small, tmp_path):
-    small.with_parts(faces=Faces([Faces.line("bank", {0: Face(("river",))})])).save(tmp_path / "it")
+    small.with_parts(
+        descriptions=SenseDescriptions([SenseDescriptions.line("bank", {0: SenseDescription(("river",))})])
+    ).save(tmp_path / "it")
     opened = load(tmp_path / "it")
-    assert opened.faces is not None
-    assert opened.faces["bank"][0].words == ("river",)
+    assert opened.descriptions is not None
+    assert opened.descriptions["bank"][0].words == ("river",)
     for other in (pickle.loads(pickle.dumps(opened)), copy.deepcopy(opened)):
-        assert other.faces["bank"][0].words == ("river",)
+        assert other.descriptions["bank"][0].words == ("river",)
         assert np.array_equal(other.factors, opened.factors)
 
 

@@ -26,7 +26,7 @@ from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
 from polysema.reproduction.pages import escaped, to_csv, to_html, to_markdown, write_report
 from polysema.reproduction.report import Settings, build_report
-from polysema.reproduction.tables import Beside, Cell, Report, Section, Skipped, Table, TableRow, shown, signed
+from polysema.reproduction.tables import Cell, PaperComparison, Report, Section, Skipped, Table, TableRow, shown, signed
 
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
 
@@ -284,9 +284,9 @@ def test_a_row_that_was_left_out_keeps_its_line():
     row = "MS-Word2DM dot 5"
     other = System(f"{row}, SGD", "matrices", ({"model": "ms-word2dm", "options": {"select": "dot", "senses": 5}},), ())
     found = Evaluation((other,), (), "skip", {})
-    lines = Beside(found, [Skipped(row, "not asked for")], True).lines([row])
+    lines = PaperComparison(found, [Skipped(row, "not asked for")], True).lines([row])
     assert [(line.name, line.note) for line in lines] == [(row, "not asked for"), (f"{row}, SGD", "")]
-    assert [line.name for line in Beside(found, [], True).lines([row])] == [f"{row}, SGD"]
+    assert [line.name for line in PaperComparison(found, [], True).lines([row])] == [f"{row}, SGD"]
 
 
 def test_which_row_a_model_belongs_beside():

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import polysema as ps
 from polysema.cli.training import adapt_command
 from polysema.errors import FormatError, InputError
-from polysema.lexicon.parts import Information, Inventory, Telling
+from polysema.meanings.parts import ContextModel, Information, Inventory
 from polysema.senses import adapt as placing
 from polysema.senses import ridge
 from polysema.senses.adapt import _as_far
@@ -49,7 +49,7 @@ def world():
         Vocabulary([word for _, word in listed], np.full(len(listed), 100)),
         factors,
         contexts=(vectors / 4).astype(np.float32),
-        telling=Telling(6.0, 0.2, centred=True, distance_weights=np.ones(20, np.float32)),
+        context_model=ContextModel(6.0, 0.2, centred=True, distance_weights=np.ones(20, np.float32)),
         information=Information(np.ones(len(listed), np.float32), "contextual variance"),
         inventory=Inventory(
             np.where(weights > 0, np.arange(3), -1).astype(np.int8), weights, np.full(len(listed), -1, np.float32)
@@ -66,7 +66,7 @@ def _without(lexicon, gone):
         Vocabulary([lexicon.vocabulary.words[row] for row in rows], lexicon.vocabulary.counts[rows]),
         lexicon.factors[rows],
         contexts=lexicon.contexts[rows],
-        telling=lexicon.telling,
+        context_model=lexicon.context_model,
         information=Information(lexicon.information.values[rows], lexicon.information.measure),
         inventory=Inventory(own.senses[rows], own.weights[rows], own.least[rows]),
         metadata=lexicon.metadata,

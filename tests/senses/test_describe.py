@@ -9,7 +9,7 @@ import pytest
 from polysema import Corpus, Information, Lexicon, build_corpus, describe, load, train
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, MissingExtraError
-from polysema.lexicon.faces import Face, Faces, Synset
+from polysema.meanings.descriptions import SenseDescription, SenseDescriptions, Synset
 from polysema.senses.inventory import count_senses
 from polysema.senses.wordnet import Entry, SynsetMatcher
 from tests.senses.planted import Planted
@@ -78,20 +78,20 @@ def test_a_sense_is_told_by_words_of_its_own_topic(planted, described):
         if len(topics) == 1 or len(senses) != len(topics):
             continue
         for sense in senses:
-            assert sense.face is not None
-            assert sense.face.words
-            assert len({topic_of(planted, w) for w in sense.face.words}) == 1
-            assert "the" not in sense.face.words
+            assert sense.description is not None
+            assert sense.description.words
+            assert len({topic_of(planted, w) for w in sense.description.words}) == 1
+            assert "the" not in sense.description.words
 
 
 def test_examples_say_where_they_stand(planted, corpus, described):
     word = next(word for word, own in planted.meanings.items() if len(own) == 3)
     for sense in described.senses(word):
-        assert len(sense.face.examples) == 3
-        for example in sense.face.examples:
+        assert len(sense.description.examples) == 3
+        for example in sense.description.examples:
             assert corpus.sentence(example.sentence)[example.place] == word
             assert example.text == " ".join(corpus.sentence(example.sentence))
-        topics = {planted.topics[example.sentence] for example in sense.face.examples}
+        topics = {planted.topics[example.sentence] for example in sense.description.examples}
         assert len(topics) == 1
 
 
@@ -99,18 +99,18 @@ def test_description_is_the_same_every_time(planted, corpus, described):
     again = describe(planted.lexicon, corpus)
     np.testing.assert_array_equal(again.information.values, described.information.values)
     np.testing.assert_array_equal(again.inventory.senses, described.inventory.senses)
-    assert dict(again.faces) == dict(described.faces)
+    assert dict(again.descriptions) == dict(described.descriptions)
 
 
 def test_all_of_it_survives_on_disk(described, tmp_path):
     described.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    assert dict(back.faces) == dict(described.faces)
+    assert dict(back.descriptions) == dict(described.descriptions)
     np.testing.assert_array_equal(back.inventory.senses, described.inventory.senses)
     np.testing.assert_array_equal(back.information.values, described.information.values)
-    word = next(iter(described.faces))
+    word = next(iter(described.descriptions))
     assert [sense.to_dict()["words"] for sense in back.senses(word)] == [
-        list(sense.face.words) for sense in described.senses(word)
+        list(sense.description.words) for sense in described.senses(word)
     ]
 
 
@@ -169,12 +169,12 @@ def test_the_commands(planted, corpus, tmp_path, capsys):
 
 
 def test_a_damaged_file_of_faces_is_said():
-    faces = Faces(['{"word":"bank","senses":{"0":{"words":["river"]}}}', '{"word":"bar","senses":7}'])
-    assert faces["bank"] == {0: Face(("river",))}
+    faces = SenseDescriptions(['{"word":"bank","senses":{"0":{"words":["river"]}}}', '{"word":"bar","senses":7}'])
+    assert faces["bank"] == {0: SenseDescription(("river",))}
     with pytest.raises(FormatError, match="'bar' are damaged"):
         faces["bar"]
     with pytest.raises(FormatError, match="damaged at byte 0"):
-        Faces(["nonsense"])["bank"]
+        SenseDescriptions(["nonsense"])["bank"]
 
 
 def test_synsets_are_matched_by_gloss_words(planted, described):
@@ -184,18 +184,18 @@ def test_synsets_are_matched_by_gloss_words(planted, described):
     entries = [Entry(f"{word}.n.{t}", f"of {t}", frozenset(planted.names[t][:8])) for t in topics]
     matcher = SynsetMatcher(described, lambda asked: entries if asked == word else [])
     senses = described.senses(word)
-    matched = matcher.matched(word, [s.face for s in senses], np.stack([s.vector for s in senses]))
+    matched = matcher.matched(word, [s.description for s in senses], np.stack([s.vector for s in senses]))
     for face in matched:
         topic = topic_of(planted, face.words[0])
         assert face.synset == Synset(f"{word}.n.{topic}", f"of {topic}", face.synset.score)
     absent = next(t for t in range(len(planted.names)) if t not in topics)
     other = SynsetMatcher(described, lambda _: [Entry("x", "", frozenset(planted.names[absent][:8]))])
     vectors = np.stack([s.vector for s in senses])
-    assert [face.synset for face in other.matched(word, [s.face for s in senses], vectors)] == [None, None]
+    assert [face.synset for face in other.matched(word, [s.description for s in senses], vectors)] == [None, None]
 
 
 def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
-    from polysema.lexicon.telling import USUAL
+    from polysema.meanings.context_model import USUAL
 
     rng = np.random.default_rng(0)
     axes = np.eye(8)
@@ -214,7 +214,7 @@ def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
 def test_training_describes_where_it_is_asked_to(planted, corpus):
     lexicon = train(corpus, dim=8, senses=3, epochs=1, min_count=5, describe=True)
     assert lexicon.inventory is not None
-    assert lexicon.faces
+    assert lexicon.descriptions
     assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).inventory is None
     with pytest.raises(InputError, match="only senses of ms-word2dm"):
         train(corpus, "word2dm", describe=True)
@@ -229,7 +229,7 @@ def test_senses_that_a_lexicon_came_with_are_kept(planted, corpus, described):
     np.testing.assert_array_equal(again.inventory.weights, described.inventory.weights)
     assert again.information is told
     word = next(w for w, own in planted.meanings.items() if len(own) == 2 and len(described.senses(w)) == 2)
-    assert set(again.faces[word]) == {sense.id for sense in described.senses(word)}
+    assert set(again.descriptions[word]) == {sense.id for sense in described.senses(word)}
 
 
 def test_more_senses_than_a_byte_can_number(tmp_path):

@@ -7,8 +7,8 @@ from polysema import Corpus, Lexicon, build_corpus, describe, load
 from polysema.cli import main
 from polysema.corpus.normalisation import Normalisation
 from polysema.errors import FormatError, InputError, MissingExtraError
-from polysema.lexicon.faces import Face
-from polysema.lexicon.parts import PARTS_OF_SPEECH, Inventory, Speech
+from polysema.meanings.descriptions import SenseDescription
+from polysema.meanings.parts import PARTS_OF_SPEECH, Inventory, Speech
 from polysema.notebook import disambiguation_html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
@@ -119,7 +119,7 @@ def test_without_a_tagger_there_are_no_parts_and_one_line_says_so(tools, corpus,
 
 
 def test_old_descriptions_open_without_parts():
-    assert Face.from_dict({"words": ["money"], "part_of_speech": "noun"}) == Face(("money",))
+    assert SenseDescription.from_dict({"words": ["money"], "part_of_speech": "noun"}) == SenseDescription(("money",))
 
 
 def test_parts_that_do_not_fit_are_refused(tools, tmp_path):

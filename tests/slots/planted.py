@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from polysema.slots.parsed import Parsed
+from polysema.slots.parsed import ParsedText
 from polysema.slots.relations import Relation
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ ADJECTIVES = {
 
 
 @cache
-def planted(seed: int = 0, clauses: int = 4000) -> Parsed:
+def planted(seed: int = 0, clauses: int = 4000) -> ParsedText:
     """Counted relations of that many clauses; one word in twenty is out of place."""
     rng = np.random.default_rng(seed)
     every_subject, every_object = (
@@ -47,4 +47,4 @@ def planted(seed: int = 0, clauses: int = 4000) -> Parsed:
         counts[Relation(verb, "subj", one(SUBJECTS[who] if rng.random() > 0.05 else every_subject))] += 1
         counts[Relation(verb, "obj", one(OBJECTS[what] if rng.random() > 0.05 else every_object))] += 1
         counts[Relation(one(ADJECTIVES[adjective]), "mod", adjective)] += 1
-    return Parsed.of(counts, {"tokens": 3 * clauses})
+    return ParsedText.of(counts, {"tokens": 3 * clauses})

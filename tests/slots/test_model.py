@@ -8,10 +8,10 @@ from polysema.composition.occurrences import Token, Tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.trees import leaves, parse_brackets
 from polysema.errors import InputError
-from polysema.lexicon.disambiguation import Place, ReadContext, by_part_of_speech
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon
 from polysema.measures import entropy, similarity
+from polysema.senses.disambiguation import Place, ReadContext, by_part_of_speech
 from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
 from polysema.slots.train import SlotOptions, leading, train_slots
 from tests.slots.planted import planted

@@ -4,7 +4,7 @@ import pytest
 
 from polysema.errors import InputError, PolysemaError
 from polysema.progress import Progress
-from polysema.slots.parsed import Parsed
+from polysema.slots.parsed import ParsedText
 
 try:
     from polysema.parsing.sentences import parser
@@ -99,7 +99,7 @@ def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(
         contents = {(tmp_path / f"{n}.parsed" / name).read_bytes() for n in ("one", "two", "three")}
         assert len(contents) == 1
     assert not (tmp_path / "three.parsed.parsing").exists()
-    assert Parsed.load(tmp_path / "one.parsed").facts["tokens"] == whole.facts["tokens"]
+    assert ParsedText.load(tmp_path / "one.parsed").facts["tokens"] == whole.facts["tokens"]
 
 
 def test_another_text_is_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_training_that_goes_on_with_other_text_parses_it(tmp_path: Path, monke
         text.write_text(sentence.ljust(24) * count)
         with pytest.raises(InputError, match="minimum count"):
             train(text, "slots", state=tmp_path / "run", min_count=1000, threads=1)
-        parsed = [Parsed.load(path) for path in (tmp_path / "run").glob("parsed-*") if path.name[-8:] != ".parsing"]
+        parsed = [ParsedText.load(path) for path in (tmp_path / "run").glob("parsed-*") if path.name[-8:] != ".parsing"]
     assert sorted(word for one in parsed for word in one.words) == ["cat", "chase", "dog", "girl", "race", "run"]
 
 

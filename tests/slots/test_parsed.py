@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from polysema.errors import FormatError, InputError
-from polysema.slots.parsed import Parsed, is_parsed, merged
+from polysema.slots.parsed import ParsedText, is_parsed, merged
 from polysema.slots.relations import Relation
 from tests.slots.planted import planted
 
 
-def same(a: Parsed, b: Parsed) -> bool:
+def same(a: ParsedText, b: ParsedText) -> bool:
     arrays = ("head", "slot", "filler", "count")
     return (a.words, a.slots) == (b.words, b.slots) and all(
         np.array_equal(getattr(a, n), getattr(b, n)) for n in arrays
@@ -21,7 +21,7 @@ def same(a: Parsed, b: Parsed) -> bool:
 def test_saved_and_read_back(tmp_path: Path) -> None:
     parsed = planted()
     parsed.save(tmp_path / "a.parsed")
-    assert same(Parsed.load(tmp_path / "a.parsed"), parsed)
+    assert same(ParsedText.load(tmp_path / "a.parsed"), parsed)
     assert is_parsed(tmp_path / "a.parsed")
     assert not is_parsed(tmp_path)
 
@@ -32,11 +32,11 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.parsed" / name).unlink()
     os.mkfifo(tmp_path / "a.parsed" / name)
     with pytest.raises(FormatError, match="a pipe or a device, where a file is wanted"):
-        Parsed.load(tmp_path / "a.parsed")
+        ParsedText.load(tmp_path / "a.parsed")
 
 
 def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:
-    parts = [planted(seed, 200) for seed in range(3)] + [Parsed.of({Relation("bark", "subj", "dog"): 2})]
+    parts = [planted(seed, 200) for seed in range(3)] + [ParsedText.of({Relation("bark", "subj", "dog"): 2})]
     whole = merged(parts)
     assert whole.count.sum() == sum(part.count.sum() for part in parts)
     assert whole.facts["tokens"] == 1800
@@ -49,13 +49,13 @@ def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:
 
 def test_what_is_no_parsed_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no such folder"):
-        Parsed.load(tmp_path / "none")
+        ParsedText.load(tmp_path / "none")
     with pytest.raises(InputError, match="no relation"):
-        merged([Parsed.of({})])
+        merged([ParsedText.of({})])
     planted().save(tmp_path / "a.parsed")
     (tmp_path / "a.parsed" / "words.txt").write_text("one\n")
     with pytest.raises(FormatError, match="do not fit"):
-        Parsed.load(tmp_path / "a.parsed")
+        ParsedText.load(tmp_path / "a.parsed")
 
 
 @pytest.mark.parametrize("change", [{"slots": [1, "obj"]}, {"slots": [["obj"]]}, {"slots": None}, {"facts": 3}])
@@ -64,7 +64,7 @@ def test_a_config_of_other_types_is_an_error(tmp_path: Path, change: dict[str, o
     config = tmp_path / "a.parsed" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | change))
     with pytest.raises(FormatError, match="names of slots"):
-        Parsed.load(tmp_path / "a.parsed")
+        ParsedText.load(tmp_path / "a.parsed")
 
 
 def test_a_word_that_stands_twice_is_an_error(tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_a_word_that_stands_twice_is_an_error(tmp_path: Path) -> None:
     words = tmp_path / "a.parsed" / "words.txt"
     words.write_text(words.read_text().replace("family", "farm"))
     with pytest.raises(FormatError, match="more than once"):
-        Parsed.load(tmp_path / "a.parsed")
+        ParsedText.load(tmp_path / "a.parsed")

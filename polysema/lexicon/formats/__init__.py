@@ -156,7 +156,7 @@ def left_behind(lexicon: AnyLexicon, path: Path, format: str = "") -> list[str]:
     if "counts" not in keeps and lexicon.vocabulary.counts.any():
         lost.append("counts")
     if "descriptions" not in keeps and isinstance(lexicon, Lexicon):
-        lost += ["senses in use"] if lexicon.faces is not None else []
+        lost += ["senses in use"] if lexicon.descriptions is not None else []
         lost += ["what new words are placed with"] if folder.placing_of(lexicon) is not None else []
     return lost
 

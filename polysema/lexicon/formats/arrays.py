@@ -27,7 +27,15 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
-from polysema.lexicon.parts import EncoderPart, Information, Inventory, SenseClusters, SlotFillers, Speech, Telling
+from polysema.meanings.parts import (
+    ContextModel,
+    EncoderPart,
+    Information,
+    Inventory,
+    SenseClusters,
+    SlotFillers,
+    Speech,
+)
 from polysema.vocabulary import Vocabulary
 
 Arrays = dict[str, NDArray[Any]]
@@ -55,10 +63,10 @@ def _encoder(own: Arrays, metadata: Mapping[str, Any]) -> EncoderPart:
     return EncoderPart(str(facts.get("name", "")), str(facts.get("layers", "last")), **own)
 
 
-def _telling(own: Arrays, metadata: Mapping[str, Any]) -> Telling | None:
+def _context_model(own: Arrays, metadata: Mapping[str, Any]) -> ContextModel | None:
     settings = metadata.get("telling")
     if isinstance(settings, dict):
-        return Telling(**settings, distance_weights=own.get("distance_weights"))
+        return ContextModel(**settings, distance_weights=own.get("distance_weights"))
     if own:
         raise InputError("'distance_weights' without 'telling' in the metadata")
     return None
@@ -85,7 +93,7 @@ PARTS = {
     "clusters": Part(
         "clusters of occurrences", lambda own, _: SenseClusters(**own), _named("sense_", "starts counts vectors")
     ),
-    "telling": Part("how contexts tell senses apart", _telling, _named("", "distance_weights")),
+    "context_model": Part("how contexts tell senses apart", _context_model, _named("", "distance_weights")),
     "information": Part(
         "information",
         lambda own, metadata: Information(**own, measure=str(metadata.get("information", "holevo"))),
@@ -122,7 +130,9 @@ def from_arrays(
             missing = [repr(array) for field, array in part.arrays.items() if field not in own]
             if own and missing and part.whole:
                 raise InputError(f"{part.what}: an array is missing: {', '.join(missing)}")
-            parts[name] = part.made(own, metadata) if own or name == "telling" else None  # which may have no array
+            parts[name] = (
+                part.made(own, metadata) if own or name == "context_model" else None
+            )  # which may have no array
         lexicon = Lexicon(
             vocabulary, factors, columns=columns, metadata=metadata, contexts=contexts, norms=norms, **parts
         )
@@ -152,8 +162,8 @@ def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
     if lexicon.encoder is not None:
         facts = {"name": lexicon.encoder.name, "layers": lexicon.encoder.layers}
         found["encoder"] = {**lexicon.metadata.get("encoder", {}), **facts}
-    if lexicon.telling is not None:
-        found["telling"] = lexicon.telling.settings
+    if lexicon.context_model is not None:
+        found["telling"] = lexicon.context_model.settings
     if lexicon.information is not None:
         found["information"] = lexicon.information.measure
     if lexicon.slots is not None:

@@ -26,19 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.lexicon import faces
-from polysema.lexicon.faces import Faces
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.meanings import descriptions
+from polysema.meanings.descriptions import SenseDescriptions
 from polysema.storage import atomic_folder, check_regular, holds, read_config, read_text, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
 FORMAT = "polysema-lexicon"
 VERSION = 2
 PLACING = "placing.safetensors"
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", faces.FILE, "placing.safetensors")
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", descriptions.FILE, "placing.safetensors")
 owner = holds(FORMAT, VERSION, FILES)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
@@ -73,7 +73,8 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         raise FormatError(f"{path}: {error}") from None
     if isinstance(lexicon, Lexicon):
         lexicon.folder = path
-        lexicon.faces = Faces(path / faces.FILE) if (path / faces.FILE).is_file() else None
+        file = path / descriptions.FILE
+        lexicon.descriptions = SenseDescriptions(file) if file.is_file() else None
     return lexicon
 
 
@@ -118,9 +119,9 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(signed(card(lexicon, path.name)), encoding="utf-8")
-        if isinstance(lexicon, Lexicon) and lexicon.faces is not None:
-            with open(folder / faces.FILE, "wb") as stream:
-                lexicon.faces.write(stream)
+        if isinstance(lexicon, Lexicon) and lexicon.descriptions is not None:
+            with open(folder / descriptions.FILE, "wb") as stream:
+                lexicon.descriptions.write(stream)
         if placing is not None:
             shutil.copyfile(placing, folder / PLACING)
         save_arrays(folder / "lexicon.safetensors", arrays)

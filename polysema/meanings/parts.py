@@ -68,7 +68,7 @@ class SenseClusters:
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
+class ContextModel:
     """How the context vectors of a lexicon tell the senses of its words apart.
 
     With v_k the unit vector of sense k, p_k its weight and x_j the context vector of the word at distance j,

@@ -1,4 +1,4 @@
-"""Tells the senses of words apart by the words around, as :class:`~polysema.lexicon.parts.Telling` says."""
+"""Tells the senses of words apart by the words around, as :class:`~polysema.meanings.parts.ContextModel` says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import STOP_WORDS
-from polysema.lexicon.parts import Telling
+from polysema.meanings.parts import ContextModel
 from polysema.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-USUAL = Telling(sharpness=7.0, little=0.25, subsampled=True)
+USUAL = ContextModel(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
 
 RARE = 1e-4
@@ -27,7 +27,7 @@ RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
 
 
-def evidence_weights(vocabulary: Vocabulary, formula: Telling, subsample: float = 1e-5) -> Array:
+def evidence_weights(vocabulary: Vocabulary, formula: ContextModel, subsample: float = 1e-5) -> Array:
     """How much each word says about the words around it, (V,).
 
     The chance that it survives subsampling; nothing for function words and for words that nearly never survive. Where
@@ -44,7 +44,7 @@ def evidence_weights(vocabulary: Vocabulary, formula: Telling, subsample: float 
 def context_vectors(
     around: Sequence[Sequence[int | None]],
     befores: Sequence[int],
-    formula: Telling,
+    formula: ContextModel,
     weights: Array,
     contexts: NDArray[np.floating],
 ) -> tuple[Array, Array]:
@@ -93,7 +93,7 @@ def directions_of_words(factors: NDArray[np.floating]) -> Array:
     return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12))
 
 
-def directions(weights: Array, vectors: Array, formula: Telling) -> Array:
+def directions(weights: Array, vectors: Array, formula: ContextModel) -> Array:
     """What a context is held against: u_k of each sense, unit vectors (k, n); zero where centring leaves nothing."""
     if not formula.centred:
         return vectors
@@ -108,7 +108,7 @@ def cosines(u: Array, c: Array) -> Array:
     return np.asarray(c @ u.T / np.where(length > 0, length, 1.0))
 
 
-def log_evidence(cosine: Array, amount: Array | float, formula: Telling) -> Array:
+def log_evidence(cosine: Array, amount: Array | float, formula: ContextModel) -> Array:
     """β s cos(u_k, c), (…, k), for the amounts K of evidence (…)."""
     amount = np.asarray(amount, np.float64)
     strength = amount / np.where(amount > 0, amount + formula.little, 1.0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema import Lexicon, Telling, Vocabulary, build_corpus, load
+from polysema import ContextModel, Lexicon, Vocabulary, build_corpus, load
 from polysema.errors import FormatError, InputError
 from polysema.senses.evidence import Occurrences
 
@@ -11,15 +11,15 @@ WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 
 
 @pytest.fixture
-def telling() -> Telling:
-    return Telling(5.0, centred=True, distance_weights=np.array([0.5, 1.0, 0.8, 0.3], np.float32))
+def telling() -> ContextModel:
+    return ContextModel(5.0, centred=True, distance_weights=np.array([0.5, 1.0, 0.8, 0.3], np.float32))
 
 
 @pytest.fixture
 def lexicon(telling) -> Lexicon:
     rng = np.random.default_rng(3)
     factors, contexts = rng.normal(size=(6, 4, 2)), rng.normal(size=(6, 4)).astype(np.float32)
-    return Lexicon(Vocabulary(WORDS, [9, 8, 7, 6, 5, 99]), factors, contexts=contexts, telling=telling)
+    return Lexicon(Vocabulary(WORDS, [9, 8, 7, 6, 5, 99]), factors, contexts=contexts, context_model=telling)
 
 
 def by_hand(lexicon: Lexicon, c: np.ndarray) -> np.ndarray:
@@ -64,7 +64,9 @@ def test_the_prior_stays_where_the_context_says_nothing(lexicon):
 def test_little_evidence_counts_little(lexicon):
     text = "boat the bank river money"
     sure = lexicon.disambiguate("bank", text, nlp=False)
-    weak = lexicon.with_parts(telling=Telling(5.0, little=1e6, centred=True)).disambiguate("bank", text, nlp=False)
+    weak = lexicon.with_parts(context_model=ContextModel(5.0, little=1e6, centred=True)).disambiguate(
+        "bank", text, nlp=False
+    )
     assert [s.probability for s in weak.senses] == pytest.approx([s.weight for s in weak.senses], abs=1e-3)
     assert sure.sense.probability != pytest.approx(sure.sense.weight, abs=1e-3)
 
@@ -72,7 +74,7 @@ def test_little_evidence_counts_little(lexicon):
 def test_a_flatter_posterior_for_the_matrix_alone(lexicon, telling):
     text = "boat the bank river money"
     flat = lexicon.with_parts(
-        telling=Telling(**{**telling.settings, "flatness": 4.0}, distance_weights=telling.distance_weights)
+        context_model=ContextModel(**{**telling.settings, "flatness": 4.0}, distance_weights=telling.distance_weights)
     )
     sharp, told = lexicon.disambiguate("bank", text, nlp=False), flat.disambiguate("bank", text, nlp=False)
     np.testing.assert_allclose(probabilities(sharp), probabilities(told))
@@ -85,17 +87,17 @@ def test_a_flatter_posterior_for_the_matrix_alone(lexicon, telling):
 def test_the_formula_survives_on_disk(lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    assert back.telling.settings == lexicon.telling.settings
-    np.testing.assert_array_equal(back.telling.distance_weights, lexicon.telling.distance_weights)
-    back.with_parts(telling=None).save(tmp_path / "without")
-    assert load(tmp_path / "without").telling is None
+    assert back.context_model.settings == lexicon.context_model.settings
+    np.testing.assert_array_equal(back.context_model.distance_weights, lexicon.context_model.distance_weights)
+    back.with_parts(context_model=None).save(tmp_path / "without")
+    assert load(tmp_path / "without").context_model is None
 
 
 def test_what_makes_no_formula_is_refused(lexicon, tmp_path):
     with pytest.raises(InputError, match="distance weights"):
-        Telling(5.0, distance_weights=np.ones(3))
+        ContextModel(5.0, distance_weights=np.ones(3))
     with pytest.raises(InputError, match="negative"):
-        Telling(-1.0)
+        ContextModel(-1.0)
     lexicon.save(tmp_path / "model")
     config = (tmp_path / "model" / "config.json").read_text()
     (tmp_path / "model" / "config.json").write_text(config.replace('"sharpness": 5.0', '"sharpness": "x"'))

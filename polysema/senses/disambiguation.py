@@ -14,7 +14,7 @@ the posterior is not surer than it should be,
 
 In context, the word is the density matrix Σ_k p(k | context) v_k v_kᵀ. A lexicon may say how its context vectors are
 to be added up and compared, that this matrix takes evidence less seriously than the posterior, and that senses are
-pulled towards the words around: see :class:`~polysema.lexicon.parts.Telling`.
+pulled towards the words around: see :class:`~polysema.meanings.parts.ContextModel`.
 """
 
 from __future__ import annotations
@@ -42,17 +42,23 @@ from polysema.composition.occurrences import (
     sentences,
     tokenised,
 )
-from polysema.composition.phrases import Parsed, Phrase, Read, Text, is_brackets, is_parsed, read_phrases, read_tree
+from polysema.composition.phrases import (
+    Phrase,
+    PlainText,
+    Read,
+    SpacyParse,
+    is_brackets,
+    is_parsed,
+    read_phrases,
+    read_tree,
+)
 from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf, Tree
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.lexicon.lexicon import COMMON, Lexicon
-from polysema.lexicon.neighbours import blocks
-from polysema.lexicon.parts import SLOT_COLUMNS, PartOfSpeech, Telling
-from polysema.lexicon.results import Neighbour, Results, label
-from polysema.lexicon.telling import (
+from polysema.meanings.context_model import (
     USUAL,
     context_vectors,
     directions,
@@ -61,13 +67,16 @@ from polysema.lexicon.telling import (
     mean_direction,
     softmax,
 )
+from polysema.meanings.neighbours import blocks
+from polysema.meanings.parts import SLOT_COLUMNS, ContextModel, PartOfSpeech
+from polysema.meanings.results import Neighbour, Results, label
 from polysema.measures import mixture_entropies
 
 Array = NDArray[np.float64]
 Context = Phrase | Composition
 """What a word stands in: plain text, brackets, a tree, words with a pattern, a composition, or what spaCy parsed."""
 
-Word = str | Parsed
+Word = str | SpacyParse
 """A word, or a Token of spaCy (a Span stands for its root), which brings its context: the sentence it stands in."""
 
 SHARPNESS = USUAL.sharpness
@@ -265,7 +274,7 @@ def disambiguate_every(
 
 def disambiguate_all(
     lexicon: Lexicon,
-    pairs: Iterable[tuple[Word, Context | None] | Parsed],
+    pairs: Iterable[tuple[Word, Context | None] | SpacyParse],
     *,
     method: str = "phaser",
     pattern: str | None = None,
@@ -295,7 +304,7 @@ def disambiguate_all(
 
 def read(
     lexicon: Lexicon,
-    text: str | Parsed,
+    text: str | SpacyParse,
     *,
     method: str = "phaser",
     top: int = 8,
@@ -319,7 +328,7 @@ def read(
     if not isinstance(text, str) and not is_parsed(text):
         raise InputError(f"a text is a string, or what spaCy has parsed, not {type(text).__name__}")
     evidence = Evidence(lexicon, method, top)
-    (found,) = _read([Text(text) if isinstance(text, str) else text], lexicon, None, nlp)
+    (found,) = _read([PlainText(text) if isinstance(text, str) else text], lexicon, None, nlp)
     assert isinstance(found, ReadContext)
     contexts = [found]
     if memory:
@@ -380,7 +389,7 @@ def _read(
     asked: list[Phrase] = []
     for context, is_text in zip(contexts, texts, strict=True):
         if not isinstance(context, Composition) and not (is_text and nlp is False):
-            asked.append(Text(context) if is_text and isinstance(context, str) else context)
+            asked.append(PlainText(context) if is_text and isinstance(context, str) else context)
     reads = iter(read_phrases(asked, pattern, lexicon, nlp))
     results: list[ReadContext | PolysemaError] = []
     for context, is_text in zip(contexts, texts, strict=True):
@@ -473,7 +482,7 @@ class _Facts:
         entropies: the entropy of those words.
     """
 
-    formula: Telling
+    formula: ContextModel
     keep: Array
     senses: dict[tuple[str, bool], _Senses] = field(default_factory=dict)
     names: dict[tuple[str, bool, int], list[_Named]] = field(default_factory=dict)
@@ -490,7 +499,7 @@ class Evidence:
         self.lexicon, self.top = lexicon, top
         self.composer: Composer = lexicon.composer(method)
         self.by_reading = isinstance(self.composer, ByEncoder)
-        self.formula = lexicon.telling or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
+        self.formula = lexicon.context_model or replace(USUAL, sharpness=SHARPNESS, little=LITTLE)
         known = _FACTS.get(lexicon)
         if known is None or known.formula.settings != self.formula.settings:
             keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
@@ -688,7 +697,7 @@ class Evidence:
                 if self.by_reading:
                     own.append((items, label(items, None), None, None))
                     continue
-                face = self.lexicon.sense_face(word, sense)
+                face = self.lexicon.sense_description(word, sense)
                 own.append((items, label(items, face), *self.lexicon.sense_part(word, sense)))
             known[word, self.by_reading, self.top] = own
 

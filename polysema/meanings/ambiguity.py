@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import is_content
 from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
-from polysema.lexicon.results import Ambiguity
+from polysema.meanings.results import Ambiguity
 from polysema.vocabulary import Vocabulary
 
 MEASURES = ("information", "entropy", "percentile")

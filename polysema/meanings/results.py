@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
 from polysema.errors import check_choice, needing
-from polysema.lexicon.faces import Face
-from polysema.lexicon.parts import PartOfSpeech
+from polysema.meanings.descriptions import SenseDescription
+from polysema.meanings.parts import PartOfSpeech
 
 T = TypeVar("T")
 
@@ -113,20 +113,20 @@ class Sense:
     weight: float
     vector: NDArray[np.float64]
     neighbours: list[Neighbour]
-    face: Face | None = None
+    description: SenseDescription | None = None
     part: PartOfSpeech | None = None
     part_share: float | None = None
 
     @property
     def label(self) -> str:
         """What to call it: the words that tell it from the others, else those nearest to it."""
-        return label(self.neighbours, self.face)
+        return label(self.neighbours, self.description)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector."""
         facts = {"id": self.id, "weight": self.weight}
         near = [item.to_dict() for item in self.neighbours]
-        face = {} if self.face is None else self.face.to_dict()
+        face = {} if self.description is None else self.description.to_dict()
         return {**facts, "neighbours": near, **face, "part": self.part, "part_share": self.part_share}
 
     def to_row(self) -> dict[str, Any]:
@@ -137,9 +137,11 @@ class Sense:
         return f"Sense({self.id}, weight={self.weight:.2f}, {self.label})"
 
 
-def label(neighbours: list[Neighbour], face: Face | None) -> str:
+def label(neighbours: list[Neighbour], description: SenseDescription | None) -> str:
     """The words to call a sense by."""
-    return " ".join(face.words if face is not None and face.words else (item.word for item in neighbours))
+    return " ".join(
+        description.words if description is not None and description.words else (item.word for item in neighbours)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from polysema.errors import FormatError
-from polysema.lexicon.parts import PARTS_OF_SPEECH, PartOfSpeech
+from polysema.meanings.parts import PARTS_OF_SPEECH, PartOfSpeech
 
 FILE = "senses.jsonl"
 
@@ -49,7 +49,7 @@ class Synset(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class SenseDescription:
     """One sense of a word in use.
 
     Attributes:
@@ -80,7 +80,7 @@ class Face:
         }
 
     @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Face:
+    def from_dict(cls, facts: Mapping[str, Any]) -> SenseDescription:
         """As :meth:`to_dict` wrote it."""
         synset, part = facts.get("synset"), facts.get("part")
         return cls(
@@ -93,7 +93,7 @@ class Face:
         )
 
 
-class Faces(Mapping[str, Mapping[int, Face]]):
+class SenseDescriptions(Mapping[str, Mapping[int, SenseDescription]]):
     """The faces of the senses of words: by word, then by the sense's id.
 
     Args:
@@ -109,7 +109,7 @@ class Faces(Mapping[str, Mapping[int, Face]]):
         return {"path": None, "_given": bytes(self._data)}
 
     @staticmethod
-    def line(word: str, faces: Mapping[int, Face]) -> str:
+    def line(word: str, faces: Mapping[int, SenseDescription]) -> str:
         """A word's line of JSON."""
         senses = {str(number): face.to_dict() for number, face in faces.items()}
         return json.dumps({"word": word, "senses": senses}, ensure_ascii=False, separators=(",", ":"))
@@ -139,11 +139,11 @@ class Faces(Mapping[str, Mapping[int, Face]]):
             start = end + 1
         return found
 
-    def __getitem__(self, word: str) -> Mapping[int, Face]:
+    def __getitem__(self, word: str) -> Mapping[int, SenseDescription]:
         start, end = self._starts[word]
         try:
             senses = json.loads(self._data[start:end])["senses"]
-            return {int(number): Face.from_dict(facts) for number, facts in senses.items()}
+            return {int(number): SenseDescription.from_dict(facts) for number, facts in senses.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"{self.path or FILE}: the senses of {word!r} are damaged: {error}") from None
 

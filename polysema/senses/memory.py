@@ -5,7 +5,7 @@ A word starts as its density matrix. With p_k the weights of its senses and e_k(
     p(k | s₁ … s_t) ∝ p(k | s₁ … s_{t−1}) · e_k(s_t) ,        ρ_t = Σ_k p(k | s₁ … s_{t−1}) v_k v_kᵀ
 
 so that the *bank* of the second sentence is what the first has made of it: the posterior of one sentence is the prior
-of the next. The evidence is that of the words around in the sentence (:mod:`polysema.lexicon.disambiguation`).
+of the next. The evidence is that of the words around in the sentence (:mod:`polysema.senses.disambiguation`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from polysema.composition.occurrences import sentences
 from polysema.composition.phrases import Read
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
-from polysema.lexicon.disambiguation import Evidence, Place, ReadContext
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
+from polysema.senses.disambiguation import Evidence, Place, ReadContext
 
 
 def recalled(lexicon: AnyLexicon, read: Read, composer: Composer) -> Read:

@@ -10,7 +10,7 @@ from polysema.composition.occurrences import Token, sentences, tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Node
 from polysema.errors import InputError
-from polysema.lexicon.memory import recalled
+from polysema.senses.memory import recalled
 from polysema.vocabulary import Vocabulary
 
 WORDS = ("bank", "river", "money", "old", "new")

@@ -9,7 +9,7 @@ import pytest
 from polysema import (
     Brackets,
     Lexicon,
-    Text,
+    PlainText,
     Vocabulary,
     entropy,
     measures,
@@ -242,7 +242,7 @@ def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
 def test_a_batch_keeps_its_order(planted):
     pairs = [
         ("bar", "(legal bar)"),
-        ("bank", Text("(muddy) bank")),
+        ("bank", PlainText("(muddy) bank")),
         ("bar", "nothing here"),
         ("bank", "(central bank)"),
     ]
