@@ -128,11 +128,8 @@ def test_wordnet_senses(script, wordnet, tmp_path):
     assert (tmp_path / "LICENSE").read_text().startswith("This software")
 
 
-def test_import_graph(script, tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra plots is not installed")
-    printed = script("import_graph", "--count", "--output", tmp_path / "graph.svg")
-    assert "| rooms in the largest cycle |" in printed
-    assert "composition" in (tmp_path / "graph.svg").read_text(encoding="utf-8")
+def test_import_graph(script):
+    assert re.search(r"\d lines, \d+ files, .*\nin a cycle: ", script("import_graph"))
 
 
 def test_negation(script, tmp_path):
