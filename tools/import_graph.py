@@ -1,8 +1,7 @@
 """The import graph of the package: ``python tools/import_graph.py``.
 
-Prints lines, files, classes and imports, the modules that are in a cycle, and the imports that point up the list of
-rooms in ``docs/design.md``. A room is a module or a folder directly below ``polysema/``. Imports inside functions and
-under ``TYPE_CHECKING`` count as all others do, and so does a module that is named in a string.
+Prints lines, files, classes and imports, and the modules that are in a cycle. Imports inside functions and under
+``TYPE_CHECKING`` count as all others do, and so does a module that is named in a string.
 """
 
 from __future__ import annotations
@@ -67,25 +66,6 @@ def _targets(node: ast.AST, base: list[str]) -> Iterator[str]:
         yield from re.findall(rf"\b{PACKAGE}(?:\.\w+)+", node.value)
 
 
-def room(module: str) -> str:
-    """The room a module is in."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
-
-
-def layers(design: Path = ROOT / "docs" / "design.md") -> list[list[str]]:
-    """The rooms from bottom to top, those of a line together: the block of rooms in docs/design.md."""
-    block = design.read_text(encoding="utf-8").partition("```rooms\n")[2].partition("```")[0]
-    lines = [line.split("  ")[0] for line in block.splitlines() if line.strip()]
-    return [[name.strip() for name in line.split(",")] for line in lines]
-
-
-def upward(found: list[Import], order: list[list[str]]) -> list[Import]:
-    """The imports that point up the list."""
-    height = {name: level for level, names in enumerate(order) for name in names}
-    return [edge for edge in found if height[room(edge.importer)] < height[room(edge.imported)]]
-
-
 def in_cycles(found: list[Import]) -> list[str]:
     """The modules that import themselves through others."""
     edges: dict[str, set[str]] = {}
@@ -107,7 +87,7 @@ def in_cycles(found: list[Import]) -> list[str]:
 
 
 def main() -> None:
-    """Print the counts, the cycles and the imports that point up."""
+    """Print the counts and the cycles."""
     package = ROOT / PACKAGE
     sources = [path.read_text(encoding="utf-8") for path in modules(package).values()]
     found = imports(package)
@@ -118,8 +98,6 @@ def main() -> None:
     )
     print(f"{len({(edge.importer, edge.imported) for edge in found}):,} imports")
     print("in a cycle:", ", ".join(in_cycles(found)) or "none")
-    for edge in upward(found, layers()):
-        print(f"points up: {edge.importer}:{edge.line} imports {edge.imported}")
 
 
 if __name__ == "__main__":
