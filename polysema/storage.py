@@ -35,7 +35,7 @@ Owner = Callable[[Path], None]
 """Raises :class:`FormatError` unless polysema wrote all that is at a path."""
 
 MARKER = ".polysema"
-"""The file that marks a folder as made by polysema; see :class:`polysema.checkpoints.WorkingFolder`."""
+"""The file that marks a folder as made by polysema."""
 
 _BROWSERS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file browsers leave these in every folder
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux

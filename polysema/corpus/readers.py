@@ -62,7 +62,7 @@ class ReadingOptions(Options):
 
 @dataclass(frozen=True)
 class CorpusOptions(ReadingOptions):
-    """Options of :func:`polysema.corpus.build.build_corpus`, after those of reading."""
+    """The options of ``build_corpus``: those of reading, and what is kept."""
 
     normalisation: Normalisation = option(Normalisation(), "what counts as a word and as a sentence")
     min_count: int = option(1, "leave out words seen less often", least=1)

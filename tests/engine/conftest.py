@@ -13,7 +13,7 @@ import pytest
 
 import polysema as ps
 from polysema.corpus import encoding
-from polysema.engine.ray import _ray
+from polysema.engine import _ray
 from polysema.errors import MissingExtraError
 from tests.engine.work import REPLICAS, text
 from tests.training.planted import Planted
@@ -92,7 +92,7 @@ def nodes(cluster):
 
 @pytest.fixture
 def engine(nodes):
-    from polysema.engine.ray import RayEngine
+    from polysema.engine import RayEngine
 
     return RayEngine(nodes.address)
 

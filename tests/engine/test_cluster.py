@@ -21,8 +21,7 @@ import pytest
 import polysema as ps
 from polysema.corpus import encoding
 from polysema.corpus.build import build_corpus
-from polysema.engine import Local
-from polysema.engine.ray import RayEngine
+from polysema.engine import Local, RayEngine
 from polysema.errors import InputError, OutputError
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import Preset

@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
-from polysema.engine import FAN, Local, engine_named
+from polysema.engine import FAN, Local, _ray, _store, engine_named
 from polysema.errors import InputError, UnknownChoiceError
 from tests.engine import work
 
@@ -54,19 +55,36 @@ def test_addresses(monkeypatch):
 
 def test_a_small_shared_memory(monkeypatch):
     pytest.importorskip("ray", reason="the extra ray is not installed")
-    from polysema.engine import ray
-
     usage = namedtuple("usage", "total used free")(64 << 20, 0, 64 << 20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     with pytest.raises(InputError, match=r"^/dev/shm has 67 MB free and .* 84 MB: start the container with --shm-size"):
-        ray._store()
+        _store()
 
 
 def test_no_statistics_are_sent():
     pytest.importorskip("ray", reason="the extra ray is not installed")
     from ray._common.usage import usage_lib
 
-    from polysema.engine.ray import _ray
-
     _ray()
     assert not usage_lib.usage_stats_enabled()
+
+
+def test_ray_on_this_machine_listens_on_this_machine_only():
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    if not Path("/proc/net/tcp6").is_file():
+        pytest.skip("needs /proc/net")
+    code = """
+from pathlib import Path
+
+def listening():  # the addresses of this machine's sockets in the state LISTEN
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    return {fields[1] for fields in lines if fields[3] == "0A"}
+
+from polysema.engine import engine_named
+before = listening()
+with engine_named("ray", workers=1):
+    print(*(listening() - before))
+"""
+    addresses = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert addresses
+    assert all(address.rpartition(":")[0].endswith("0100007F") for address in addresses)
