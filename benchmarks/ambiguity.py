@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from measure import machine, table
+from measure import auc, machine, table
 from numpy.typing import NDArray
 
 from polysema import load
@@ -61,21 +61,20 @@ def main() -> None:
         for part in (known & half, known & ~half):
             chosen = np.flatnonzero(part)
             given = partial(ranks(values[chosen]), ranks(synsets[chosen]), ranks(counts[chosen]))
-            row += [f"{given:.3f}", f"{auc(values, part & homographs, part & (synsets == 1), counts):.3f}"]
+            row += [f"{given:.3f}", f"{against_alike(values, part & homographs, part & (synsets == 1), counts):.3f}"]
         rows.append(row)
     print(f"{known.sum()} words, {(known & homographs).sum()} homographs, {lexicon!r}; {machine()}\n")
     print(table(["by", "ρ given frequency, chosen on", "AUC", "ρ given frequency, reported", "AUC"], rows))
 
 
-def auc(values: Array, positive: NDArray[np.bool_], negative: NDArray[np.bool_], counts: NDArray[np.int64]) -> float:
-    """How often a positive stands above a negative, of those that are nearest to a positive in frequency."""
-    yes, no = np.flatnonzero(positive), np.flatnonzero(negative)
+def against_alike(values: Array, one: NDArray[np.bool_], other: NDArray[np.bool_], counts: NDArray[np.int64]) -> float:
+    """How often one stands above another, of those others that are nearest to a one in frequency."""
+    yes, no = np.flatnonzero(one), np.flatnonzero(other)
     if not len(yes) or not len(no):
         return float("nan")
     frequency = np.log(counts + 1)
     like = np.unique([no[np.argsort(np.abs(frequency[no] - frequency[i]), kind="stable")[:4]] for i in yes])
-    rank = ranks(np.concatenate([values[yes], values[like]]))
-    return float((rank[: len(yes)].sum() - len(yes) * (len(yes) + 1) / 2) / (len(yes) * len(like)))
+    return auc(values[[*yes, *like]], np.arange(len(yes) + len(like)) < len(yes))
 
 
 if __name__ == "__main__":

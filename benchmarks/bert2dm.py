@@ -1,11 +1,10 @@
-"""All four variants of BERT2DM from one encoding, timed by stage, with the peak memory, scored on the nine sets.
+"""All four variants of BERT2DM from one encoding: seconds by stage, peak memory, the nine sets.
 
     python benchmarks/bert2dm.py CORPUS ENCODER -o FOLDER [--words 20000000] [--keep FILE] [--data DATA]
         [--variants svd pca svd+cluster pca+cluster] [--store disk|again|auto] [--layers last]
 
 CORPUS is a folder of ``polysema corpus build``; ENCODER a folder or a name. The lexicons and ``figures.json`` go to
-FOLDER; the encoder's vectors stay in FOLDER/state until the end, so that all variants share them. Every ten seconds a
-line says how far it is and how much memory the process has taken at most so far, its own and the GPU's.
+FOLDER; the encoder's vectors stay in FOLDER/state until the end, so that all variants share them.
 """
 
 from __future__ import annotations
@@ -15,14 +14,11 @@ import json
 import resource
 import shutil
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import polysema as ps
 from polysema.encoders.bert2dm import bert2dm
-from polysema.evaluation.evaluate import evaluate
-from polysema.evaluation.results import Evaluation
 from polysema.progress import Progress
 
 VARIANTS = {
@@ -33,36 +29,19 @@ VARIANTS = {
 }
 
 
-class Watch:
-    """Prints how far a run is, and adds up the seconds of each stage."""
+class Stages:
+    """Adds up the seconds of each stage that progress names."""
 
-    def __init__(self, every: float = 10.0) -> None:
-        self.begun = self.told = self.turned = time.perf_counter()
-        self.every, self.stage = every, ""
+    def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.stage, self.since = "preparing", time.perf_counter()
 
     def __call__(self, progress: Progress) -> None:
-        """Take notice of where a run is."""
-        now = time.perf_counter()
-        if progress.note:
-            self.say(progress.note)
-            return
+        """Note the time where another stage begins."""
         if progress.stage != self.stage:
-            self.turn(progress.stage)
-        if now - self.told >= self.every:
-            self.told = now
-            self.say(f"{progress.stage} {progress.done:,} of {progress.total:,}, {progress.speed:,.0f}/s; {memory()}")
-
-    def turn(self, stage: str) -> None:
-        """Another stage begins."""
-        now = time.perf_counter()
-        if self.stage:
-            self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + now - self.turned
-        self.stage, self.turned = stage, now
-
-    def say(self, line: str) -> None:
-        """Print a line with the time."""
-        print(f"[{time.perf_counter() - self.begun:6.1f}] {line}", flush=True)
+            now = time.perf_counter()
+            self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + now - self.since
+            self.stage, self.since = progress.stage, now
 
 
 def peaks() -> dict[str, float]:
@@ -73,11 +52,6 @@ def peaks() -> dict[str, float]:
     if torch.cuda.is_available():
         found["gpu"] = torch.cuda.max_memory_reserved() / 1e9
     return found
-
-
-def memory() -> str:
-    """The same in words."""
-    return "peak " + ", ".join(f"{gigabytes:.2f} GB {where}" for where, gigabytes in peaks().items())
 
 
 def main() -> None:
@@ -96,45 +70,33 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=0)
     parser.add_argument("--data", help="the folder of the data sets; without it nothing is scored")
     arguments = parser.parse_args()
-    watch = Watch()
     arguments.output.mkdir(parents=True, exist_ok=True)
     corpus = ps.Corpus(arguments.corpus)
     encoder = ps.Encoder.load(
         arguments.encoder, layers=arguments.layers, device=arguments.device, batch_size=arguments.batch_size
     )
     keep = arguments.keep.read_text(encoding="utf-8").split() if arguments.keep else ()
-    watch.say(f"{corpus}, {encoder}; {memory()}")
     figures: dict[str, Any] = {"encoder": repr(encoder), "words": arguments.words}
     for name in arguments.variants:
-        watch.turn(f"{name}: preparing")
-        started, watch.seconds = time.perf_counter(), {}
+        stages, started = Stages(), time.perf_counter()
         lexicon = bert2dm(
             corpus, encoder, keep=keep, words=arguments.words, min_count=arguments.min_count, store=arguments.store,
-            state=arguments.output / "state", progress=watch, **VARIANTS[name],
+            state=arguments.output / "state", progress=stages, **VARIANTS[name],
         )  # fmt: skip
-        watch.turn("")
+        stages(Progress("ended", 0))
         seconds = time.perf_counter() - started
         lexicon.save(arguments.output / name.replace("+", "-"), overwrite=True)
-        figures[name] = {"seconds": seconds, "stages": watch.seconds, "peak_gb": peaks()}
-        figures[name] |= lexicon.metadata["corpus"]
-        stages = ", ".join(f"{stage} {spent:.1f}" for stage, spent in watch.seconds.items())
-        watch.say(f"{name}: {lexicon} in {seconds:.1f} s ({stages}); {memory()}")
+        figures[name] = {"seconds": seconds, "stages": stages.seconds, "peak_gb": peaks()} | lexicon.metadata["corpus"]
+        spent = ", ".join(f"{stage} {taken:.1f}" for stage, taken in stages.seconds.items())
+        print(f"{name}: {lexicon} in {seconds:.1f} s ({spent}); peak {peaks()}", flush=True)
         if arguments.data:
-            result = evaluate(lexicon, arguments.data, methods=list(ps.METHODS), name=name)
+            result = ps.evaluate(lexicon, arguments.data, methods=list(ps.METHODS), name=name)
             figures[name]["evaluation"] = result.to_json()
-            for line in lines(result):
-                watch.say(f"{name}: {line}")
+            for key in result.sets:
+                scores = (f"{row.method} {row.spearman:.3f}" for row in result.of(name=key).values())
+                print(f"{name}: {key}", *scores, flush=True)
         (arguments.output / "figures.json").write_text(json.dumps(figures, indent=1), encoding="utf-8")
     shutil.rmtree(arguments.output / "state")
-    watch.say(memory())
-
-
-def lines(result: Evaluation) -> Iterable[str]:
-    """What came out, a line for each set."""
-    for key, items in result.sets.items():
-        rows = list(result.of(name=key).values())
-        scores = (f"{row.method} {row.spearman:.3f}" for row in rows)
-        yield f"{key} ({int(rows[0].best.covered.sum())} of {len(items)}) {' '.join(scores)}"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from measure import machine, table
+from measure import auc, machine, table
 from numpy.typing import NDArray
 
 import polysema as ps
@@ -136,13 +136,8 @@ def none_of_these(lexicon: ps.Lexicon, own: dict[int, Seen]) -> tuple[list[float
             hidden.append(stands[sure & (p.argmax(axis=1) == k)])
             kept.append(stands[sure & (p.argmax(axis=1) != k)])
     gone, stay = np.concatenate(hidden), np.concatenate(kept)
-    order = np.sort(stay)
-    area = (np.searchsorted(order, gone, side="right") + np.searchsorted(order, gone, side="left")) / 2 / len(order)
-    return (
-        [float((gone < a).mean()) for a in ALARMS],
-        [float((stay < a).mean()) for a in ALARMS],
-        float(1 - area.mean()),
-    )
+    area = auc(-np.concatenate([gone, stay]), np.arange(len(gone) + len(stay)) < len(gone))
+    return [float((gone < a).mean()) for a in ALARMS], [float((stay < a).mean()) for a in ALARMS], area
 
 
 def draw(told: Array, right: NDArray[np.int64], path: Path) -> None:

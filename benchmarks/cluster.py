@@ -1,8 +1,7 @@
-"""What a cluster costs and gives: python benchmarks/cluster.py quality|cost|model … (docs/measurements/cluster.md).
+"""What a cluster costs and gives: python benchmarks/cluster.py quality|cost … (docs/measurements/cluster.md).
 
 quality CORPUS   held-out loss and word similarity against the number of replicas, and how long they learn apart
 cost CORPUS TEXT words/s of the engines ray and local with as many workers, in turns; bytes and seconds of a merge
-model            time against nodes, from those figures, drawn
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from measure import table
 
 import polysema as ps
-from polysema.engine import FAN, engine_named
+from polysema.engine import engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
 from polysema.training.replicas import ReplicaEngine
 
@@ -131,49 +130,6 @@ def cost(arguments: argparse.Namespace) -> None:
     )
 
 
-def hours(words: float, nodes: np.ndarray, gigabits: float, options: argparse.Namespace) -> np.ndarray:
-    """Hours of training with a replica a node: learning in turn, learning apart, and merges.
-
-    At a merge the model goes from node to node, twice as many having it each time; steps are summed FAN at a time.
-    """
-    rounds = words * options.epochs / nodes / options.round  # of a replica
-    in_turn = np.minimum(1 / options.apart, rounds)
-    learning = options.round * (in_turn * nodes + rounds - in_turn) / options.node_speed
-    merges = np.log(np.maximum(rounds * options.apart, 1)) / options.apart
-    second_a_byte = 8 / (gigabits * 1e9)
-    levels = np.maximum(1, np.ceil(np.log(nodes) / np.log(FAN)))
-    sent = np.ceil(np.log2(nodes)) * second_a_byte
-    summed = levels * np.minimum(FAN, nodes) * options.moved * (second_a_byte + options.combining)
-    return np.asarray(learning + np.where(nodes > 1, merges * options.model * (sent + summed), 0.0)) / 3600
-
-
-def model(arguments: argparse.Namespace) -> None:
-    """Draw time against nodes for two texts and two networks, beside one card."""
-    from matplotlib.figure import Figure
-
-    nodes = np.arange(1, 65)
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    rows = []
-    for axes, (name, words) in zip(figure.subplots(1, 2), (("2.8 G words", 2.8e9), ("1 T words", 1e12)), strict=True):
-        for gigabits, style in ((10, "-"), (100, "--")):
-            taken = hours(words, nodes, gigabits, arguments)
-            axes.plot(nodes, taken, style, color="#1f5a99", label=f"cluster, {gigabits} Gb/s")
-            best = int(np.argmin(taken))
-            shown = [f"{taken[n - 1]:.3g}" for n in (1, 4, 16, 64)]
-            rows.append([name, f"{gigabits} Gb/s", *shown, f"{taken[best]:.3g} at {nodes[best]}"])
-        card = words * arguments.epochs / arguments.card_speed / 3600
-        axes.axhline(card, color="#b3541e", label="one H200")
-        rows.append([name, "one H200", f"{card:.3g}", "", "", "", ""])
-        axes.set(title=f"{name}, {arguments.epochs} epochs", xlabel="nodes", xscale="log", yscale="log")
-        axes.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"], minor=False)
-        axes.minorticks_off()
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("hours")
-    figure.axes[1].legend(frameon=False)
-    figure.savefig(arguments.output, dpi=150)
-    print(table(["text", "network", "1 node, h", "4", "16", "64", "best"], rows))
-
-
 def main() -> None:
     """Choose what to measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -197,17 +153,6 @@ def main() -> None:
     part.add_argument("--apart", type=float, default=0.005)
     part.add_argument("--engine", default="ray")
     part.add_argument("--address")
-    part = parts.add_parser("model")
-    part.set_defaults(do=model)
-    part.add_argument("--node-speed", type=float, default=16e6, help="words/s of a node")
-    part.add_argument("--card-speed", type=float, default=1.78e9, help="words/s of one card")
-    part.add_argument("--model", type=float, default=96e6, help="bytes of the model: 4 n (m + 1) V")
-    part.add_argument("--moved", type=float, default=1.0, help="the share of it that a replica moves between merges")
-    part.add_argument("--combining", type=float, default=4.4e-10, help="seconds a byte to place and combine")
-    part.add_argument("--apart", type=float, default=0.005, help="g")
-    part.add_argument("--round", type=float, default=4000, help="words of a round: 1024 targets and what is left out")
-    part.add_argument("--epochs", type=int, default=4)
-    part.add_argument("--output", type=Path, default=Path("docs/measurements/cluster.png"))
     arguments = parser.parse_args()
     arguments.do(arguments)
 

@@ -10,11 +10,10 @@ gensim ships them), logistic regression, C = 0.01, standardised, five-fold cross
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
 import numpy as np
-from measure import table
+from measure import homographs, table
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -39,13 +38,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--only", choices=KINDS, help="these features alone")
     options = parser.parse_args()
-    with Path(__file__).with_name("homographs.tsv").open(encoding="utf-8", newline="") as file:
-        homographs = list(csv.DictReader(file, delimiter="\t"))
+    words = homographs()
     sentences, labels = polarity()
     rows = []
     for name, settings in KINDS.items() if options.only is None else [(options.only, KINDS[options.only])]:
         features = SentenceFeatures(lexicon=options.lexicon, **settings)
-        right = nearest(homographs, features.fit_transform([row["sentence"] for row in homographs]))
+        right = nearest(words, features.fit_transform([row["sentence"] for row in words]))
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=options.repeats, random_state=0)
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
         scores = cross_val_score(model, features.transform(sentences), labels, cv=folds)

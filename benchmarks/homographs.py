@@ -11,16 +11,12 @@ pairs. ``parted`` is the share of words whose two meanings never share a first s
 from __future__ import annotations
 
 import argparse
-import csv
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-from measure import table
+from measure import auc, homographs, table
 
 import polysema as ps
-
-SENTENCES = Path(__file__).with_suffix(".tsv")
 
 
 def main() -> None:
@@ -31,9 +27,7 @@ def main() -> None:
     parser.add_argument("--parse", action="store_true", help="parse the sentences, so that composition counts too")
     options = parser.parse_args()
     lexicon = ps.load(options.lexicon)
-    with SENTENCES.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    rows = [row for row in rows if row["word"] in lexicon]
+    rows = [row for row in homographs() if row["word"] in lexicon]
     asked = [(row["word"], row["sentence"]) for row in rows]
     found = lexicon.disambiguate_all(asked, nlp=None if options.parse else False)
     shown: list[list[str]] = []
@@ -59,9 +53,8 @@ def main() -> None:
         print(table(["word", "meant", "sentence", "sense that came first", "p"], shown), "\n")
     alike, judged = np.array(same).T
     right = (judged[alike].mean() + 1 - judged[~alike].mean()) / 2
-    truth, score = np.array([t for t, _ in overlap]), np.array([s for _, s in overlap])
-    auc = np.mean(score[truth][:, None] > score[~truth]) + np.mean(score[truth][:, None] == score[~truth]) / 2
-    figures = [f"{right:.3f}", f"{auc:.3f}", f"{np.mean(parted):.3f}"]
+    truth, score = (np.array(column) for column in zip(*overlap, strict=True))
+    figures = [f"{right:.3f}", f"{auc(score, truth):.3f}", f"{np.mean(parted):.3f}"]
     print(table(["words", "sentences", "right", "AUC", "parted"], [[str(len(by_word)), str(len(rows)), *figures]]))
 
 

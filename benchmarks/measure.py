@@ -1,17 +1,29 @@
-"""What the benchmarks share: timed runs in processes of their own, taken in turns, with medians and spreads."""
+"""What the benchmarks share: runs in processes of their own, taken in turns; seconds; AUC; tables; the homographs."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.evaluation.statistics import ranks
+
+HOMOGRAPHS = Path(__file__).with_name("homographs.tsv")
+"""40 words with two meanings, two sentences a meaning."""
 
 
 @dataclass
@@ -63,6 +75,32 @@ def run_alone(name: str, source: str, count: int, arguments: str) -> str:
     if done.returncode:
         raise SystemExit(f"{name} failed:\n{done.stderr}")
     return done.stdout
+
+
+def seconds(work: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+    """Seconds of the clock, and of the processor with the processes that ended meanwhile."""
+
+    def spent() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time() + children.ru_utime + children.ru_stime
+
+    clock, processor = time.perf_counter(), spent()
+    work(*arguments)
+    return time.perf_counter() - clock, spent() - processor
+
+
+def auc(values: NDArray[Any], positive: NDArray[np.bool_]) -> float:
+    """How often a positive has the larger value; equal values count half, and NaN is the answer without pairs."""
+    yes, no = int(positive.sum()), int((~positive).sum())
+    if not yes * no:
+        return float("nan")
+    return float((ranks(values)[positive].sum() - yes * (yes + 1) / 2) / (yes * no))
+
+
+def homographs() -> list[dict[str, str]]:
+    """Rows with ``word``, ``meaning`` and ``sentence``."""
+    with HOMOGRAPHS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
 
 
 def cores() -> list[int]:

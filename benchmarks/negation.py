@@ -18,6 +18,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from wordnet import read_index, read_synsets
 
 from polysema.composition.negation import NEGATIONS, negate_by
 from polysema.composition.operators import negated
@@ -29,39 +30,26 @@ from polysema.measures import similarity
 from polysema.senses.alternatives import mixed, neighbourhood
 
 
-def read_nouns(folder: Path) -> tuple[dict[str, int], dict[int, tuple[str, list[str], list[int]]]]:
-    """The first synset of each noun; of each synset the lexicographer's file, the lemmas, the hypernyms."""
-    synsets = {}
-    for line in (folder / "data.noun").read_text(encoding="utf-8").splitlines():
-        if not line.startswith(" "):
-            fields = line.partition("|")[0].split()
-            at = 4 + 2 * int(fields[3], 16)
-            pointers = [fields[at + 1 + 4 * i : at + 5 + 4 * i] for i in range(int(fields[at]))]
-            over = [int(offset) for symbol, offset, _, _ in pointers if symbol == "@"]
-            synsets[int(fields[0])] = (fields[1], [lemma.lower() for lemma in fields[4:at:2] if lemma.isalpha()], over)
-    lines = (folder / "index.noun").read_text(encoding="utf-8").splitlines()
-    split = [line.split() for line in lines if not line.startswith(" ")]
-    return {fields[0]: int(fields[-int(fields[2])]) for fields in split}, synsets
-
-
 def items(lexicon: Lexicon, folder: Path, seed: int) -> list[tuple[str, list[str], list[str]]]:
     """Words with four siblings at least, and as many other words."""
-    first, synsets = read_nouns(folder)
+    synsets = read_synsets(folder, "noun")
+    first = {noun: synsets[offsets[0]] for noun, offsets in read_index(folder, "noun").items()}
+    over = {noun: [offset for symbol, offset in synset.pointers if symbol == "@"] for noun, synset in first.items()}
     order = np.argsort(-lexicon.vocabulary.counts, kind="stable")[:COMMON]
     nouns = [word for word in (lexicon.vocabulary.words[i] for i in order) if word in first and len(word) > 2]
     below: dict[int, list[str]] = {}
     for noun in nouns:
-        for over in synsets[first[noun]][2]:
-            below.setdefault(over, []).append(noun)
+        for hypernym in over[noun]:
+            below.setdefault(hypernym, []).append(noun)
     rng = np.random.default_rng(seed)
     found = []
     for noun in nouns:
-        own = set(synsets[first[noun]][1])
-        siblings = sorted({other for over in synsets[first[noun]][2] for other in below[over]} - own - {noun})
+        alike = {other for hypernym in over[noun] for other in below[hypernym]}
+        siblings = sorted(alike - {*first[noun].lemmas, noun})
         if len(siblings) >= 4:
             siblings = [siblings[i] for i in rng.permutation(len(siblings))[:10]]
-            file = synsets[first[noun]][0]
-            others = [nouns[i] for i in rng.permutation(len(nouns))[:60] if synsets[first[nouns[i]]][0] != file]
+            drawn = (nouns[i] for i in rng.permutation(len(nouns))[:60])
+            others = [other for other in drawn if first[other].file != first[noun].file]
             found.append((noun, siblings, others[: len(siblings)]))
     return [found[i] for i in rng.permutation(len(found))]
 

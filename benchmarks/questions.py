@@ -10,28 +10,15 @@ batch is the sentences of ``homographs.tsv``, over and over.
 from __future__ import annotations
 
 import argparse
-import csv
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import machine, table
+from measure import homographs, machine, seconds, table
 
 from polysema.corpus.normalisation import is_content
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
 from polysema.models import default_path
-
-SENTENCES = Path(__file__).with_name("homographs.tsv")
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds of the clock, and of the processor."""
-    clock, processor = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - clock, time.process_time() - processor
 
 
 def main() -> None:
@@ -42,22 +29,21 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=10_000)
     options = parser.parse_args()
     lexicon = with_matrices(load(options.lexicon), "questions")
-    opened = timed(lambda: load(options.lexicon))
+    opened = seconds(lambda: load(options.lexicon))
     content = np.flatnonzero(is_content(lexicon.vocabulary.words))[:20_000]
     drawn = np.random.default_rng(1).permutation(content)[: 2 * options.words]
     words = [lexicon.vocabulary.words[row] for row in drawn.tolist()]
-    with SENTENCES.open(encoding="utf-8", newline="") as file:
-        rows = [(row["word"], row["sentence"]) for row in csv.DictReader(file, delimiter="\t")]
+    rows = [(row["word"], row["sentence"]) for row in homographs()]
     batch = [row for row in rows if row[0] in lexicon] * (options.sentences // len(rows) + 1)
     batch = batch[: options.sentences]
     lexicon.senses("bank" if "bank" in lexicon else words[0])
     half = options.words
-    senses = np.array([timed(lambda w=w: lexicon.senses(w)) for w in words[:half]])
+    senses = np.array([seconds(lambda w=w: lexicon.senses(w)) for w in words[:half]])
     asked = [(w, f"They saw the {w} near the old river in the city.") for w in words[half:]]
-    single = np.array([timed(lambda p=p: lexicon.disambiguate(*p, nlp=False)) for p in asked])
+    single = np.array([seconds(lambda p=p: lexicon.disambiguate(*p, nlp=False)) for p in asked])
     lexicon.disambiguate_all(batch[:200], nlp=False)
-    many = timed(lambda: lexicon.disambiguate_all(batch, nlp=False))
-    ranked = timed(lexicon.ambiguity)
+    many = seconds(lambda: lexicon.disambiguate_all(batch, nlp=False))
+    ranked = seconds(lexicon.ambiguity)
 
     def row(name: str, values: Any, scale: float, unit: str) -> list[str]:
         clock, processor = np.atleast_2d(values).T * scale
@@ -71,7 +57,7 @@ def main() -> None:
         row("open", opened, 1e3, "ms"),
         row("senses of a new word", senses, 1e3, "ms"),
         row("disambiguate, a new word", single, 1e3, "ms"),
-        ["disambiguate, a batch", *(f"{len(batch) / seconds:,.0f}" for seconds in many), "sentences a second"],
+        ["disambiguate, a batch", *(f"{len(batch) / spent:,.0f}" for spent in many), "sentences a second"],
         row("ambiguity of all words", ranked, 1.0, "s"),
     ]
     print(table(["question", "by the clock", "by the processor", ""], found))

