@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema.senses import disambiguation
-
 ROOT = Path(__file__).parents[2]
 NOUNS = ["family", "hotel", "bank", "river", "money", "house", "water", "school", "city", "garden"]
 VERBS = ["runs", "buys", "sees", "likes", "builds", "finds"]
@@ -23,7 +21,7 @@ RARE = {
     "verb": ["abolish", "accuse", "admire", "annoy", "applaud", "bewilder"],
     "adjective": ["absurd", "afraid", "awkward", "bulky", "clumsy", "costly"],
 }  # fmt: skip
-CUES = ("loan", "shore")  # of the two senses of *bank*, in benchmarks/senses_in_context.py
+CUES = ("loan", "shore")  # of the two senses of *bank*
 
 
 @pytest.fixture(scope="session")
@@ -76,28 +74,6 @@ def encoder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def bert_lexicon(encoder, small_corpus) -> Path:
-    """BERT2DM of a part of the corpus, in four dimensions."""
-    import polysema
-
-    lexicon = polysema.train(str(small_corpus), "bert2dm", encoder=str(encoder), dim=4, words=2_000, min_count=2)
-    lexicon.save(small_corpus.with_name("bert"))
-    return small_corpus.with_name("bert")
-
-
-@pytest.fixture(scope="session")
-def english() -> None:
-    """spaCy with an English model."""
-    from polysema.errors import MissingExtraError
-    from polysema.parsing.sentences import parser
-
-    try:
-        parser()
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
-
-
-@pytest.fixture(scope="session")
 def wordnet(tmp_path_factory) -> Path:
     """WordNet's files with a few verbs: their synsets, with an example each, and how often SemCor has them."""
     folder = tmp_path_factory.mktemp("dict")
@@ -139,12 +115,6 @@ def script(monkeypatch, capsys, tmp_path):
     measure = importlib.import_module("measure")
     monkeypatch.setattr(measure, "run_alone", run_here)
     monkeypatch.chdir(tmp_path)
-
-    monkeypatch.setenv("POLYSEMA_ENCODER", "")  # a script may set it; with this it is put back
-    monkeypatch.delenv("POLYSEMA_ENCODER")
-    for name in ("SHARPNESS", "LITTLE", "TREE_WEIGHT"):  # likewise
-        if hasattr(disambiguation, name):
-            monkeypatch.setattr(disambiguation, name, getattr(disambiguation, name))
 
     def run(name: str, *arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])

@@ -16,7 +16,7 @@ from tests.benchmarks.conftest import ROOT
 COVERED = {
     "benchmarks": {
         "ambiguity", "bert2dm", "calibration", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
-        "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "training", "word2dm", "wordnet_sentences", "words_in_context",
+        "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "training", "word2dm", "wordnet", "words_in_context",
     },
     "tools": {"campaign", "default_model", "import_graph", "licences", "wordnet_senses"},
 }  # fmt: skip
@@ -25,6 +25,14 @@ COVERED = {
 def test_no_script_is_forgotten():
     for folder, names in COVERED.items():
         assert {path.stem for path in (ROOT / folder).glob("*.py")} == names
+
+
+def test_auc_counts_equal_values_half(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from measure import auc
+
+    assert auc(np.array([3.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False])) == pytest.approx(7 / 8)
+    assert np.isnan(auc(np.ones(2), np.ones(2, bool)))
 
 
 def test_measure_runs_in_processes_of_their_own(monkeypatch):
@@ -76,15 +84,11 @@ def test_corpus(script, text):
     assert "3,000 distinct words" in script("corpus", "--distinct", 3000)
 
 
-def test_training(script, text, tmp_path):
+def test_training(script, text):
     pytest.importorskip("gensim", reason="the extra gensim is not installed")
-    plot = tmp_path / "speed.png"
-    printed = script(
-        "training", text, "--words", 20_000, "--repeats", 1, "--growth", "--zipf", 5_000, "--plot", plot
-    )  # fmt: skip
-    assert "word2vec 85, CBOW" in printed
+    printed = script("training", text, "--words", 20_000, "--repeats", 1, "--growth", "--zipf", 5_000)
+    assert "word2vec 85, skip-gram" in printed
     assert "V = 1,000,000" in printed
-    assert plot.stat().st_size > 1000
 
 
 def test_word2dm(script, corpus, tmp_path):
@@ -92,13 +96,11 @@ def test_word2dm(script, corpus, tmp_path):
     assert (tmp_path / "start.png").stat().st_size > 1000
 
 
-def test_cluster(script, text, corpus, shared, tmp_path):
+def test_cluster(script, text, corpus, shared):
     options = ["--seeds", 1, "--replicas", 2, "--at", 2, "--apart", 0.2, "--combine", "counts"]
     assert "| 2 | 0.2 | counts |" in script("cluster", "quality", corpus, "--data", shared / "data", *options)
     printed = script("cluster", "cost", corpus, text, "--repeats", 1, "--engine", "local", "--apart", 0.2)
     assert "a merge of 2 replicas: " in printed
-    assert "one H200" in script("cluster", "model", "--output", tmp_path / "model.png")
-    assert (tmp_path / "model.png").stat().st_size > 1000
 
 
 def test_evaluation(script, shared):
@@ -204,7 +206,7 @@ def test_first_hour(script, text, monkeypatch):
     import first_hour
 
     monkeypatch.setattr(first_hour, "COMMANDS", {"version": ["--version"]})
-    assert "| version | later | after |" in script("first_hour", text, ROOT)
+    assert "| version | later |" in script("first_hour", text)
 
 
 def test_words_in_context(script, tmp_path):
