@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from polysema.errors import FormatError
 from polysema.meanings.parts import PARTS_OF_SPEECH, PartOfSpeech
 
 FILE = "senses.jsonl"
+_HEAD = re.compile(rb'\s*\{\s*"word"\s*:\s*')
 
 
 class Example(NamedTuple):
@@ -82,13 +84,13 @@ class SenseDescription:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> SenseDescription:
         """As :meth:`to_dict` wrote it."""
-        synset, part = facts.get("synset"), facts.get("part")
+        synset, part, share = facts.get("synset"), facts.get("part"), facts.get("part_share")
         return cls(
             tuple(map(str, facts.get("words", ()))),
             tuple(map(str, facts.get("collocations", ()))),
             tuple(Example(str(e["text"]), int(e["sentence"]), int(e["place"])) for e in facts.get("examples", ())),
             part if part in PARTS_OF_SPEECH else None,
-            float(facts["part_share"]) if part in PARTS_OF_SPEECH else None,
+            None if share is None or part not in PARTS_OF_SPEECH else float(share),
             None if synset is None else Synset(str(synset["id"]), str(synset["gloss"]), float(synset["score"])),
         )
 
@@ -125,17 +127,18 @@ class SenseDescriptions(Mapping[str, Mapping[int, SenseDescription]]):
     def _starts(self) -> dict[str, tuple[int, int]]:
         """Where each word's line starts and ends; the word is read without reading the rest of the line."""
         found, start, data = {}, 0, self._data
-        head = b'{"word":'
-        while (end := data.find(b"\n", start)) >= 0:
-            try:
-                if data[start : start + len(head)] != head:
-                    raise ValueError(f"it does not start with {head.decode()}")
-                word, _ = json.JSONDecoder().raw_decode(
-                    data[start + len(head) : min(end, start + 2000)].decode("utf-8", "ignore")
-                )
-            except ValueError as error:
-                raise FormatError(f"{self.path or FILE}: damaged at byte {start}: {error}") from None
-            found[word] = (start, end)
+        while start < len(data):
+            end = data.find(b"\n", start)
+            end = len(data) if end < 0 else end
+            line = bytes(data[start : min(end, start + 2000)])
+            if line.strip():
+                try:
+                    if not (head := _HEAD.match(line)):
+                        raise ValueError('it does not start with {"word":')
+                    word, _ = json.JSONDecoder().raw_decode(line[head.end() :].decode("utf-8", "ignore"))
+                except ValueError as error:
+                    raise FormatError(f"{self.path or FILE}: damaged at byte {start}: {error}") from None
+                found[word] = (start, end)
             start = end + 1
         return found
 

@@ -175,6 +175,8 @@ def test_a_damaged_file_of_faces_is_said():
         faces["bar"]
     with pytest.raises(FormatError, match="damaged at byte 0"):
         SenseDescriptions(["nonsense"])["bank"]
+    edited = SenseDescriptions(['{ "word": "bank", "senses": {"0": {"words": ["river"], "part": "NOUN"}}}', ""])
+    assert edited["bank"] == {0: SenseDescription(("river",), part="NOUN")}, "as an editor leaves it"
 
 
 def test_synsets_are_matched_by_gloss_words(planted, described):
