@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
-from polysema.cli.output import NEEDED, PATH, command, heading, is_quiet, print_json, print_table, say
+from polysema.cli.output import NEEDED, PATH, Shared, command, heading, is_quiet, print_json, print_table, say
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import Normalisation
@@ -50,13 +51,7 @@ def corpus() -> None:
 @click.option("--lemmatise", default=None, metavar="LANGUAGE", help="Lemmatise running text, e.g. en.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Threads; by default one per core.")
 def build(
-    text: tuple[str, ...],
-    output: Path,
-    columns: str | None,
-    keep: Path | None,
-    force: bool,
-    as_json: bool,
-    **options: Any,
+    given: Shared, text: tuple[str, ...], columns: str | None, keep: Path | None, workers: int | None, **options: Any
 ) -> None:
     """Count and encode text: files (gz, bz2, xz, zst or plain), folders, globs, URLs, or - for standard input.
 
@@ -70,44 +65,41 @@ def build(
     into sentences; WaCky vertical files and CoNLL-U are recognised. The result does not depend on the number of
     workers, and a second run on the same text and options reuses the first.
     """
-    normalisation = Normalisation(
-        lower=not options.pop("keep_case"),
-        digits=options.pop("digits"),
-        hyphens=options.pop("hyphens"),
-        sentences=options.pop("sentences"),
-        raw=options.pop("raw"),
-    )
+    options["lower"] = not options.pop("keep_case")
+    names = [each.name for each in fields(Normalisation) if each.name in options]
+    normalisation = Normalisation(**{name: options.pop(name) for name in names})
     started = time.perf_counter()
-    named = engine_named(options.pop("engine"), options.pop("address"), options["workers"])
+    named = engine_named(given.engine, given.address, workers)
     with progress_report(is_quiet()) as show, named as engine:
         result = build_corpus(
             list(text),
-            output,
+            given.output,
             keep=read_words(keep),
             columns=columns.split(",") if columns else None,
             normalisation=normalisation,
+            workers=workers,
             engine=engine,
-            overwrite=force,
+            overwrite=given.force,
             progress=show,
             **options,
         )
-    if as_json:
+    if given.as_json:
         sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
-        print_json({"corpus": str(output), **sizes, "read": result.config["read"]})
-    say(f"{output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
+        print_json({"corpus": str(given.output), **sizes, "read": result.config["read"]})
+    say(f"{given.output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
 
 
 @command("as_json", top=20)
 @click.argument("folder", metavar="DIR")
 @click.option("--words", type=PATH, metavar="FILE", help="A list of words, a line each: say how many are there.")
-def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
+def info(given: Shared, folder: str, words: Path | None) -> None:
     """What an encoded corpus holds: sentences, tokens, types, the most frequent words, the coverage of a word list.
 
     \b
       polysema corpus info wiki.corpus --words evaluation-words.txt
     """
     result = Corpus(folder)
-    frequent = list(zip(result.vocabulary.words[:top], result.counts[:top].tolist(), strict=True))
+    frequent = list(zip(result.vocabulary.words[: given.top], result.counts[: given.top].tolist(), strict=True))
     facts: dict[str, Any] = {
         "sentences": len(result),
         "tokens": result.config["tokens"],
@@ -118,9 +110,8 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
         listed = read_words(words)
         missing = [word for word in listed if word not in result.vocabulary]
         facts["coverage"] = {"covered": len(listed) - len(missing), "total": len(listed), "missing": missing}
-    if as_json:
-        print_json({**facts, "read": result.config["read"], "options": result.config["options"]})
-        return
+    if given.as_json:
+        return print_json({**facts, "read": result.config["read"], "options": result.config["options"]})
     heading(f"{folder}: {_size(result)}")
     print_table([(name.replace("_", " "), count) for name, count in result.config["read"].items()], ["read", ""])
     print_table(frequent, ["word", "count"])
@@ -133,16 +124,15 @@ def info(folder: str, top: int, words: Path | None, as_json: bool) -> None:
 
 @command("as_json", top=10)
 @click.argument("folder", metavar="DIR")
-def head(folder: str, top: int, as_json: bool) -> None:
+def head(given: Shared, folder: str) -> None:
     """Read an encoded corpus back as text, a sentence a line.
 
     \b
       polysema corpus head wiki.corpus --top 3
     """
-    sentences = islice(Corpus(folder), top)
-    if as_json:
-        print_json(list(sentences))
-        return
+    sentences = islice(Corpus(folder), given.top)
+    if given.as_json:
+        return print_json(list(sentences))
     for sentence in sentences:
         click.echo(" ".join(sentence))
 
@@ -151,7 +141,7 @@ def head(folder: str, top: int, as_json: bool) -> None:
 @click.argument("text", nargs=-1, required=True, metavar="TEXT …")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one per core.")
 @click.option("--encoding", default="auto", show_default=True, help="Encoding of the text: utf-8, latin-1, …")
-def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: str, force: bool, as_json: bool) -> None:
+def parse(given: Shared, text: tuple[str, ...], workers: int | None, encoding: str) -> None:
     """Parse running text and count which word fills which slot of which head (needs the extra parse).
 
     \b
@@ -167,18 +157,18 @@ def parse(text: tuple[str, ...], output: Path, workers: int | None, encoding: st
     with progress_report(is_quiet()) as show:
         found = parse_text(
             list(text),
-            output,
+            given.output,
             workers=workers or os.cpu_count() or 1,
-            overwrite=force,
+            overwrite=given.force,
             encoding=encoding,
             progress=show,
         )
-    _tell(found, output, started, as_json)
+    _tell(given, found, started)
 
 
 @command("force", "as_json", output=NEEDED)
 @click.argument("parsed", nargs=-1, required=True, metavar="NAME.parsed …")
-def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:
+def merge(given: Shared, parsed: tuple[str, ...]) -> None:
     """Add the counts of parsed texts.
 
     \b
@@ -188,17 +178,17 @@ def merge(parsed: tuple[str, ...], output: Path, force: bool, as_json: bool) -> 
     from polysema.storage import check_output
 
     started = time.perf_counter()
-    check_output(output, overwrite=force, inputs=parsed, owner=owner)
+    check_output(given.output, overwrite=given.force, inputs=parsed, owner=owner)
     found = merged(ParsedText.load(path) for path in parsed)
-    found.save(output, overwrite=force)
-    _tell(found, output, started, as_json)
+    found.save(given.output, overwrite=given.force)
+    _tell(given, found, started)
 
 
-def _tell(found: Any, output: Path, started: float, as_json: bool) -> None:
+def _tell(given: Shared, found: Any, started: float) -> None:
     facts = {"relations": len(found), "seen": int(found.count.sum()), "words": len(found.words), **found.facts}
-    if as_json:
-        print_json({"parsed": str(output), **facts})
-    say(f"{output}: {found!r}, in {time.perf_counter() - started:.1f} s")
+    if given.as_json:
+        print_json({"parsed": str(given.output), **facts})
+    say(f"{given.output}: {found!r}, in {time.perf_counter() - started:.1f} s")
 
 
 def read_words(path: Path | None) -> list[str]:

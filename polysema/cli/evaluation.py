@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from polysema.cli.output import (
     NATURAL,
     NEEDED,
     PATH,
+    Shared,
     command,
     heading,
     is_quiet,
@@ -21,7 +23,7 @@ from polysema.cli.output import (
     say,
 )
 from polysema.engine import engine_named
-from polysema.errors import DataError, InputError, MissingExtraError, PolysemaError, check_choice
+from polysema.errors import DataError, InputError, PolysemaError, check_choice
 from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.progress import Progress, progress_report
@@ -45,7 +47,7 @@ def data() -> None:
 
 
 @command("data", "as_json", name="list")
-def list_sets(data: Path | None, as_json: bool) -> None:
+def list_sets(given: Shared) -> None:
     """Name the sets, what each holds, and whether it is here.
 
     \b
@@ -54,34 +56,17 @@ def list_sets(data: Path | None, as_json: bool) -> None:
     """
     from polysema.evaluation.datasets import search
 
-    found = search((file for record in RECORDS.values() for file in record.files), data)
-    rows = []
-    for record in RECORDS.values():
-        path = found[record.file.name].path
-        rows.append(
-            {
-                "name": record.name,
-                "task": record.task,
-                "items": record.items,
-                "pattern": record.pattern,
-                "files": [file.name for file in record.files],
-                "path": str(path) if path else None,
-                "home": record.home,
-                "urls": [file.url for file in record.files],
-                "sha256": [file.sha256 for file in record.files],
-                "citation": record.citation,
-            }
-        )
-    if as_json:
-        print_json(rows)
-        return
-    shown = [(row["name"], row["items"], row["pattern"], row["path"] or "missing", row["citation"]) for row in rows]
-    print_table(shown, ["set", "items", "pattern", "where", "citation"])
+    found = search((file for record in RECORDS.values() for file in record.files), given.data)
+    paths = {name: found[record.file.name].path for name, record in RECORDS.items()}
+    if given.as_json:
+        return print_json([{**r.to_json(), "path": str(paths[r.name] or "") or None} for r in RECORDS.values()])
+    rows = [(r.name, r.items, r.pattern, paths[r.name] or "missing", r.citation) for r in RECORDS.values()]
+    print_table(rows, ["set", "items", "pattern", "where", "citation"])
 
 
 @command("data", name="fetch")
 @click.argument("names", nargs=-1, metavar="[SET …]")
-def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
+def fetch_sets(given: Shared, names: tuple[str, ...]) -> None:
     """Download the sets that are missing, by default all of them, into the user's cache.
 
     \b
@@ -91,12 +76,12 @@ def fetch_sets(names: tuple[str, ...], data: Path | None) -> None:
     from polysema.evaluation.datasets import cache_directory, fetch
 
     records = [record_named(name) for name in names or RECORDS]
-    fetched = fetch(records, data, lambda file: say(f"{file.name}: {file.url}"))
+    fetched = fetch(records, given.data, lambda file: say(f"{file.name}: {file.url}"))
     click.echo(f"{len(fetched)} files downloaded to {cache_directory()}" if fetched else "nothing is missing")
 
 
 @command("data", "as_json", name="verify")
-def verify_sets(data: Path | None, as_json: bool) -> None:
+def verify_sets(given: Shared) -> None:
     """Check every file against its SHA-256; exits with 2 where one is missing or differs.
 
     \b
@@ -104,9 +89,9 @@ def verify_sets(data: Path | None, as_json: bool) -> None:
     """
     from polysema.evaluation.datasets import explain, search
 
-    found = search((file for record in RECORDS.values() for file in record.files), data)
+    found = search((file for record in RECORDS.values() for file in record.files), given.data)
     state = {name: "ok" if item.path else explain(item) for name, item in found.items()}
-    if as_json:
+    if given.as_json:
         print_json(state)
     else:
         print_table(list(state.items()))
@@ -158,7 +143,7 @@ for one in (list_sets, fetch_sets, verify_sets):
 )
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=PATH, metavar="DIR", help="Write the report there, HTML and more.")
-def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
     """Score lexicons on word similarity and disambiguation: every set of the paper, every composition method.
 
     Without LEXICON, the model that comes with polysema.
@@ -175,43 +160,35 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """
     from polysema.evaluation.comparison import differences
     from polysema.evaluation.evaluate import evaluate_models
-    from polysema.lexicon.formats import load
-    from polysema.reproduction.published import EXAMPLE
 
-    if options["report"]:
+    report: Path | None = options["report"]
+    options["bootstraps"] = options["bootstraps"] or (1000 if report else 0)
+    if report:
         inputs = [argument.rpartition("=")[2] for argument in lexicons]
-        check_output(options["report"], overwrite=options["force"], inputs=[*inputs, *options["pairs"]])
-    own = ("data", "sets", "pairs", "phrases", "offline")
-    sets, missing = _sets(**{key: options[key] for key in own})
-    models = [_named(argument) for argument in lexicons]
-    if not models and not options["encoders"] and not options["infersent"]:
-        models = [("default model", load())]
-    models += [_encoder(name, options["layer"]) for name in options["encoders"]]
-    models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
-    bootstraps = options["bootstraps"] or (1000 if options["report"] else 0)
-    partly = options["sets"] or options["pairs"] or options["phrases"]
-    example = {EXAMPLE.name: EXAMPLE} if options["report"] and not partly else {}
-    with progress_report(is_quiet()) as show, engine_named(options["engine"], options["address"]) as engine:
+        check_output(report, overwrite=given.force, inputs=[*inputs, *options["pairs"]])
+    sets, missing, partly = _sets(given, options)
+    models = _models(lexicons, options)
+    example = _example() if report and not partly else {}
+    with progress_report(is_quiet()) as show, engine_named(given.engine, given.address) as engine:
         found = evaluate_models(
             models,
             {**sets, **example},
             methods=options["methods"] or None,
             unknown_words=options["unknown_words"],
-            bootstraps=bootstraps,
-            seed=options["seed"],
+            bootstraps=options["bootstraps"],
+            seed=given.seed,
             senses=None if partly else options["senses"],
             missing=missing,
             progress=lambda name, done, total: show(Progress("evaluate", done, total)),
             engine=engine,
         )
     if options["compare"] and len(found.models) > 1:
-        found = replace(found, comparisons=tuple(differences(found, seed=options["seed"])))
-    if options["report"]:
-        _write(found, models, bootstraps, options)
+        found = replace(found, comparisons=tuple(differences(found, seed=given.seed)))
+    if report:
+        _write(found, models, given, options)
     found = replace(found, rows=tuple(row for row in found.rows if row.items.name not in example))
-    if as_json:
-        print_json(found.to_json())
-        return
+    if given.as_json:
+        return print_json(found.to_json())
     _print(found)
     for name, reason in missing.items():
         click.echo(f"{name} is missing: {reason}", err=True)
@@ -238,7 +215,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @click.option("--encoder", default="", metavar="NAME", help="The encoder of BERT2DM and BERT: a folder, or a hub name.")
 @click.option(
     "--model",
-    "given",
+    "models",
     multiple=True,
     metavar="NAME=FILE",
     help="A lexicon to evaluate too, again for more. One named as a row (GloVe=FILE) takes its place.",
@@ -251,7 +228,7 @@ def evaluate(lexicons: tuple[str, ...], as_json: bool, **options: Any) -> None:
 )
 @click.option("--device", default="cpu", show_default=True, metavar="NAME", help="cpu or cuda.")
 @click.option("--threads", default=None, type=click.IntRange(min=1), help="By default one per core.")
-def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[str, ...], **options: Any) -> None:
+def reproduce(given: Shared, corpus: tuple[str, ...], preset: str, models: tuple[str, ...], **options: Any) -> None:
     """Train what the paper trained, evaluate everything, write the report.
 
     \b
@@ -263,80 +240,75 @@ def reproduce(corpus: tuple[str, ...], output: Path, preset: str, given: tuple[s
     report, with the reason. A run that was stopped goes on: give the same command again. Given with more seeds, an
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
+    from polysema.evaluation.datasets import find_sets
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
     from polysema.reproduction.tables import Skipped
 
-    chosen = changed(preset_named(preset), options["changes"])
+    chosen = changed(preset_named(preset), options.pop("changes"))
     for row in options["only"]:
         check_choice("row", row, _ROWS)
-    sets, missing = _sets(options["data"], (), (), (), options["offline"])
-    models = [_named(argument) for argument in given]
+    sets, missing = find_sets(None, given.data, download=not given.offline)
+    encoder = options.pop("encoder")
+    named = [_named(argument) for argument in models]
     left_out = []
     try:
-        if not options["encoder"]:
+        if not encoder:
             raise InputError("no encoder was named: give one with --encoder")
-        name, encoder = _encoder(options["encoder"], None)
-        models.append(("BERT" if name == "bert-base-uncased" else name, encoder))
+        name, model = _encoder(encoder, None)
+        named.append(("BERT" if name == "bert-base-uncased" else name, model))
     except PolysemaError as error:
         left_out.append(Skipped("BERT", " ".join(str(error).split())))
-    models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
+    named += [_infersent(weights, vectors) for weights, vectors in options.pop("infersent")]
     reason = "give its weights with --infersent WEIGHTS VECTORS"
-    here = {name for name, _ in models}
+    here = {name for name, _ in named}
     left_out += [Skipped(name, reason) for name in ("InferSent1", "InferSent2") if name not in here]
     with progress_report(is_quiet()) as show:
         plan = Plan(
             corpus[0] if len(corpus) == 1 else list(corpus),
-            output,
+            given.output,
             chosen,
             sets,
             missing,
-            encoder=options["encoder"].partition("=")[2] or options["encoder"],
-            given=models,
+            encoder=encoder.partition("=")[2] or encoder,
+            given=named,
             left_out=left_out,
-            **{name: options[name] for name in _OF_PLAN},
+            engine=given.engine,
+            address=given.address,
+            **options,
         )
-        page = run(plan, say, show)
-    click.echo(page)
+        click.echo(run(plan, say, show))
 
 
-_OF_PLAN = ("only", "seeds", "all_occurrences", "device", "threads", "engine", "address")
 COMMANDS = [evaluate, reproduce, data]
 
 
-def _sets(
-    data: Path | None,
-    sets: tuple[str, ...],
-    pairs: tuple[str, ...],
-    phrases: tuple[tuple[str, str], ...],
-    offline: bool,
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The sets asked for, and of those that cannot be had the reason."""
-    from polysema.evaluation.datasets import fetch, load_sets, read_own_sets
-    from polysema.evaluation.evaluate import load_all
+def _sets(given: Shared, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], bool]:
+    """The sets asked for; of those that cannot be had the reason; and whether they are not the paper's nine."""
+    from polysema.evaluation.datasets import find_sets, read_own_sets
 
-    own = read_own_sets(pairs, phrases)
-    if own and not sets:
-        return dict(own), {}
-    names = [record_named(name).name for name in sets] or list(RECORDS)
-    found, missing = load_sets(names, data)
-    cannot: PolysemaError | None = None
-    if missing and not offline:
-        try:
-            fetch([record_named(name) for name in missing], data)
-            found, missing = load_sets(names, data)
-        except PolysemaError as error:
-            cannot, missing = error, {name: f"{reason}; {error}" for name, reason in missing.items()}
-    if missing and (sets or not found):
-        if cannot is not None:
-            raise DataError(
-                f"{len(missing)} of {len(names)} evaluation sets are not here: {cannot}, then the same command; "
-                "or name a folder that has them with --data or POLYSEMA_DATA"
-                if isinstance(cannot, MissingExtraError)
-                else f"{len(missing)} of {len(names)} evaluation sets are not here: {cannot}"
-            )
-        load_all(data, sets or None)  # says what is missing and what to do
-    return found | own, missing
+    own = read_own_sets(options["pairs"], options["phrases"])
+    if own and not options["sets"]:
+        return dict(own), {}, True
+    found, missing = find_sets(options["sets"] or None, given.data, download=not given.offline)
+    return found | own, missing, bool(options["sets"] or own)
+
+
+def _models(lexicons: Iterable[str], options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Lexicons and encoders by name; the default model where there is none."""
+    from polysema.lexicon.formats import load
+
+    models = [_named(argument) for argument in lexicons]
+    models += [_encoder(name, options["layer"]) for name in options["encoders"]]
+    models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
+    return models or [("default model", load())]
+
+
+def _example() -> dict[str, Any]:
+    """The paper's example sentence, which a whole report shows, too."""
+    from polysema.reproduction.published import EXAMPLE
+
+    return {EXAMPLE.name: EXAMPLE}
 
 
 def _named(argument: str) -> tuple[str, Any]:
@@ -371,22 +343,17 @@ def _infersent(weights: str, vectors: str) -> tuple[str, Any]:
     return name, EncoderModel(encoder, name, ("own",), metadata={"weights": weights, "vectors": vectors})
 
 
-def _size(models: list[tuple[str, Any]]) -> tuple[int, int]:
-    """n and m of the first model of density matrices, or else the paper's."""
+def _write(evaluation: Any, models: Any, given: Shared, options: dict[str, Any]) -> None:
     from polysema.lexicon.lexicon import Lexicon
-
-    return next(((one.n, one.m) for _, one in models if isinstance(one, Lexicon)), (17, 5))
-
-
-def _write(evaluation: Any, models: Any, bootstraps: int, options: dict[str, Any]) -> None:
     from polysema.reproduction.pages import write_report
     from polysema.reproduction.report import Settings, build_report
     from polysema.version import __version__
 
-    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "seed", "senses", "layer")}
+    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "bootstraps", "senses", "layer")}
+    sizes = [(model.n, model.m) for _, model in models if isinstance(model, Lexicon)]
     settings = Settings(
-        noise_size=_size(models),
-        configuration={"polysema": __version__, "bootstraps": bootstraps, **shown},
+        noise_size=next(iter(sizes), (17, 5)),  # the paper's where no model has density matrices
+        configuration={"polysema": __version__, "seed": given.seed, **shown},
     )
     files = write_report(build_report(evaluation, settings=settings), options["report"])
     say(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON")

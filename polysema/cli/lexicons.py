@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import cleandoc
 from math import isfinite
@@ -15,34 +15,35 @@ from polysema import measures
 from polysema.cli.output import (
     NATURAL,
     PATH,
-    batches,
+    Answered,
+    Asked,
+    Shared,
+    answer,
+    asked,
     command,
     heading,
     number,
     print_json,
-    print_line,
     print_table,
     say,
     shortened,
 )
-from polysema.cli.output import asked as asked_phrases
 from polysema.composition.compose import Composition
 from polysema.composition.methods import COMPOSERS
 from polysema.composition.negation import NEGATIONS
-from polysema.composition.phrases import read_phrases
-from polysema.errors import Failed, InputError, PolysemaError, check_choice
+from polysema.errors import Failed, InputError, check_choice
 from polysema.lexicon.formats import left_behind, load, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.flat import with_senses
 from polysema.lexicon.lexicon import COMMON, AnyLexicon, Lexicon, VectorLexicon, with_matrices
 from polysema.meanings.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.meanings.descriptions import SenseDescription
-from polysema.meanings.results import Ambiguity, Neighbour, Results
+from polysema.meanings.results import Ambiguity, Neighbour, Results, Sense
 
 
 @command("path", "as_json")
 @click.argument("lexicon", required=False)
-def info(lexicon: str | None, path: str | None, as_json: bool) -> None:
+def info(given: Shared, lexicon: str | None) -> None:
     """What a lexicon holds: words, sizes, how it was made.
 
     \b
@@ -50,16 +51,14 @@ def info(lexicon: str | None, path: str | None, as_json: bool) -> None:
       polysema info my-model
       polysema info glove.6B.50d.txt --json
     """
-    lexicon = lexicon or path
+    lexicon = lexicon or given.path
     model = load(lexicon)
     facts: dict[str, Any] = {"words": len(model), "kind": model.kind, "tokens": int(model.vocabulary.counts.sum())}
     facts |= {"n": model.n, **({"m": model.m, "columns": model.columns} if isinstance(model, Lexicon) else {})}
     facts |= {"dtype": str(model.array.dtype)}
-    facts |= {"arrays": {name: list(array.shape) for name, array in to_arrays(model).items()}}
-    facts |= {"metadata": model.metadata}
-    if as_json:
-        print_json(facts)
-        return
+    if given.as_json:
+        arrays = {name: list(array.shape) for name, array in to_arrays(model).items()}
+        return print_json({**facts, "arrays": arrays, "metadata": model.metadata})
     heading(f"{lexicon or 'the default model'}: {len(model):,} words, {_described(model)}")
     shown = ("kind", "n", "m", "columns", "dtype", "tokens")
     print_table([(key, _shown(facts[key])) for key in shown if facts.get(key)])
@@ -80,17 +79,7 @@ def info(lexicon: str | None, path: str | None, as_json: bool) -> None:
     metavar="KIND",
     help="In plain text and binary files: matrices, vectors, or auto (matrices, if the numbers make symmetric ones).",
 )
-def convert(
-    lexicon: str,
-    out: Path,
-    format: str,
-    dtype: str,
-    senses: bool,
-    words: int | None,
-    force: bool,
-    kind: str,
-    as_json: bool,
-) -> None:
+def convert(given: Shared, lexicon: str, out: Path, format: str, senses: bool, words: int | None, kind: str) -> None:
     """Write a lexicon in another format.
 
     The format follows from OUT's name:
@@ -106,15 +95,15 @@ def convert(
     vectors of n² numbers whose cosine is the trace similarity. What a format cannot hold is listed before it is
     written: a plain-number format has no room for the senses of a word, which --senses keeps as keys of their own.
     """
-    with writing_lexicon(out, inputs=[lexicon], dtype=dtype, overwrite=force, format=format):
+    how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force, "format": format}
+    with writing_lexicon(out, inputs=[lexicon], **how):
         model = load(lexicon, kind)
         if senses:
             model = with_senses(with_matrices(model, "--senses"), words)
-        lost = left_behind(model, out, format)
-        if lost:
+        if lost := left_behind(model, out, format):
             say(f"note: {out} will not hold {', '.join(lost)}")
-        write(model, out, dtype=dtype, overwrite=force, format=format)
-    if as_json:
+        write(model, out, **how)
+    if given.as_json:
         print_json({"lexicon": str(out), "words": len(model), "kind": model.kind, "left_behind": lost})
     say(f"{out}: {len(model):,} words, {_described(model)}")
 
@@ -124,7 +113,7 @@ def convert(
 @click.option(
     "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
 )
-def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json: bool) -> None:
+def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
     """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
 
     Two give one number, more give the table of all pairs. A phrase is written in brackets.
@@ -136,16 +125,8 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
     """
     if len(queries) < 2:
         raise InputError("similarity compares two words or phrases, or more")
-    check_choice("measure", measure, measures.MEASURES)
-    model = load(path)
-    if measure == "similarity":
-        table = model.similarities(queries).tolist()
-        if len(queries) == 2:
-            table[0][1] = table[1][0] = model.similarity(*queries)
-    else:
-        states = [with_matrices(model, measure).meaning(query) for query in queries]
-        table = [[measures.MEASURES[measure](a, b) for b in states] for a in states]
-    if as_json:
+    table = _table(given.path, queries, measure)
+    if given.as_json:
         value = {"value": table[0][1]} if len(queries) == 2 else {}
         print_json({"measure": measure, "queries": queries, **value, "table": table})
     elif len(queries) == 2:
@@ -154,20 +135,34 @@ def similarity(queries: tuple[str, ...], path: str | None, measure: str, as_json
         print_table([[query, *row] for query, row in zip(queries, table, strict=True)], ["", *queries])
 
 
+def _table(path: str | None, queries: tuple[str, ...], measure: str) -> list[list[float]]:
+    """A measure of all pairs."""
+    check_choice("measure", measure, measures.MEASURES)
+    model = load(path)
+    if measure == "similarity":
+        table: list[list[float]] = model.similarities(queries).tolist()
+        if len(queries) == 2:
+            table[0][1] = table[1][0] = model.similarity(*queries)
+        return table
+    states = [with_matrices(model, measure).meaning(query) for query in queries]
+    return [[measures.MEASURES[measure](a, b) for b in states] for a in states]
+
+
 @command("path", "as_json", top=10)
 @click.argument("queries", nargs=-1, required=True, metavar="WORD …")
 @click.option("--common", default=None, type=NATURAL, help="Look only among this many of the most frequent words.")
-def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int | None, as_json: bool) -> None:
+def neighbours(given: Shared, queries: tuple[str, ...], common: int | None) -> None:
     """The words most similar to a word, or to a phrase.
 
     \b
       polysema neighbours bank
       polysema neighbours "(river bank)" "(savings bank)" --top 5 -l MODEL
     """
-    found = load(path).neighbours_of(queries, top, common)
-    if as_json:
-        print_json([{"query": query, "neighbours": pairs(near)} for query, near in zip(queries, found, strict=True)])
-        return
+    found = load(given.path).neighbours_of(queries, given.top, common)
+    if given.as_json:
+        return print_json(
+            [{"query": query, "neighbours": _pairs(near)} for query, near in zip(queries, found, strict=True)]
+        )
     for query, near in zip(queries, found, strict=True):
         heading(query)
         print_table([(f"  {item.word}", item.similarity) for item in near])
@@ -178,15 +173,7 @@ def neighbours(queries: tuple[str, ...], path: str | None, top: int, common: int
 @click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
 @click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
-def senses(
-    words: tuple[str, ...],
-    path: str | None,
-    top: int,
-    min_weight: float,
-    examples: bool,
-    wordnet: bool,
-    as_json: bool,
-) -> None:
+def senses(given: Shared, words: tuple[str, ...], min_weight: float, examples: bool, wordnet: bool) -> None:
     """List the senses of a word: weight, number, part of speech, and --top words that describe each.
 
     These words distinguish the sense from the word's other senses where the lexicon was described from a corpus
@@ -198,27 +185,54 @@ def senses(
       polysema senses bank -l MODEL --examples
       polysema senses bank --wordnet
     """
-    model = with_matrices(load(path), "a list of senses")
-    found = [(word, model.entropy(word), model.senses(word, top, min_weight)) for word in words]
+    model = with_matrices(load(given.path), "a list of senses")
+    found = [(word, model.entropy(word), model.senses(word, given.top, min_weight)) for word in words]
     if wordnet:
         from polysema.senses.wordnet import with_synsets
 
         found = [(word, entropy, Results(with_synsets(model, word, own))) for word, entropy, own in found]
-    if as_json:
-        print_json([{"word": w, "entropy": s, "senses": [sense.to_dict() for sense in own]} for w, s, own in found])
-        return
+    if given.as_json:
+        return print_json(
+            [{"word": w, "entropy": s, "senses": [each.to_dict() for each in own]} for w, s, own in found]
+        )
     for word, entropy, own in found:
         heading(f"{word}  (entropy {number(entropy)})")
-        rows = [[f"  {s.weight:.2f}", str(s.id), _shown_part(s.part, s.part_share), s.label] for s in own]
-        if not examples and not wordnet:
-            print_table(rows if any(row[2] for row in rows) else [[*row[:2], row[3]] for row in rows])
-            continue
-        for sense, row in zip(own, rows, strict=True):
-            click.echo("  ".join(filter(None, row)))
-            if sense.description is not None:
-                _print_face(sense.description, "          ")
-            if wordnet and (sense.description is None or sense.description.synset is None):
-                click.echo("          WordNet: no match")
+        _print_senses(own, examples, wordnet)
+
+
+def _print_senses(own: Iterable[Sense], examples: bool, wordnet: bool) -> None:
+    rows = [(sense, [f"  {sense.weight:.2f}", str(sense.id), _part(sense), sense.label]) for sense in own]
+    if not examples and not wordnet:
+        with_parts = any(row[2] for _, row in rows)
+        return print_table([row if with_parts else [*row[:2], row[3]] for _, row in rows])
+    for sense, row in rows:
+        click.echo("  ".join(filter(None, row)))
+        if sense.description is not None:
+            _print_description(sense.description, "          ")
+        if wordnet and (sense.description is None or sense.description.synset is None):
+            click.echo("          WordNet: no match")
+
+
+def _part(sense: Sense) -> str:
+    """The part of speech, with its share of the sense's occurrences."""
+    if sense.part is None:
+        return ""
+    return sense.part if sense.part_share is None else f"{sense.part} {sense.part_share:.2f}"
+
+
+def _print_description(description: SenseDescription, indent: str) -> None:
+    """What a sense looks like in use, without the words that tell it from others."""
+    if description.collocations:
+        click.echo(f"{indent}{' · '.join(description.collocations)}")
+    if description.synset is not None:
+        click.echo(
+            f"{indent}WordNet: {description.synset.id} ({description.synset.score:.2f}) {description.synset.gloss}"
+        )
+    for example in description.examples:
+        words = example.text.split(" ")
+        if example.place < len(words):
+            words[example.place] = click.style(words[example.place], bold=True)
+        click.echo(f"{indent}{example.sentence:,}: {' '.join(words)}")
 
 
 @command("path", "as_json", top=20)
@@ -226,15 +240,7 @@ def senses(
 @click.option("--by", default="", metavar="MEASURE", help=f"One of {', '.join(AMBIGUITY_MEASURES)}.")
 @click.option("--min-count", default=0, show_default=True, type=NATURAL, help="Leave out words seen less often.")
 @click.option("--function-words", is_flag=True, help="List function words, too.")
-def ambiguity(
-    words: tuple[str, ...],
-    path: str | None,
-    top: int,
-    by: str,
-    min_count: int,
-    function_words: bool,
-    as_json: bool,
-) -> int:
+def ambiguity(given: Shared, words: tuple[str, ...], by: str, min_count: int, function_words: bool) -> int:
     """Say how ambiguous words are: the information that contexts give about the sense, and the von Neumann entropy.
 
     Without words, list the most ambiguous of the vocabulary, by information where the lexicon has it (see `polysema
@@ -245,26 +251,21 @@ def ambiguity(
       polysema ambiguity --top 30 --min-count 1000 -l MODEL
       polysema ambiguity --by entropy --function-words
     """
-    model = load(path)
+    model = load(given.path)
     if isinstance(model, VectorLexicon):
         raise InputError("this lexicon holds vectors: entropy needs density matrices")
-    found: list[Ambiguity | Failed] = []
-    if words:
-        found += model.ambiguity(words, by=by)
-    else:
-        found += model.ambiguity(by=by, top=top, min_count=min_count, function_words=function_words)
+    listing: dict[str, Any] = {"top": given.top, "min_count": min_count, "function_words": function_words}
+    found = model.ambiguity(words, by=by) if words else model.ambiguity(by=by, **listing)
+    known = [item for item in found if isinstance(item, Ambiguity)]
     failed = [item for item in found if isinstance(item, Failed)]
-    if len(found) == len(failed) == 1:
+    if failed and len(found) == 1:
         raise failed[0].error
-    if as_json:
+    if given.as_json:
         print_json([item.to_dict() for item in found])
     else:
-        known = [item for item in found if isinstance(item, Ambiguity)]
-        rows = [
-            (item.word, item.information, item.percentile, item.entropy, item.effective_senses, item.count)
-            for item in known
-        ]
-        print_table(rows, ["word", "information", "percentile", "entropy", "senses", "count"])
+        columns = ("word", "information", "percentile", "entropy", "effective_senses", "count")
+        headings = [name.removeprefix("effective_") for name in columns]
+        print_table([[getattr(item, name) for name in columns] for item in known], headings)
         for item in failed:
             click.echo(shortened(item.error), err=True)
     return 2 if failed else 0
@@ -274,21 +275,7 @@ def ambiguity(
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
 @click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}.")
 @click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several.")
-def compose(
-    phrases: tuple[str, ...],
-    file: str | None,
-    path: str | None,
-    method: str,
-    pattern: str | None,
-    negation: str,
-    readings: bool,
-    memory: bool,
-    text: bool,
-    brackets: bool,
-    top: int,
-    as_json: bool,
-    as_lines: bool,
-) -> int:
+def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bool) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
     Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase. With a lexicon of
@@ -316,40 +303,31 @@ def compose(
 
     Methods:
     """
-    asked = asked_phrases(phrases, file, as_lines, text, brackets)
-    if not asked:
-        raise InputError('nothing to compose: give a phrase, such as "The local family runs a small hotel."')
-    model = load(path)
-    failed = False
-    how: dict[str, Any] = {"negation": negation, "readings": readings, "memory": memory}
-    for part in batches(asked, as_lines):
-        results = model.compose_all([item.text for item in part], method, pattern, **how)
-        failed = failed or any(isinstance(item, Failed) for item in results)
-        near = [[] if isinstance(item, Failed) else _near(model, item, top) for item in results]
-        facts = [_facts(one.text, item, some) for one, item, some in zip(part, results, near, strict=True)]
-        for one, fact in zip(part, facts, strict=True):
-            fact |= _plausibility(model, one.text, pattern)
-        if as_lines:
-            for one, fact in zip(part, facts, strict=True):
-                print_line({**one.record, **fact})
-            continue
-        if len(results) == 1 and isinstance(results[0], Failed):
-            raise results[0].error
-        if as_json:
-            print_json(facts)
-            continue
-        for item, some, fact in zip(results, near, facts, strict=True):
-            if isinstance(item, Failed):
-                click.echo(f"{shortened(item.input)}\n  not composed: {shortened(item.error)}", err=True)
-                continue
-            print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
-            if item.left_out:
-                click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
-            if some:
-                click.echo(f"near: {' '.join(word for word, _ in some)}")
-            if "plausibility" in fact:
-                click.echo(f"plausibility: {number(fact['plausibility'], 2)}")
-    return 2 if failed else 0
+    missing = 'nothing to compose: give a phrase, such as "The local family runs a small hotel."'
+    questions = asked(phrases, given, missing)
+    model = load(given.path)
+    how: dict[str, Any] = {"negation": negation, "readings": readings, "memory": given.memory}
+
+    def ask(part: list[Asked]) -> list[Answered]:
+        found = model.compose_all([item.text for item in part], given.method, given.pattern, **how)
+        return list(zip(part, found, strict=True))
+
+    def facts(one: Asked, item: Composition | Failed) -> dict[str, Any]:
+        if isinstance(item, Failed):
+            return {"asked": one.text}
+        near = _pairs(_near(model, item, given.top))
+        return {"asked": one.text, **item.to_dict(), "neighbours": near, **_plausibility(model, item)}
+
+    def show(item: Composition) -> None:
+        print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
+        if item.left_out:
+            click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
+        if near := _near(model, item, given.top):
+            click.echo(f"near: {' '.join(word for word, _ in near)}")
+        for name, value in _plausibility(model, item).items():
+            click.echo(f"{name}: {number(value, 2)}")
+
+    return answer(questions, given, ask, facts, show)
 
 
 def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]:
@@ -357,23 +335,14 @@ def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]
     return model.neighbours(composed, top, COMMON) if composed.meaning.n == model.n else []
 
 
-def _plausibility(model: AnyLexicon, phrase: str, pattern: str | None) -> dict[str, float | None]:
+def _plausibility(model: AnyLexicon, composed: Composition) -> dict[str, float | None]:
     """How well the words of a phrase go together: the mean ln Z of its verb's slots, for a lexicon of slots."""
     if not isinstance(model, Lexicon) or model.slots is None:
         return {}
     from polysema.slots.model import Slots, filled, phrase_plausibility
 
-    (read,) = read_phrases([phrase], pattern, model)
-    if isinstance(read, PolysemaError):
-        return {}
-    value = phrase_plausibility(Slots.of(model), filled(read.tree)[id(read.tree)])
+    value = phrase_plausibility(Slots.of(model), filled(composed.tree)[id(composed.tree)])
     return {"plausibility": value if isfinite(value) else None}
-
-
-def _facts(text: str, item: Composition | Failed, near: list[Neighbour]) -> dict[str, Any]:
-    if isinstance(item, Failed):
-        return {"asked": text, "error": str(item.error)}
-    return {"asked": text, **item.to_dict(), "neighbours": pairs(near)}
 
 
 compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
@@ -387,7 +356,7 @@ compose.help = f"{cleandoc(compose.help or '')}\n\n\b\n" + "\n".join(
 @click.option(
     "--smoothing", default=0.1, show_default=True, metavar="SHARE", help="ε of the last two; 0 does not smooth."
 )
-def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json: bool) -> None:
+def entail(given: Shared, narrow: str, broad: str, smoothing: float) -> None:
     """How strongly A entails B (A is a kind of B), by the graded measures of the hyponymy literature.
 
     \b
@@ -404,7 +373,7 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
     low rank, for which that is never true: k_hyp would be 0 and the relative entropy infinite for all words. So both
     are computed with B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
     """
-    model = with_matrices(load(path), "entailment")
+    model = with_matrices(load(given.path), "entailment")
     a, b = model.meaning(narrow), model.meaning(broad)
     named: dict[str, Callable[..., Any]] = {
         "k_ba": measures.k_ba,
@@ -414,17 +383,13 @@ def entail(narrow: str, broad: str, path: str | None, smoothing: float, as_json:
     }
     forward = {name: measure(a, b) for name, measure in named.items()}
     backward = {name: measure(b, a) for name, measure in named.items()}
-    if as_json:
-        print_json({"a": narrow, "b": broad, "smoothing": smoothing, **forward, "reversed": backward})
-        return
+    if given.as_json:
+        return print_json({"a": narrow, "b": broad, "smoothing": smoothing, **forward, "reversed": backward})
     rows = [(name, forward[name], backward[name]) for name in named]
     print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
 
 
-COMMANDS = [info, convert, similarity, neighbours, senses, ambiguity, compose, entail]
-
-
-def pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
+def _pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
     """Neighbours for JSON."""
     return [item.to_dict() for item in near]
 
@@ -449,21 +414,4 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _shown_part(part: str | None, share: float | None) -> str:
-    """A part of speech for people, with its share of the sense's occurrences."""
-    return "" if part is None else part if share is None else f"{part} {share:.2f}"
-
-
-def _print_face(description: SenseDescription, indent: str) -> None:
-    """What a sense looks like in use, for people; without the words that tell it from others."""
-    if description.collocations:
-        click.echo(f"{indent}{' · '.join(description.collocations)}")
-    if description.synset is not None:
-        click.echo(
-            f"{indent}WordNet: {description.synset.id} ({description.synset.score:.2f}) {description.synset.gloss}"
-        )
-    for example in description.examples:
-        words = example.text.split(" ")
-        if example.place < len(words):
-            words[example.place] = click.style(words[example.place], bold=True)
-        click.echo(f"{indent}{example.sentence:,}: {' '.join(words)}")
+COMMANDS = [info, convert, similarity, neighbours, senses, ambiguity, compose, entail]

@@ -8,13 +8,15 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from polysema.composition.phrases import Brackets, PlainText
-from polysema.errors import FormatError, InputError
+from polysema.errors import Failed, FormatError, InputError
 from polysema.storage import read_text
 
 
@@ -32,6 +34,31 @@ NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
 NEEDED = object()
 """The default of a shared option that a command cannot do without."""
+
+
+@dataclass
+class Shared:
+    """The shared options of a command, as they were given; its defaults stand in :func:`command`."""
+
+    path: str | None = None
+    output: Path = Path()
+    force: bool = False
+    dtype: str = ""
+    file: str | None = None
+    top: int = 0
+    method: str = ""
+    pattern: str | None = None
+    text: bool = False
+    brackets: bool = False
+    memory: bool = False
+    no_parser: bool = False
+    seed: Any = None  # a number, or None where the command may do without
+    engine: str = "local"
+    address: str | None = None
+    data: Path | None = None
+    offline: bool = False
+    as_json: bool = False
+    as_lines: bool = False
 
 
 def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -133,11 +160,19 @@ def _named(name: str, default: Any) -> str:
 def command(
     *shared: str, name: str | None = None, cls: type[Command] = Command, **defaults: Any
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Make a command of a function. It takes shared options by name, or as keywords with the command's defaults."""
+    """Make a command of a function. It takes shared options by name, or as keywords with the command's defaults.
+
+    The function gets them as its first argument, a :class:`Shared`; then its own options, by keyword.
+    """
+    taken = {**dict.fromkeys(shared), **defaults}
 
     def made(function: Callable[..., Any]) -> Command:
-        found = click.command(name or function.__name__, cls=cls)(function)
-        found.shared = {**dict.fromkeys(shared), **defaults}
+        @wraps(function)
+        def called(**options: Any) -> Any:
+            return function(Shared(**{each: options.pop(each) for each in taken}), **options)
+
+        found = click.command(name or function.__name__, cls=cls)(called)
+        found.shared = taken
         return found
 
     return made
@@ -263,7 +298,7 @@ def _finite(value: Any) -> Any:
     return value
 
 
-_BATCH = 256
+_BATCH = 256  # questions that are asked together where answers are printed as they come
 _NAMES = ("text", "sentence", "phrase", "context")
 
 
@@ -281,29 +316,32 @@ class Asked(NamedTuple):
         return found
 
 
-def asked(
-    phrases: Iterable[str], file: str | None, as_lines: bool = False, text: bool = False, brackets: bool = False
-) -> list[Asked]:
-    """The phrases of the command line, and the lines of a file that are not empty; with ``--jsonl`` they may be JSON.
+def asked(phrases: Iterable[str], given: Shared, missing: str) -> list[Asked]:
+    """The phrases of the command line and the lines of ``--file``; with ``--jsonl`` a line may be JSON.
 
-    ``text`` and ``brackets`` say how to read them where a phrase could be mistaken.
+    ``--text`` and ``--brackets`` say how to read them where a phrase could be mistaken.
+
+    Args:
+        missing: the error where there are none.
     """
-    if text and brackets:
+    if given.text and given.brackets:
         raise InputError("a phrase is plain text or a tree in brackets: give --text or --brackets, not both")
-    kind = PlainText if text else Brackets if brackets else str
+    kind = PlainText if given.text else Brackets if given.brackets else str
     found = [Asked(phrase, {}) for phrase in phrases]
-    for number, line in enumerate(_lines(file) if file is not None else (), 1):
-        if as_lines and line.lstrip().startswith("{"):
+    for number, line in enumerate(_lines(given.file) if given.file is not None else (), 1):
+        if given.as_lines and line.lstrip().startswith("{"):
             found.append(_of_json(line, number))
         elif line.strip():
             found.append(Asked(line.strip(), {}))
+    if not found:
+        raise InputError(missing)
     return [item._replace(text=kind(item.text)) for item in found]
 
 
 def _of_json(line: str, number: int) -> Asked:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"line {number}: not JSON: {error}") from None
     text = next((record[name] for name in _NAMES if isinstance(record.get(name), str)), None)
     if text is None:
@@ -311,8 +349,48 @@ def _of_json(line: str, number: int) -> Asked:
     return Asked(text, record)
 
 
-def batches(asked: list[Asked], as_lines: bool) -> Iterator[list[Asked]]:
-    """All at once or, where answers are printed as they come, some at a time."""
-    size = _BATCH if as_lines else max(len(asked), 1)
-    for start in range(0, len(asked), size):
-        yield asked[start : start + size]
+Answered = tuple[Asked, Any]
+"""A question with its answer, a result or a :class:`Failed`."""
+
+
+def answer(
+    questions: list[Asked],
+    given: Shared,
+    ask: Callable[[list[Asked]], list[Answered]],
+    facts: Callable[[Asked, Any], dict[str, Any]],
+    show: Callable[[Any], None],
+) -> int:
+    """Ask the questions and print the answers; with ``--jsonl`` a few at a time, as they come.
+
+    Args:
+        ask: answers some questions.
+        facts: an answer as JSON; ``{"error": …}`` is added for one that failed.
+        show: prints an answer for people.
+
+    Returns:
+        the exit code: 2 where an answer failed.
+    """
+    failed = False
+    size = _BATCH if given.as_lines else len(questions)
+    for start in range(0, len(questions), size):
+        found = ask(questions[start : start + size])
+        failed = failed or any(isinstance(item, Failed) for _, item in found)
+        told = [{**facts(one, item), **_error(item)} for one, item in found] if given.as_lines or given.as_json else []
+        if given.as_lines:
+            for (one, _), fact in zip(found, told, strict=True):
+                print_line({**one.record, **fact})
+        elif len(found) == 1 and isinstance(found[0][1], Failed):
+            raise found[0][1].error
+        elif given.as_json:
+            print_json(told)
+        else:
+            for one, item in found:
+                if isinstance(item, Failed):
+                    click.echo(f"{shortened(one.text)}\n  failed: {shortened(item.error)}", err=True)
+                else:
+                    show(item)
+    return 2 if failed else 0
+
+
+def _error(item: Any) -> dict[str, str]:
+    return {"error": str(item.error)} if isinstance(item, Failed) else {}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from polysema.cli.output import NEEDED, PATH, command, say
+from polysema.cli.output import NEEDED, PATH, Shared, command, say
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import with_matrices
-from polysema.storage import atomic_file, check_output, check_regular
+from polysema.storage import atomic_file, check_regular, read_text, writing
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),
@@ -31,7 +32,7 @@ def draw() -> None:
 
 @command("path", "force", output=NEEDED, method="")
 @click.argument("phrase")
-def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) -> None:
+def tree(given: Shared, phrase: str) -> None:
     """The tree of a phrase, every node coloured by its entropy.
 
     \b
@@ -39,13 +40,12 @@ def tree(phrase: str, path: str | None, method: str, output: Path, force: bool) 
     """
     from polysema.drawing import entropy_tree
 
-    _check(output, force)
-    _save(entropy_tree(load(path).compose(phrase, method)), output, force)
+    _draw(given, lambda: entropy_tree(load(given.path).compose(phrase, given.method)))
 
 
 @command("path", "force", output=NEEDED)
 @click.argument("query", metavar="WORD")
-def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
+def matrix(given: Shared, query: str) -> None:
     """The density matrix of a word or a phrase, entry by entry.
 
     \b
@@ -53,13 +53,12 @@ def matrix(query: str, path: str | None, output: Path, force: bool) -> None:
     """
     from polysema.drawing import heat_map
 
-    _check(output, force)
-    _save(heat_map(with_matrices(load(path), "a heat map").meaning(query)), output, force)
+    _draw(given, lambda: heat_map(with_matrices(load(given.path), "a heat map").meaning(query)))
 
 
 @command("path", "force", output=NEEDED, top=6)
 @click.argument("word")
-def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> None:
+def senses(given: Shared, word: str) -> None:
     """The senses of a word on a plane, each with the words nearest to it.
 
     \b
@@ -67,23 +66,20 @@ def senses(word: str, path: str | None, top: int, output: Path, force: bool) -> 
     """
     from polysema.drawing import senses_plane
 
-    if not 1 <= top <= 20:
-        raise InputError(f"a sense is drawn with 1 to 20 neighbours, not {top}")
-    _check(output, force)
-    _save(senses_plane(with_matrices(load(path), "a list of senses"), word, top), output, force)
+    if not 1 <= given.top <= 20:
+        raise InputError(f"a sense is drawn with 1 to 20 neighbours, not {given.top}")
+    _draw(given, lambda: senses_plane(with_matrices(load(given.path), "a list of senses"), word, given.top))
 
 
-def _check(output: Path, force: bool) -> None:
-    """Refuse before the work what could not be written after it."""
-    if output.suffix.lower() not in _PICTURES:
+def _draw(given: Shared, figure: Callable[[], Any]) -> None:
+    """Save a figure, after checks of the output that would fail only when it is drawn."""
+    output, suffix = given.output, given.output.suffix.lower()
+    if suffix not in _PICTURES:
         raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(_PICTURES)}")
-    check_output(output, overwrite=force, owner=_drawn_by_polysema)
-
-
-def _save(figure: Any, output: Path, force: bool) -> None:
-    suffix = output.suffix.lower()
-    with atomic_file(output, force, _drawn_by_polysema) as stream:
-        figure.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
+    with writing(output, overwrite=given.force, owner=_drawn_by_polysema):
+        drawn = figure()
+        with atomic_file(output, given.force, _drawn_by_polysema) as stream:
+            drawn.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
     say(f"{output}")
 
 
@@ -100,12 +96,15 @@ for one in (tree, matrix, senses):
 @command()
 @click.argument("lexicons", nargs=-1, metavar="[LEXICON …]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Which address to listen on.")
-@click.option("--port", default=8765, show_default=True, help="Which port; 0 takes any that is free.")
+@click.option(
+    "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Which port; 0 takes any free one."
+)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--prefix", default="", metavar="PATH", help="What stands before every path behind a proxy.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further host name that it answers to.")
 @click.option("--evaluation", type=PATH, metavar="FILE", help="What polysema evaluate --json wrote.")
 def explore(
+    given: Shared,
     lexicons: tuple[str, ...],
     host: str,
     port: int,
@@ -126,8 +125,6 @@ def explore(
     """
     from polysema.explorer.server import application, named, serve
 
-    if not 0 <= port <= 65535:
-        raise InputError(f"a port is a number from 0 to 65535, not {port}")
     usual = os.environ.get("POLYSEMA_LEXICON")
     paths = named(lexicons or ((usual,) if usual else ()))
     found = {name: load(path) for name, path in paths.items()}
@@ -144,11 +141,9 @@ def explore(
 
 
 def _report(path: Path) -> object:
-    check_regular(path)
+    text = read_text(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: not the JSON that `polysema evaluate --json` writes: {error}") from None
 

@@ -8,24 +8,13 @@ from typing import Any
 import click
 import numpy as np
 
-from polysema.cli.output import (
-    Asked,
-    asked,
-    batches,
-    command,
-    heading,
-    number,
-    print_json,
-    print_line,
-    print_table,
-    shortened,
-)
+from polysema.cli.output import Answered, Asked, Shared, answer, asked, command, heading, number, print_table
 from polysema.composition.compose import Composition
-from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
+from polysema.errors import Failed, MissingExtraError, PolysemaError
+from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.meanings.results import Ambiguity
-from polysema.senses.disambiguation import Disambiguation
 
 
 @command(
@@ -35,21 +24,7 @@ from polysema.senses.disambiguation import Disambiguation
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
 @click.option("--every", is_flag=True, help="Answer every occurrence of the word, not only the first.")
-def disambiguate_command(
-    word: str,
-    contexts: tuple[str, ...],
-    file: str | None,
-    path: str | None,
-    method: str,
-    pattern: str | None,
-    every: bool,
-    text: bool,
-    brackets: bool,
-    no_parser: bool,
-    top: int,
-    as_json: bool,
-    as_lines: bool,
-) -> int:
+def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], every: bool) -> int:
     """Which sense of WORD is meant in a sentence.
 
     Gives every sense its probability by context words (the context vector), by composition (the trace that each sense
@@ -69,14 +44,14 @@ def disambiguate_command(
     one where it cannot be mistaken, "(river bank)"; --brackets and --text say which it is. With -m contextual and a
     lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
     """
-    sentences = asked(contexts, file, as_lines, text, brackets)
-    if not sentences:
-        raise InputError(f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."')
-    model = with_matrices(load(path), "a choice of senses")
-    options: dict[str, Any] = {"method": method, "pattern": pattern, "top": top, "nlp": False if no_parser else None}
-    failed = False
-    for part in batches(sentences, as_lines):
-        results: list[tuple[Asked, Disambiguation | Failed]] = []
+    missing = f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."'
+    questions = asked(contexts, given, missing)
+    model = with_matrices(load(given.path), "a choice of senses")
+    nlp = False if given.no_parser else None
+    options: dict[str, Any] = {"method": given.method, "pattern": given.pattern, "top": given.top, "nlp": nlp}
+
+    def ask(part: list[Asked]) -> list[Answered]:
+        results: list[Answered] = []
         first = model.disambiguate_all([(item.word(word), item.text) for item in part], **options)
         for sentence, told in zip(part, first, strict=True):
             if every and isinstance(told, Disambiguation) and told.occurrences > 1:
@@ -84,33 +59,18 @@ def disambiguate_command(
                 results += [(sentence, one) for one in several]
             else:
                 results.append((sentence, told))
-        failed = failed or any(isinstance(told, Failed) for _, told in results)
-        if as_lines:
-            for sentence, told in results:
-                print_line({**sentence.record, **_facts(told)})
-        elif len(results) == 1 and isinstance(results[0][1], Failed):
-            raise results[0][1].error
-        elif as_json:
-            print_json([_facts(told) for _, told in results])
-        else:
-            for _, told in results:
-                if isinstance(told, Failed):
-                    click.echo(f"{shortened(told.input[1])}\n  not told: {shortened(told.error)}", err=True)
-                else:
-                    heading(told.context)
-                    _print_senses(told, every)
-    return 2 if failed else 0
+        return results
 
+    def facts(one: Asked, item: Disambiguation | Failed) -> dict[str, Any]:
+        return {"word": item.input[0], "context": str(item.input[1])} if isinstance(item, Failed) else item.to_dict()
 
-def _facts(item: Disambiguation | Failed) -> dict[str, Any]:
-    if isinstance(item, Failed):
-        return {"word": item.input[0], "context": str(item.input[1]), "error": str(item.error)}
-    return item.to_dict()
+    return answer(questions, given, ask, facts, lambda item: _print_senses(item, every))
 
 
 def _print_senses(item: Disambiguation, every: bool) -> None:
     start, end = item.span
     several = f" at {start}–{end} ({item.occurrence + 1} of {item.occurrences})" if item.occurrences > 1 else ""
+    heading(item.context)
     click.echo(f"  {item.word}{several}: entropy {number(item.entropy_before)} → {number(item.entropy_after)}")
     rows = [
         (
@@ -124,19 +84,19 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
         )
         for sense in item.senses
     ]
-    print_table(*_without_empty(rows, ["  here", "before", "by words", "by tree", "id", "part", "sense"]))
+    _print_table(rows, ["  here", "before", "by words", "by tree", "id", "part", "sense"])
     if item.fits is False:
         click.echo("  (none of these: the context is unlike those that the word was seen in)")
     if item.no_tree:
-        click.echo(f"  (by its words alone: {item.no_tree})")
+        click.echo(f"  (by context words alone: {item.no_tree})")
     if several and not every:
         click.echo("  (--every answers all occurrences)")
 
 
-def _without_empty(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+def _print_table(rows: Sequence[Sequence[str]], headings: list[str]) -> None:
     """A table without columns that say nothing: parts of speech are not always known."""
     kept = [i for i in range(len(headings)) if not rows or any(row[i] for row in rows)]
-    return [[row[i] for i in kept] for row in rows], [headings[i] for i in kept]
+    print_table([[row[i] for i in kept] for row in rows], [headings[i] for i in kept])
 
 
 @command(
@@ -146,18 +106,7 @@ def _without_empty(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> tu
 @click.option(
     "--min-weight", default=0.1, show_default=True, help="A word is ambiguous if two of its senses weigh this much."
 )
-def read_command(
-    texts: tuple[str, ...],
-    file: str | None,
-    path: str | None,
-    method: str,
-    min_weight: float,
-    memory: bool,
-    no_parser: bool,
-    top: int,
-    as_json: bool,
-    as_lines: bool,
-) -> None:
+def read_command(given: Shared, texts: tuple[str, ...], min_weight: float) -> int:
     """Every ambiguous content word of a text with the sense that is meant.
 
     Each word is given with where it stands (first character, and the one after its last), the probability of the sense,
@@ -169,36 +118,35 @@ def read_command(
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
     """
-    sentences = asked(texts, file, as_lines, text=True)
-    if not sentences:
-        raise InputError('nothing to read: give a text, such as "The plant manager took a match from his case."')
-    model = with_matrices(load(path), "a choice of senses")
-    options: dict[str, Any] = {"method": method, "top": top, "min_weight": min_weight, "memory": memory}
-    found: list[dict[str, Any]] = []
-    for asked_text in sentences:
-        text = asked_text.text
-        items = model.read(text, nlp=False if no_parser else None, **options)
-        if as_lines:
-            print_line({**asked_text.record, "text": text, "words": [item.to_dict() for item in items]})
-            continue
-        if as_json:
-            found.append({"text": text, "words": [item.to_dict() for item in items]})
-            continue
-        heading(text)
+    given.text = True
+    missing = 'nothing to read: give a text, such as "The plant manager took a match from his case."'
+    questions = asked(texts, given, missing)
+    model = with_matrices(load(given.path), "a choice of senses")
+    options: dict[str, Any] = {"method": given.method, "top": given.top, "min_weight": min_weight}
+    options |= {"memory": given.memory, "nlp": False if given.no_parser else None}
+
+    def ask(part: list[Asked]) -> list[Answered]:
+        return [(one, (one.text, model.read(one.text, **options))) for one in part]
+
+    def facts(one: Asked, item: tuple[str, list[Disambiguation]]) -> dict[str, Any]:
+        return {"text": item[0], "words": [word.to_dict() for word in item[1]]}
+
+    def show(item: tuple[str, list[Disambiguation]]) -> None:
+        heading(item[0])
         rows = [
             (
-                f"  {item.span[0]}–{item.span[1]}",
-                item.form,
-                f"{item.sense.probability:.2f}",
-                str(item.sense.id),
-                item.sense.part or "",
-                item.sense.label if item.fits is not False else f"none of these? {item.sense.label}",
+                f"  {word.span[0]}–{word.span[1]}",
+                word.form,
+                f"{word.sense.probability:.2f}",
+                str(word.sense.id),
+                word.sense.part or "",
+                word.sense.label if word.fits is not False else f"none of these? {word.sense.label}",
             )
-            for item in items
+            for word in item[1]
         ]
-        print_table(*_without_empty(rows, ["  where", "word", "here", "id", "part", "sense"]))
-    if as_json:
-        print_json(found)
+        _print_table(rows, ["  where", "word", "here", "id", "part", "sense"])
+
+    return answer(questions, given, ask, facts, show)
 
 
 # ---------------------------------------------------------------------------------------------------------------- demo
@@ -212,13 +160,13 @@ SENTENCES = {
 
 
 @command("path")
-def demo(path: str | None) -> None:
+def demo(given: Shared) -> None:
     """See it work, in a few seconds: ambiguous words, senses, and context that picks one.
 
     \b
       polysema demo
     """
-    model = with_matrices(load(path), "the tour")
+    model = with_matrices(load(given.path), "the tour")
     heading(f"Words as mixtures of their senses: {len(model):,} words, {model.n}×{model.m} density matrices\n")
     heading("1. How ambiguous is a word?  Its von Neumann entropy says.")
     for title, words in _ambiguity(model).items():

@@ -14,7 +14,7 @@ import click
 
 from polysema.checkpoints import WorkingFolder
 from polysema.cli.corpora import read_words
-from polysema.cli.output import NATURAL, NEEDED, PATH, Command, command, is_quiet, print_json
+from polysema.cli.output import NATURAL, NEEDED, PATH, Command, Shared, command, is_quiet, print_json
 from polysema.compiling import begin
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
@@ -119,15 +119,12 @@ _SHOWN = {*FLAGS, "seed", "engine", "address"}
 @click.option("--keep", type=PATH, metavar="FILE", help="Words to train whatever their count.")
 @click.option("--start", default=None, metavar="LEXICON", help="Continue training a lexicon, on new text.")
 def train_command(
+    given: Shared,
     corpus: tuple[str, ...],
-    output: Path | None,
     config: Path | None,
     keep: Path | None,
     changes: tuple[str, ...],
     start: str | None,
-    dtype: str,
-    force: bool,
-    as_json: bool,
     **chosen: Any,
 ) -> None:
     """Learn a lexicon from CORPUS: text (files, folders, globs, packed or not), or a folder of `polysema corpus build`.
@@ -146,13 +143,14 @@ def train_command(
     """
     from polysema.training.models import model_named, train
 
-    given = {name: value for name, value in chosen.items() if value is not None}
-    settings = {**_config(config), **_changes(changes), **given}
-    output = output or Path(Path(corpus[0]).name.split(".")[0] or "lexicon")
+    chosen |= {"seed": given.seed, "engine": given.engine, "address": given.address}
+    settings = {**_config(config), **_changes(changes), **{k: v for k, v in chosen.items() if v is not None}}
+    output = given.output or Path(Path(corpus[0]).name.split(".")[0].removeprefix("-") or "lexicon")
     model = model_named(settings.pop("model", "ms-word2dm"))
     inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
+    how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force}
     started = time.perf_counter()
-    with writing_lexicon(output, inputs=inputs, dtype=dtype, overwrite=force), progress_report(is_quiet()) as show:
+    with writing_lexicon(output, inputs=inputs, **how), progress_report(is_quiet()) as show:
         state = WorkingFolder(output.with_name(output.name + ".training")) if model.resumes else None
         show(Progress("preparing (the first run compiles its kernels)", 0))
         try:
@@ -168,21 +166,23 @@ def train_command(
         except KeyboardInterrupt:
             click.echo(_stopped(state, corpus), err=True)
             raise
-        lexicon.save(output, dtype=dtype, overwrite=force)
+        lexicon.save(output, **how)
         if state is not None:
             state.remove()
-    facts = {"lexicon": str(output), "words": len(lexicon), "seconds": round(time.perf_counter() - started, 2)}
-    if as_json:
-        print_json({**facts, **lexicon.metadata})
-        return
-    click.echo(f"{output}: {lexicon!r}, in {facts['seconds']} s")
+    _print(given, output, lexicon, time.perf_counter() - started)
+
+
+def _print(given: Shared, output: Path, lexicon: AnyLexicon, seconds: float) -> None:
+    if given.as_json:
+        facts = {"lexicon": str(output), "words": len(lexicon), "seconds": round(seconds, 2)}
+        return print_json({**facts, **lexicon.metadata})
+    click.echo(f"{output}: {lexicon!r}, in {seconds:.2f} s")
     for row in lexicon.metadata.get("curve", [])[-1:]:
         if row.get("held_out_loss") is not None:
             click.echo(f"held-out loss {row['held_out_loss']:.4f} after {row['epoch']} epochs")
-    if is_quiet():
-        return
-    first, second = _next(lexicon, str(output))
-    click.echo(f"\nnext:  {first}\n       {second}")
+    if not is_quiet():
+        first, second = _next(lexicon, str(output))
+        click.echo(f"\nnext:  {first}\n       {second}")
 
 
 def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
@@ -250,16 +250,7 @@ def _known(table: Mapping[str, Any], what: str) -> dict[str, Any]:
 @click.option("--most", default=150, show_default=True, type=NATURAL, help="Occurrences of each word to look at.")
 @click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
 @click.option("--no-parts", is_flag=True, help="Do not find parts of speech (which needs the extra parse).")
-def describe_command(
-    lexicon: str,
-    corpus: Path,
-    output: Path | None,
-    dtype: str,
-    force: bool,
-    no_parts: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def describe_command(given: Shared, lexicon: str, corpus: Path, no_parts: bool, **options: Any) -> None:
     """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
 
     Finds how many senses each word has and how often each is meant, how much information contexts give about the sense
@@ -273,20 +264,16 @@ def describe_command(
     from polysema.senses.describe import describe
 
     model = with_matrices(load(lexicon), "a description of senses")
-    out = Path(lexicon) if output is None else output
-    replaced = force or output is None
-    inputs: list[str | Path] = [corpus] if output is None else [corpus, lexicon]
-    with (
-        writing_lexicon(out, inputs=inputs, dtype=dtype, overwrite=replaced, format="folder"),
-        progress_report(is_quiet()) as show,
-    ):
+    out = given.output or Path(lexicon)
+    how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force or given.output is None, "format": "folder"}
+    inputs: list[str | Path] = [corpus, *([] if given.output is None else [lexicon])]
+    with writing_lexicon(out, inputs=inputs, **how), progress_report(is_quiet()) as show:
+        options["seed"] = given.seed
         described = describe(model, Corpus(corpus), parts=not no_parts, progress=show, **options)
-        write(described, out, dtype=dtype, overwrite=replaced, format="folder")
-    facts = {"lexicon": str(out), "words": len(described), **described.metadata["described"]}
-    if as_json:
-        print_json(facts)
-    else:
-        click.echo(f"{out}: senses of {len(described):,} words described\n\nnext:  polysema ambiguity -l {out}")
+        write(described, out, **how)
+    if given.as_json:
+        return print_json({"lexicon": str(out), "words": len(described), **described.metadata["described"]})
+    click.echo(f"{out}: senses of {len(described):,} words described\n\nnext:  polysema ambiguity -l {out}")
 
 
 @command("path", "force", "as_json", name="adapt", output=NEEDED, dtype="float16", seed=1)
@@ -294,16 +281,7 @@ def describe_command(
 @click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
 @click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Look at this many of each word.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
-def adapt_command(
-    text: tuple[str, ...],
-    output: Path,
-    path: str | None,
-    keep_weights: bool,
-    dtype: str,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def adapt_command(given: Shared, text: tuple[str, ...], keep_weights: bool, **options: Any) -> None:
     """Adapt the model that comes with polysema, or another, to your own TEXT, without an encoder.
 
     Words that it does not know are placed by the words around them and by their letters; the senses of known words get
@@ -316,26 +294,23 @@ def adapt_command(
     """
     from polysema.senses.adapt import adapt
 
-    model = with_matrices(load(path), "placing of words")
-    with (
-        writing_lexicon(output, inputs=text, dtype=dtype, overwrite=force, format="folder"),
-        progress_report(is_quiet()) as show,
-    ):
+    model = with_matrices(load(given.path), "placing of words")
+    how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force, "format": "folder"}
+    with writing_lexicon(given.output, inputs=text, **how), progress_report(is_quiet()) as show:
         source = text[0] if len(text) == 1 else list(text)
-        adapted = adapt(model, source, weights=not keep_weights, progress=show, **options)
-        write(adapted, output, dtype=dtype, overwrite=force, format="folder")
+        adapted = adapt(model, source, weights=not keep_weights, progress=show, seed=given.seed, **options)
+        write(adapted, given.output, **how)
     facts = adapted.metadata["adapted"][-1]
-    if as_json:
-        print_json({"lexicon": str(output), "known": len(model), **facts})
-        return
-    click.echo(f"{output}: {facts['words']:,} new words placed beside {len(model):,}")
+    if given.as_json:
+        return print_json({"lexicon": str(given.output), "known": len(model), **facts})
+    click.echo(f"{given.output}: {facts['words']:,} new words placed beside {len(model):,}")
     if number := facts["held_out"]:
         share = facts["among_ten_nearest"]
         click.echo(f"of {number:,} known words placed in the same way, to see how well it works, {share:.0%}")
         click.echo("come back among the ten words nearest to them")
     else:
         click.echo("how well they are placed is not known: the text has too few words that the lexicon knows")
-    click.echo(f"\nnext:  polysema neighbours WORD -l {output}")
+    click.echo(f"\nnext:  polysema neighbours WORD -l {given.output}")
 
 
 COMMANDS = [train_command, describe_command, adapt_command]

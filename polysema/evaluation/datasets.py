@@ -15,8 +15,8 @@ import platformdirs
 from numpy.typing import NDArray
 
 from polysema.composition.trees import Leaf, Tree, from_pattern
-from polysema.errors import DataError, needing
-from polysema.evaluation.records import RECORDS, WORD, DataFile, Record
+from polysema.errors import DataError, PolysemaError, needing
+from polysema.evaluation.records import RECORDS, WORD, DataFile, Record, record_named
 from polysema.storage import read_text
 
 Array = NDArray[np.float64]
@@ -204,6 +204,38 @@ def load_sets(
         if len(sets[record.name]) != record.items:
             raise DataError(f"{where.path}: {len(sets[record.name])} items, not {record.items}")
     return sets, missing
+
+
+def find_sets(
+    names: Iterable[str] | None = None, data: str | Path | None = None, *, download: bool = False
+) -> tuple[dict[str, EvaluationSet], dict[str, str]]:
+    """The sets of those names (by default all that are there), and of missing ones the reason, by name.
+
+    Sets that were named must all be there.
+
+    Args:
+        data: the data directory; see :func:`directories`.
+        download: whether missing sets are fetched first.
+    """
+    asked = [record_named(name).name for name in (RECORDS if names is None else names)]
+    found, missing = load_sets(asked, data)
+    todo = "put the files in a folder and name it with --data or POLYSEMA_DATA, or fetch them: `polysema data fetch`"
+    if missing and download:
+        try:
+            fetch([RECORDS[name] for name in missing], data)
+            found, missing = load_sets(asked, data)
+        except PolysemaError as error:
+            todo = f"{error}; or name a folder that has them with --data or POLYSEMA_DATA"
+            missing = {name: f"{reason}; {error}" for name, reason in missing.items()}
+    if missing and (names is not None or not found):
+        name, path = next((name, RECORDS[name].file.name) for name in missing)
+        raise DataError(f"{len(missing)} of {len(asked)} evaluation sets are not here ({name}: {path}): {todo}")
+    return found, missing
+
+
+def load_all(data: str | Path | None = None, sets: Iterable[str] | None = None) -> dict[str, EvaluationSet]:
+    """The sets that are there; see :func:`find_sets`."""
+    return find_sets(sets, data)[0]
 
 
 def explain(found: Found) -> str:

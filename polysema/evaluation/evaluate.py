@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
 from polysema.engine import Engine, Local
-from polysema.errors import DataError, InputError, check_choice, install_command
+from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
-from polysema.evaluation.datasets import EvaluationSet, load_sets
+from polysema.evaluation.datasets import EvaluationSet, load_all
 from polysema.evaluation.models import ENCODER_METHODS, LexiconModel, Model
-from polysema.evaluation.records import RECORDS, WORD, record_named
+from polysema.evaluation.records import WORD
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.progress import Report
@@ -203,18 +202,3 @@ def _common_name(names: Sequence[str]) -> str:
         return names[0]
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in same).rstrip("0123456789 -_.#=") or names[0]
-
-
-def load_all(data: str | Path | None, sets: Iterable[str] | None = None) -> dict[str, EvaluationSet]:
-    """The sets asked for, where all of them must be there; by default those that are there."""
-    asked = None if sets is None else [record_named(name).name for name in sets]
-    found, missing = load_sets(asked, data)
-    if missing and (asked is not None or len(missing) == len(RECORDS)):
-        name, reason = next(iter(missing.items()))
-        more = f" ({len(missing)} sets are missing)" if len(missing) > 1 else ""
-        extra = "" if find_spec("pooch") else f"{install_command('data')} and "
-        raise DataError(
-            f"{name}: {reason}{more}: put the files in a folder and name it with --data or POLYSEMA_DATA, "
-            f"or download them with {extra}`polysema data fetch`"
-        )
-    return found

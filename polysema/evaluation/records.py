@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from polysema.errors import chosen
 
@@ -77,6 +77,15 @@ class Record:
     def files(self) -> tuple[DataFile, ...]:
         """All files of the set."""
         return (self.file,) if self.sentences is None else (self.file, self.sentences)
+
+    def to_json(self) -> dict[str, Any]:
+        """What it is, as JSON holds it."""
+        facts = {name: getattr(self, name) for name in ("name", "task", "items", "pattern", "home", "citation")}
+        return facts | {
+            "files": [file.name for file in self.files],
+            "urls": [file.url for file in self.files],
+            "sha256": [file.sha256 for file in self.files],
+        }
 
 
 _WORD_SIMILARITY = "https://github.com/mfaruqui/eval-word-vectors"

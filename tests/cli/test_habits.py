@@ -125,7 +125,7 @@ def test_evaluate_says_at_once_what_is_missing(run, tmp_path, monkeypatch):
     code, _, err = run("evaluate", "--set", "MEN", "--data", str(tmp_path))
     assert code == 2
     assert "1 of 1 evaluation sets are not here" in err
-    assert f"{install_command('data')}, then the same command" in err
+    assert f"{install_command('data')}; or name a folder" in err
 
 
 def test_the_demo_names_the_part_that_is_missing(run, monkeypatch):

@@ -93,7 +93,7 @@ def test_compose_a_file_in_which_a_line_fails(run, model, tmp_path):
     code, out, err = run("compose", "--file", str(tmp_path / "phrases.txt"), "--brackets", "-l", model)
     assert code == 2
     assert out.count("near:") == 2
-    assert "(old\n  not composed: unbalanced brackets" in err
+    assert "(old\n  failed: unbalanced brackets" in err
     code, out, _ = run("compose", "--file", str(tmp_path / "phrases.txt"), "--brackets", "-l", model, "--json")
     assert ["error" in item for item in json.loads(out)] == [False, True, False]
 

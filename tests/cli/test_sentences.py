@@ -36,7 +36,7 @@ def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
     asked = ("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "--brackets", "-l", model)
     code, out, err = run(*asked)
     assert (code, out.count("entropy")) == (2, 1)
-    assert "not told: unbalanced brackets" in err
+    assert "failed: unbalanced brackets" in err
     code, out, _ = run(*asked, "--json")
     told, failed = json.loads(out)
     assert "error" not in told
