@@ -11,10 +11,10 @@ import numpy as np
 from polysema.cli.output import Answered, Asked, Shared, answer, asked, command, heading, number, print_table
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, MissingExtraError, PolysemaError
-from polysema.lexicon.disambiguation import Disambiguation
 from polysema.lexicon.formats import load
 from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.meanings.results import Ambiguity
+from polysema.senses.disambiguation import Disambiguation
 
 
 @command(
