@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from polysema.kernels import cbow, compiled, digest, ms_word2dm, sampling, word2dm
+from polysema.kernels import compiled, digest, ms_word2dm, sampling, word2dm
 from polysema.kernels.compiled import sources_digest
 
 PRIVATE = (
@@ -38,8 +38,8 @@ def test_numba_has_an_upper_bound():
 
 
 def test_the_loops_over_rounds_do_not_share_their_code():
-    files = {kernel.train_rounds._cache._cache_file._index_name for kernel in (ms_word2dm, word2dm, cbow)}
-    assert len(files) == 3
+    files = {kernel.train_rounds._cache._cache_file._index_name for kernel in (ms_word2dm, word2dm)}
+    assert len(files) == 2
 
 
 def test_a_kernel_that_another_calls_is_compiled_once_for_all_constants():

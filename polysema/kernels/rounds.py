@@ -51,13 +51,12 @@ class Model(NamedTuple):
     """What is learnt.
 
     Attributes:
-        target: float32, (V · m · n,), senses; the vectors of the window with CBOW.
+        target: float32, (V · m · n,), senses.
         context: float32, (V · n,), with Word2DM (V · m · n,).
         n: the dimension, padded to a multiple of four.
         m: the number of senses.
         cosine: choose senses by cosine rather than by inner product.
         pairs: whether a target has a sample for every word of its window, or one.
-        cbow: whether it is the target side that the window's words are on.
         width: how many numbers are moved together: n, with Word2DM m · n.
     """
 
@@ -67,7 +66,6 @@ class Model(NamedTuple):
     m: int
     cosine: bool
     pairs: bool
-    cbow: bool
     width: int
 
 
@@ -86,7 +84,7 @@ class Buffers(NamedTuple):
         noise: (shares, slots · K), the noise words' rows.
         window_steps: (shares, places · width), of each place's word as one of the window of others.
         target_steps: (shares, … · width), of targets.
-        vectors: (shares, … · width), what coefficients multiply: the sense, the window's mean, or A_t B_c.
+        vectors: (shares, … · width), what coefficients multiply: the sense, or A_t B_c.
         coefficients: (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score).
         window_moves, target_moves, scaled_moves: (shares, …) uint64.
         window_ends, target_ends, scaled_ends: (shares, parts …) uint64.
@@ -214,26 +212,18 @@ def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
 @piece
 def finish_round(
     thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
-    step: Any, hogwild: Any,
+    step: Any,
 ) -> Any:  # fmt: skip
-    """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved.
-
-    Args:
-        hogwild: apply the updates of the thread's own share to any row, without waiting for other threads.
-    """
-    first, last, parts = 0, buffers.ids.shape[0], buffers.window_ends.shape[1]
-    if hogwild:
-        first, last = thread, thread + 1
-    else:
-        meet(meeting, threads)
-        put_back(meeting, 0, thread)
-    o = 0 if hogwild else take(meeting, 1, thread, threads, parts)
+    """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved."""
+    parts = buffers.window_ends.shape[1]
+    meet(meeting, threads)
+    put_back(meeting, 0, thread)
+    o = take(meeting, 1, thread, threads, parts)
     while o >= 0:
-        move_part(thread, o, first, last, buffers, model, target_adam, context_adam, rate, step)
-        o = -1 if hogwild else take(meeting, 1, thread, threads, parts)
-    if not hogwild:
-        meet(meeting, threads)
-        put_back(meeting, 1, thread)
+        move_part(thread, o, buffers, model, target_adam, context_adam, rate, step)
+        o = take(meeting, 1, thread, threads, parts)
+    meet(meeting, threads)
+    put_back(meeting, 1, thread)
     return np.uint64(0)
 
 
@@ -248,29 +238,26 @@ def pieces(meeting: Any, text: Any, buffers: Any, key: Any, model: Any, adams: t
     """The pieces of a training; they are compiled where they are not on disk."""
     return Pieces(
         address(prepare, 0, text, buffers, 0, 1, key, True, True),
-        address(finish_round, 0, 1, meeting, buffers, model, *adams, rate, 1, True),
+        address(finish_round, 0, 1, meeting, buffers, model, *adams, rate, 1),
     )
 
 
 @kernel()
 def move_part(
-    thread: Any, o: Any, first: Any, last: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any,
-    rate: Any, step: Any,
-) -> None:  # fmt: skip
-    """Move part ``o`` of the model by what is listed for it in the shares ``first`` to ``last``.
+    thread: Any, o: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any, step: Any
+) -> None:
+    """Move part ``o`` of the model by what is listed for it in all shares.
 
     Args:
         thread: whose room is taken for Adam's gradients.
         rate, step: for Adam; plain steps have the rate in them.
     """
     target, context, width = model.target, model.context, np.uint64(model.width)
-    windows, targets = buffers.window_steps, buffers.target_steps
-    values, adam = (target, target_adam) if model.cbow else (context, context_adam)
-    _add_steps(thread, o, first, last, buffers.window_moves, buffers.window_ends, buffers.room[0], windows, values,
-               width, adam)  # fmt: skip
-    _add_steps(thread, o, first, last, buffers.target_moves, buffers.target_ends, buffers.room[1], targets, target,
+    _add_steps(thread, o, buffers.window_moves, buffers.window_ends, buffers.room[0], buffers.window_steps, context,
+               width, context_adam)  # fmt: skip
+    _add_steps(thread, o, buffers.target_moves, buffers.target_ends, buffers.room[1], buffers.target_steps, target,
                width, target_adam)  # fmt: skip
-    _add_scaled(thread, o, first, last, buffers, context, width, context_adam)
+    _add_scaled(thread, o, buffers, context, width, context_adam)
     if target_adam is not None:
         apply(thread, target_adam, target, width, rate, step)
         apply(thread, context_adam, context, width, rate, step)
@@ -278,12 +265,11 @@ def move_part(
 
 @kernel()
 def _add_steps(
-    thread: Any, o: Any, first: Any, last: Any, lists: Any, ends: Any, room: Any, sources: Any, values: Any, n: Any,
-    adam: Any,
-) -> None:  # fmt: skip
+    thread: Any, o: Any, lists: Any, ends: Any, room: Any, sources: Any, values: Any, n: Any, adam: Any
+) -> None:
     """Add to each row of n numbers the steps that are listed for it; with Adam, to its gradient."""
     moved = values if adam is None else adam.gradients[thread]
-    for share in range(first, last):
+    for share in range(lists.shape[0]):
         moves, source, end = lists[share], sources[share], ends[share, o]
         for at in range(np.uint64(o) * room, end):
             if at + _AHEAD < end:
@@ -298,11 +284,11 @@ def _add_steps(
 
 
 @kernel()
-def _add_scaled(thread: Any, o: Any, first: Any, last: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
+def _add_scaled(thread: Any, o: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
     """As ``_add_steps``, where a step is a coefficient times a vector."""
     bits = np.uint64(buffers.bits)
     moved = values if adam is None else adam.gradients[thread]
-    for share in range(first, last):
+    for share in range(buffers.ids.shape[0]):
         moves, vectors, coefficients = buffers.scaled_moves[share], buffers.vectors[share], buffers.coefficients[share]
         end = buffers.scaled_ends[share, o]
         for at in range(np.uint64(o) * buffers.room[2], end):
@@ -338,7 +324,7 @@ learn: Any = None
 
 def _train_rounds(
     thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any, hogwild: Any, pieces: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any, pieces: Any,
 ) -> None:  # fmt: skip
     """One thread's part in a number of rounds.
 
@@ -351,19 +337,18 @@ def _train_rounds(
         target_adam, context_adam: Adam's state of either side; None for plain steps, and then nothing of Adam is
             compiled.
         step: how many rounds went before, for Adam.
-        hogwild: every thread learns from its own sentences and updates rows without waiting for others.
         pieces: see :class:`Pieces`.
     """
     lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):
-        share = thread if hogwild else take(meeting, 0, thread, threads, shares)
+        share = take(meeting, 0, thread, threads, shares)
         while share >= 0:
             count = call(pieces.prepare, (share, text, buffers, first + r, rounds, key, model.pairs, not lazy))
             learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
-            share = -1 if hogwild else take(meeting, 0, thread, threads, shares)
+            share = take(meeting, 0, thread, threads, shares)
         call(
             pieces.finish_round,
-            (thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1, hogwild),
+            (thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels import cbow, ms_word2dm, word2dm
+from polysema.kernels import ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
 from polysema.kernels.rounds import Buffers, Model, Pieces, bounds, largest_share, pieces
@@ -26,7 +26,7 @@ _ROOM = 1 << 29  # bytes of address space for what a round notes
 
 def kernel_of(options: NegativeSamplingOptions) -> ModuleType:
     """The kernels of a model."""
-    return word2dm if options.model == "word2dm" else cbow if options.cbow else ms_word2dm
+    return word2dm if options.model == "word2dm" else ms_word2dm
 
 
 def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
@@ -70,7 +70,7 @@ class CpuEngine:
 
     Attributes:
         rounds: the sentence that each round of an epoch has come to, were they read one after the other; and the end.
-        threads: how many; with the parallel mode ``rounds`` the result does not depend on it.
+        threads: how many; the result does not depend on it.
 
     Args:
         rounds: where they are a part of the text's, the first sentence of each and the end; by default the whole text.
@@ -89,18 +89,17 @@ class CpuEngine:
         options = text.options
         self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
         self._kernel = kernel_of(options)
-        self._hogwild = hogwild = options.parallel == "hogwild" and threads > 1
-        shares = threads if hogwild else self._most_shares()
+        shares = self._most_shares()
         self._cut(shares)
-        while not hogwild and shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
+        while shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
             shares //= 2  # long sentences
             self._cut(shares)
-        self._parts = 1 if hogwild else threads
+        self._parts = threads
         self._buffers = self._new_buffers()
         m, n = state.target.shape[1:]
         self._model = Model(
             state.target.reshape(-1), state.context.reshape(-1), n, m, options.cosine and m > 1,
-            options.pairs, options.cbow, m * n if self._kernel is word2dm else n,
+            options.pairs, m * n if self._kernel is word2dm else n,
         )  # fmt: skip
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
@@ -219,7 +218,7 @@ class CpuEngine:
         """What the kernels of some rounds are called with, besides the thread."""
         return (
             self.text.text, self._buffers, first, len(self.rounds) - 1, rates, key, self._model, *self._adams,
-            self.state.step, self._hogwild, self._pieces,
+            self.state.step, self._pieces,
         )  # fmt: skip
 
     def _release(self, first: int, last: int) -> None:

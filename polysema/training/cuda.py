@@ -248,7 +248,7 @@ class CudaEngine:
         constants = {
             "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
             "COSINE": int(options.cosine and m > 1), "PAIRS": int(options.pairs),
-            "CBOW": int(options.cbow), "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
+            "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
             "BLOCK": _BLOCK, "CAPACITY": _CAPACITY, "LONGEST": f"{LONGEST}f",
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))

@@ -93,8 +93,6 @@ class HeldOut:
             return None
         if options.model == "word2dm":
             return self.word2dm(target, context)
-        if options.cbow:
-            return self.cbow(target[:, 0], context[:, 0])
         return self.ms_word2dm(target, context[:, 0], options.cosine)
 
     def ms_word2dm(self, target: Array, context: Array, cosine: bool) -> float:
@@ -109,17 +107,6 @@ class HeldOut:
             rows = np.arange(len(chosen))
             noise = np.einsum("sn,skn->sk", senses[rows, chosen], context[self.noise[part]].astype(np.float64))
             total += log_sigmoid(scores[rows, chosen]).sum() + log_sigmoid(-noise).sum()
-        return -float(total) / len(self)
-
-    def cbow(self, target: Array, context: Array) -> float:
-        """The mean of −J; target, the vectors of the window, and context, of predicted words, (V, n)."""
-        total = 0.0
-        for part in self._parts():
-            sizes = np.diff(np.append(self.starts, len(self.contexts)))[part]
-            h = self._sums(part, target) / sizes[:, None]
-            score = np.einsum("sn,sn->s", context[self.targets[part]].astype(np.float64), h)
-            noise = np.einsum("sn,skn->sk", h, context[self.noise[part]].astype(np.float64))
-            total += log_sigmoid(score).sum() + log_sigmoid(-noise).sum()
         return -float(total) / len(self)
 
     def word2dm(self, target: Array, context: Array) -> float:

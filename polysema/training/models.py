@@ -100,7 +100,7 @@ class Model:
     def alone(self) -> str:
         """What to do where it has none."""
         more = "choose replicas (--replicas 4), or " if self.spread == "replicas" else ""
-        return f"{more}give several seeds or options for several trainings (docs/cluster.md)"
+        return f"{more}start several trainings (docs/cluster.md)"
 
     def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
@@ -141,7 +141,7 @@ MODELS: dict[str, Model] = {
         Model(Word2DMOptions, negative_sampling.train,
               "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", **_SAMPLED),
         Model(Word2VecOptions, negative_sampling.train,
-              "vectors: skip-gram or CBOW with negative sampling", **_SAMPLED),
+              "vectors: skip-gram with negative sampling", **_SAMPLED),
         Model(glove.GloveOptions, glove.train, "vectors: GloVe, from co-occurrence counts"),
         Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
         Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",

@@ -47,8 +47,6 @@ def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
     if job.device != "cpu":
         from polysema.training import cuda
 
-        if options.parallel != "rounds":
-            raise InputError(f"the parallel mode {options.parallel} is the processor's: leave it out on {job.device}")
         cuda._cupy()
     if job.start is not None:
         check_start(options, job.start)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from polysema.corpus.corpus import Corpus
-from polysema.errors import InputError
 from polysema.options import Options, option
 
 INITS: dict[str, str] = {
@@ -18,10 +17,6 @@ INITS: dict[str, str] = {
 }
 OPTIMISERS: dict[str, float] = {"sgd": 0.025, "adam": 0.001}
 """Each with its learning rate."""
-PARALLEL: dict[str, str] = {
-    "rounds": "a seed gives the same bits whatever the number of threads",
-    "hogwild": "threads do not wait for each other: no two runs are the same",
-}
 COMBINERS: dict[str, str] = {
     "counts": "the sum for words that are moved seldom between two merges, towards the mean for others",
     "sum": "the sum",
@@ -78,7 +73,7 @@ class NegativeSamplingOptions(TextOptions):
     )  # fmt: skip
     rate: float | None = option(
         None, "the learning rate", above=0, most=10,
-        by_default="0.025 for sgd, 0.035 for the window form of ms-word2dm, 0.1 for cbow; 0.001 for adam",
+        by_default="0.025 for sgd, 0.035 for the window form of ms-word2dm; 0.001 for adam",
     )  # fmt: skip
     batch: int = option(16, "sentences a step of adam", least=1, most=1_000_000)
     round: int | None = option(
@@ -88,7 +83,6 @@ class NegativeSamplingOptions(TextOptions):
         None, "where numbers start:", choices=INITS,
         by_default="unit for the window form of ms-word2dm, paper for word2dm, else uniform",
     )  # fmt: skip
-    parallel: str = option("rounds", "", choices=PARALLEL)
     replicas: int = option(
         1, "R, parts of the text that are learnt from one state apart, and whose steps are combined again and again",
         least=1, most=4096,
@@ -106,13 +100,6 @@ class NegativeSamplingOptions(TextOptions):
     optimiser_by_default: ClassVar[str] = "sgd"
     init_by_default: ClassVar[str] = "uniform"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.optimiser == "adam" and self.parallel == "hogwild":
-            raise InputError("adam is not made for hogwild: choose sgd, or the parallel mode rounds")
-        if self.replicas > 1 and self.parallel == "hogwild":
-            raise InputError("replicas give the same bits on any number of machines: leave hogwild out")
-
     @property
     def m(self) -> int:
         """The number of columns of a word's factor, of its senses; 1 for vectors."""
@@ -124,25 +111,19 @@ class NegativeSamplingOptions(TextOptions):
         return getattr(self, "select", "dot") == "cosine"
 
     @property
-    def cbow(self) -> bool:
-        """Whether the window predicts the target."""
-        return getattr(self, "form", "pair") == "cbow"
-
-    @property
     def pairs(self) -> bool:
         """Whether a target has a sample for every word of its window, or one for all of them."""
-        return getattr(self, "form", "pair") in ("pair", "skip-gram")
+        return getattr(self, "form", "pair") == "pair"
 
     def by_text(self, small: float, sentences: int) -> dict[str, Any]:
         """The defaults; the learning rates are chosen by loss and word similarity (docs/training.md)."""
-        optimiser = self.optimiser or (self.optimiser_by_default if self.parallel == "rounds" else "sgd")
+        optimiser = self.optimiser or self.optimiser_by_default
         form = getattr(self, "form", "pair")
-        of_form = {"window": 0.035, "cbow": 0.1} if optimiser == "sgd" else {}
         return super().by_text(small, sentences) | {
             "senses": self.dim,
             "epochs": min(40, round(4 / small**0.5)),
             "optimiser": optimiser,
-            "rate": of_form.get(form, OPTIMISERS[optimiser]),
+            "rate": 0.035 if form == "window" and optimiser == "sgd" else OPTIMISERS[optimiser],
             "init": "unit" if form == "window" else self.init_by_default,
             "held_out": min(0.02, 2000 / sentences) if sentences >= 1000 else 0.0,
         }
@@ -175,8 +156,6 @@ class Word2VecOptions(NegativeSamplingOptions):
     """How to train word2vec."""
 
     model: ClassVar[str] = "word2vec"
-    form: str = option("skip-gram", "predict every word of the window, or be predicted by their mean",
-                       choices=("skip-gram", "cbow"))  # fmt: skip
 
 
 PAPER: dict[str, Any] = {

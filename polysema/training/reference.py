@@ -87,19 +87,6 @@ def word2dm(target: Array, contexts: Array, noise: Array) -> Sample:
     )
 
 
-def cbow(target: Array, contexts: Array, noise: Array) -> Sample:
-    """CBOW: J = log σ(uᵀh) + Σₖ log σ(−uₖᵀh), h the mean of the window's vectors, u of the target.
-
-    Args:
-        target: u (n,). contexts: (c, n). noise: (K, n).
-    """
-    h = contexts.mean(axis=0)
-    up, down = 1 - sigmoid(h @ target), -sigmoid(noise @ h)
-    e = up * target + down @ noise
-    objective = log_sigmoid(h @ target) + log_sigmoid(-(noise @ h)).sum()
-    return Sample(float(objective), up * h, np.tile(e / len(contexts), (len(contexts), 1)), np.outer(down, h))
-
-
 def glove(w: Array, c: Array, bias: float, context_bias: float, count: float, most: float, power: float) -> Sample:
     """GloVe (Pennington et al. 2014): J = −½ f(x) (wᵀc + b + b̃ − log x)², f(x) = min(1, (x / most)^power).
 

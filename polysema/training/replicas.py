@@ -301,7 +301,7 @@ def moves(text: TrainingText, words: float) -> tuple[NDArray[np.float64], NDArra
     windows = targets * (options.window + 1)  # of which it is a word, on average
     samples = windows if options.pairs else targets
     noise = options.negatives * samples.sum() * vocabulary.noise_distribution(options.noise_power)
-    return (windows, targets + noise) if options.cbow else (samples, windows + noise)
+    return samples, windows + noise
 
 
 def weights(moved: NDArray[np.float64], rate: float, options: NegativeSamplingOptions) -> Array:

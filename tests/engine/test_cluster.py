@@ -25,10 +25,9 @@ from polysema.engine import Local, RayEngine
 from polysema.errors import InputError, OutputError
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import Preset
-from polysema.training.sweep import sweep
 from tests.encoders.tiny import make_corpus, make_encoder
 from tests.engine import work
-from tests.engine.work import BLOCK, OPTIONS, REPLICAS, files_of, same
+from tests.engine.work import BLOCK, REPLICAS, files_of, same
 
 
 def test_order_and_progress(engine):
@@ -167,23 +166,6 @@ def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     resumed = ps.train(corpus, state=tmp_path / "state", progress=begun.append, **{**REPLICAS, "epochs": 30})
     assert begun[0].done > 0
     assert same(resumed, long)
-
-
-def test_a_cluster_sweeps_the_same(corpus, nodes, tmp_path):
-    """Also when a node dies."""
-    options = {**OPTIONS, "epochs": 20}
-    here = sweep(str(corpus.path), tmp_path / "here", seed=[1, 2, 3, 4], **options)
-    said = []
-    engine = RayEngine(nodes.address)
-    killer = threading.Timer(0.5, nodes.kill)
-    killer.start()
-    there = sweep(
-        str(corpus.path), tmp_path / "there", seed=[1, 2, 3, 4], engine=engine, progress=said.append, **options
-    )
-    killer.join()
-    for name, path in here.items():
-        assert same(ps.load(path), ps.load(there[name]))
-    assert {at.stage for at in said} <= {"4 runs"}
 
 
 def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):

@@ -1,4 +1,4 @@
-"""Trainings on a cluster: seeds and grids, replicas, encoders. The same numbers, whoever dies on the way."""
+"""Replicas: the same numbers wherever they learn."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from polysema.engine import Local
 from polysema.errors import InputError
 from polysema.training.options import MSWord2DMOptions
 from polysema.training.replicas import legs, weights
-from polysema.training.sweep import grid, sweep
-from tests.engine.work import OPTIONS, REPLICAS, same
+from tests.engine.work import REPLICAS, same
 
 
 class Elsewhere(Local):
@@ -55,7 +54,7 @@ def test_replicas_have_the_same_bits_wherever_they_are(corpus, alone):
 def test_every_form(corpus, combine, model):
     options = {**REPLICAS, "combine": combine, "epochs": 1, "replicas": 2}
     if model == "word2vec":
-        options = {**{k: v for k, v in options.items() if k != "senses"}, "form": "cbow"}
+        del options["senses"]
     assert np.isfinite(ps.train(corpus, model, **options).array).all()
 
 
@@ -89,41 +88,10 @@ def test_weights_go_from_the_sum_to_the_mean():
     ("options", "message"),
     [
         ({"optimiser": "adam"}, "replicas learn by sgd, not by adam"),
-        ({"parallel": "hogwild"}, "leave hogwild out"),
         ({"replicas": 4000}, "too little text for 4000 replicas"),
-        ({"replicas": 1, "engine": "ray"}, r"choose replicas \(--replicas 4\), or give several seeds"),
+        ({"replicas": 1, "engine": "ray"}, r"choose replicas \(--replicas 4\), or start several"),
     ],
 )
 def test_what_replicas_refuse(corpus, options, message):
     with pytest.raises(InputError, match=message):
         ps.train(corpus, **{**REPLICAS, **options})
-
-
-# ---------------------------------------------------------------------------------------------------- several trainings
-
-
-def test_grids():
-    names = [training.name for training in grid(["1900.corpus", "2000.corpus"], {"seed": [1, 2], "dim": 5})]
-    assert names == ["corpus=1900,seed=1", "corpus=1900,seed=2", "corpus=2000,seed=1", "corpus=2000,seed=2"]
-    assert grid(("a.txt", "b.txt"), {"seed": [3]})[0].corpus == ("a.txt", "b.txt")
-    with pytest.raises(InputError, match="the list of seed is empty"):
-        grid("a", {"seed": []})
-    with pytest.raises(InputError, match="two trainings would have one name"):
-        grid("a", {"seed": [1, 1]})
-
-
-def test_a_sweep_is_what_each_training_is(corpus, tmp_path):
-    found = sweep(str(corpus.path), tmp_path / "all", seed=[1, 2], **OPTIONS)
-    assert list(found) == ["seed=1", "seed=2"]
-    for seed, path in zip((1, 2), found.values(), strict=True):
-        ps.train(corpus, seed=seed, **OPTIONS).save(tmp_path / str(seed))
-        assert same(ps.load(path), ps.load(tmp_path / str(seed)))
-    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["seed=1", "seed=2"]
-    times = {path: path.stat().st_mtime_ns for path in found.values()}
-    assert sweep(str(corpus.path), tmp_path / "all", seed=[1, 2], **OPTIONS) == found
-    assert times == {path: path.stat().st_mtime_ns for path in found.values()}
-    with pytest.raises(ps.UnknownChoiceError, match="unknown option of ms-word2dm 'speed'"):
-        sweep(str(corpus.path), tmp_path / "none", seed=[1, 2], speed=3)
-    with pytest.raises(ps.CorpusError, match="no such file"):
-        sweep(str(tmp_path / "missing.txt"), tmp_path / "none", seed=[1, 2], **OPTIONS)
-    assert not (tmp_path / "none").exists()

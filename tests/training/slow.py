@@ -107,14 +107,6 @@ def _gradients(options, target, context, t, window, noise):
             for k, row in enumerate(noise[i]):
                 yield ("context", row), found.noise[i, k].T
         return
-    if options.cbow:
-        found = reference.cbow(context[t, 0], target[window, 0], context[noise[0], 0])
-        yield ("context", t), found.target[None]
-        for i, c in enumerate(window):
-            yield ("target", c), found.contexts[i][None]
-        for k, row in enumerate(noise[0]):
-            yield ("context", row), found.noise[k][None]
-        return
     groups = [[c] for c in window] if options.pairs else [window]
     for group, words in zip(groups, noise, strict=True):
         found = reference.ms_word2dm(

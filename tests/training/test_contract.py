@@ -201,7 +201,6 @@ def test_what_can_be_refused_is_refused_before_the_text_is_read(planted, small_c
     monkeypatch.setattr(models, "build_corpus", lambda *_, **__: pytest.fail("the text was read"))
     for model, options, message in (
         ("ms-word2dm", {"start": start, "dim": 5}, "has dim 4"),
-        ("ms-word2dm", {"device": "cuda", "parallel": "hogwild"}, "is the processor's"),
         ("bert2dm", {}, "name one"),
         ("context2dm", {"vectors": tmp_path / "missing"}, "missing"),
     ):

@@ -55,12 +55,6 @@ def test_word2dm_dies_when_matrices_are_dissimilar():
     assert reference.ms_word2dm(target.T, context[:, :, 0], np.zeros((1, 2))).target.any()
 
 
-def test_cbow():
-    arrays = [RNG.standard_normal(shape) for shape in ((5,), (3, 5), (4, 5))]
-    found = reference.cbow(*arrays)
-    check(reference.cbow, arrays, [found.target, found.contexts, found.noise])
-
-
 @pytest.mark.parametrize("count", [2.0, 50.0])
 def test_glove(count):
     w, c, bias = RNG.standard_normal(5), RNG.standard_normal(5), np.array([0.3])

@@ -16,7 +16,7 @@ from polysema.training.models import train
 
 RUNS = [
     ("ms-word2dm", {"min_count": 1, "epochs": 4, "dim": 8, "senses": 2, "held_out": 0.2}),
-    ("word2vec", {"min_count": 1, "epochs": 3, "form": "cbow", "optimiser": "adam", "held_out": 0.2}),
+    ("word2vec", {"min_count": 1, "epochs": 3, "optimiser": "adam", "held_out": 0.2}),
     ("glove", {"min_count": 1, "epochs": 30, "dim": 8}),
 ]
 

@@ -1,9 +1,9 @@
-// Multi-sense Word2DM, skip-gram, CBOW and Word2DM on a GPU. The mathematics, the samples and the names are those
-// of polysema/kernels/{sampling,rounds,ms_word2dm,cbow,word2dm}.py; updates are atomic additions, so that their order, and
+// Multi-sense Word2DM, skip-gram and Word2DM on a GPU. The mathematics, the samples and the names are those
+// of polysema/kernels/{sampling,rounds,ms_word2dm,word2dm}.py; updates are atomic additions, so that their order, and
 // with it the last digits, differ from run to run.
 //
 // Constants set by the caller: N, the length of a row, a multiple of four, and DIM, how many of its numbers are not padding;
-// M, senses; K, noise words; WINDOW; LONGEST, the bound of a row; COSINE; PAIRS, CBOW, WORD2DM, what is learnt; ADAM; BLOCK, threads a block; and CAPACITY,
+// M, senses; K, noise words; WINDOW; LONGEST, the bound of a row; COSINE; PAIRS and WORD2DM, what is learnt; ADAM; BLOCK, threads a block; and CAPACITY,
 // how many targets a warp gathers at once. Sentences with more surviving words than that are cut.
 
 typedef unsigned int u32;
@@ -151,7 +151,7 @@ __device__ __forceinline__ Row window_sum(const Gathered& g, int t, int low, int
 }
 #endif
 
-#if !CBOW && !WORD2DM
+#if !WORD2DM
 // Learn from target t and the words in low … high but t, whose sum is the context. Returns the score.
 __device__ __forceinline__ float learn(
     const Gathered& g, int t, int low, int high, const Row& context, int first, int lane, u32 members, const Model& m
@@ -191,32 +191,6 @@ __device__ __forceinline__ float learn(
 }
 #endif
 
-#if CBOW
-// The mean of the window's rows predicts the target. Returns the score.
-__device__ __forceinline__ float learn_cbow(
-    const Gathered& g, int t, int low, int high, int lane, u32 members, const Model& m
-) {
-    float part = 1.0f / (high - low - 1);
-    Row h = zeros(), move = zeros();
-    accumulate(h, part, window_sum(g, t, low, high, m.target, lane));
-    u32 mine = 0;
-    float score = 0.0f;
-    for (int k = -1; k < K; k++) {
-        u32 row = g.id[t];
-        if (k >= 0) row = noise_row(g.hash[t], 0, k, lane, members, mine, m);
-        Row u = load(m.context, row, lane);
-        float product = dot(h, u, members);
-        if (k < 0) score = product;
-        float step = m.rate * ((k < 0 ? 1.0f : 0.0f) - sigmoid(product));
-        accumulate(move, step, u);
-        add(m.context, row, step, h, lane);
-    }
-    for (int q = low; q < high; q++)
-        if (q != t) add(m.target, g.id[q], part, move, lane);
-    return score;
-}
-#endif
-
 #if !WORD2DM
 __device__ void train_gathered(const Gathered& g, int count, int lane_of_warp, const Model& m) {
     int group = lane_of_warp / GROUP, lane = lane_of_warp % GROUP;
@@ -224,9 +198,7 @@ __device__ void train_gathered(const Gathered& g, int count, int lane_of_warp, c
     for (int t = group; t < count; t += LANES / GROUP) {
         int low = g.low[t], high = g.high[t];
         float score = 0.0f;
-#if CBOW
-        score = learn_cbow(g, t, low, high, lane, members, m);
-#elif PAIRS
+#if PAIRS
         int slot = 0;
         for (int q = low; q < high; q++) {
             if (q == t) continue;
