@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, OutputError, PolysemaError
-from polysema.storage import MARKER, atomic_file, disk_errors, is_marked, locked, remove
+from polysema.storage import MARKER, atomic_file, beside, disk_errors, is_marked, is_temporary, locked, remove
 
 _HEADING = "polysema made this folder, and deletes what is listed below when it is done with it\n"
-_DONE = "(done with: what is left of it is deleted next time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class WorkingFolder:
     never touched; removing the folder deletes what is listed and nothing else.
 
     Args:
-        path: where. A folder that polysema did not make is an error, unless it is empty.
+        path: the folder. One that polysema did not make is an error, unless it is empty.
     """
 
     path: Path
@@ -40,30 +39,25 @@ class WorkingFolder:
     def __post_init__(self) -> None:
         if not os.path.lexists(self.path) or is_marked(self.path):
             return
-        if not self.path.is_dir():
-            raise InputError(f"{self.path} is a file, where the state of the run would be kept: choose another name")
-        if any(item.name != MARKER for item in self.path.iterdir()):
-            raise InputError(
-                f"{self.path} holds other files, where the state of the run would be kept: choose another name"
-            )
+        held = "is a file" if not self.path.is_dir() else "holds other files" if any(self._names()) else ""
+        if held:
+            raise InputError(f"{self.path} {held}, where the state of the run would be kept: choose another name")
 
     @contextmanager
     def held(self, worth_keeping: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Lock the folder during a run.
 
         A run that is stopped, or finds the disk full, leaves the folder: the same run continues from there. A run that
-        is refused removes it if it was not there before, unless ``worth_keeping`` returns True.
+        is refused removes it if it was not there before, unless ``worth_keeping`` returns True. An empty folder is
+        always removed.
         """
         with locked(self.path):
-            if is_marked(self.path) and _DONE in self._listed():  # killed while it was being deleted
-                self.remove()
             new = not os.path.lexists(self.path)
             try:
                 yield
-            except OutputError:
-                raise
-            except PolysemaError:
-                if new and not worth_keeping():
+            except BaseException as error:
+                refused = isinstance(error, PolysemaError) and not isinstance(error, OutputError)
+                if is_marked(self.path) and (not any(self._names()) or (new and refused and not worth_keeping())):
                     self.remove()
                 raise
 
@@ -85,23 +79,25 @@ class WorkingFolder:
         return self.path / name
 
     def remove(self) -> None:
-        """Delete what polysema put there, and the folder if nothing else is in it."""
-        if not is_marked(self.path):
-            return
-        with suppress(OSError), open(self.path / MARKER, "a", encoding="utf-8") as file:  # the disk may be full
-            file.write(f"{_DONE}\n")
-        for name in self._listed():
-            if name not in ("", ".", "..") and Path(name).name == name:
-                with suppress(OutputError), locked(self.path / name):
-                    remove(self.path / name)
-        (self.path / MARKER).unlink(missing_ok=True)
-        with suppress(OSError):  # other files are there
-            self.path.rmdir()
+        """Delete what polysema put there, and the folder if nothing else is in it.
 
-    def remove_if_empty(self) -> None:
-        """Delete the folder if it holds nothing but its marker."""
-        if is_marked(self.path) and [item.name for item in self.path.iterdir()] == [MARKER]:
-            self.remove()
+        The folder is first given a temporary name, so that a process that is killed leaves it whole or not at all.
+        """
+        with suppress(OutputError), locked(self.path):
+            if not is_marked(self.path):
+                return
+            listed = self._listed()
+            if set(self._names()) <= set(listed):
+                os.replace(self.path, beside(self.path, "new"))
+                remove(beside(self.path, "new"))
+                return
+            for name in (*listed, MARKER):
+                if Path(name).name == name:
+                    remove(self.path / name)
+
+    def _names(self) -> Iterator[str]:
+        """What is in the folder besides its marker and what a killed process left."""
+        return (item.name for item in self.path.iterdir() if item.name != MARKER and not is_temporary(item.name))
 
     def _listed(self) -> list[str]:
         return (self.path / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
@@ -145,9 +141,8 @@ class Checkpoint:
             raise FormatError(f"{self.path}: damaged ({error}): delete {folder} to start afresh") from None
         wanted = json.loads(json.dumps(self.identity))
         if found != wanted:
-            raise InputError(
-                f"{folder} holds another run ({_difference(found, wanted)}): finish that one, or delete it"
-            )
+            differs = ", ".join(_differences(found, wanted)) or "another version of polysema"
+            raise InputError(f"{folder} holds another run ({differs}): finish that one, or delete it")
         self.numbers, self.arrays = numbers, arrays
         return True
 
@@ -177,17 +172,15 @@ def _digest(identity: str, numbers: str, arrays: Mapping[str, NDArray[Any]]) -> 
     return found.hexdigest()
 
 
-def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
     """How two identities differ, in words."""
-    parts = []
     for name, value in wanted.items():
         other = found.get(name)
         if isinstance(value, dict) and isinstance(other, dict):
-            parts += [f"{key} {other.get(key)} and not {item}" for key, item in value.items() if other.get(key) != item]
+            yield from _differences(other, value)
         elif other != value:
             digests = any(isinstance(item, str) and len(item) >= 16 for item in (other, value))
-            parts.append(f"another {name}" if digests else f"{name} {other} and not {value}")
-    return ", ".join(parts) if parts else "another version of polysema"
+            yield f"another {name}" if digests else f"{name} {other} and not {value}"
 
 
 class Interrupts:

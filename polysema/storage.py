@@ -44,17 +44,10 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux
 @contextmanager
 def atomic_file(path: Path, overwrite: bool = False, owner: Owner | None = None) -> Iterator[IO[bytes]]:
     """A file to write to. It takes its name when the block ends without an error; see :func:`writing`."""
-    with writing(path, overwrite=overwrite, owner=owner), disk_errors(path):
-        new = _beside(path, "new")
-        try:
-            with open(new, "xb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(new, path)
-        except BaseException:
-            remove(new)
-            raise
+    with _replacing(path, overwrite, owner) as new, open(new, "xb") as stream:
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 @contextmanager
@@ -64,20 +57,25 @@ def atomic_folder(path: Path, overwrite: bool = False, owner: Owner | None = Non
     On Linux, old and new are swapped in one step. Elsewhere the old folder is moved aside first; if the process is
     killed just then, :func:`recover` puts the new one in its place.
     """
+    with _replacing(path, overwrite, owner) as new:
+        new.mkdir()
+        yield new
+
+
+@contextmanager
+def _replacing(path: Path, overwrite: bool, owner: Owner | None) -> Iterator[Path]:
+    """A temporary name. What is there when the block ends without an error replaces what is at the path."""
     with writing(path, overwrite=overwrite, owner=owner), disk_errors(path):
-        new, old = _beside(path, "new"), _beside(path, "old")
+        new = beside(path, "new")
         try:
-            new.mkdir()
             yield new
-            if path.exists() and not _exchanged(new, path):
-                os.replace(path, old)
-            if not path.exists():
+            if new.is_file() or not path.exists():
+                os.replace(new, path)
+            elif not _exchanged(new, path):
+                os.replace(path, beside(path, "old"))
                 os.replace(new, path)
         finally:
-            if old.exists() and not path.exists():
-                os.replace(old, path)
-            remove(new)  # after a swap this is the old folder
-            remove(old)
+            _finish(path)
 
 
 @contextmanager
@@ -119,7 +117,7 @@ def locked(path: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # takes 50 ms to load
 
     place = Path(os.path.realpath(path.parent)) / path.name
-    lock = FileLock(_beside(place, "lock"), timeout=0, is_singleton=True)
+    lock = FileLock(beside(place, "lock"), timeout=0, is_singleton=True)
     try:
         lock.acquire()
     except Timeout:
@@ -141,7 +139,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def recover(path: Path) -> None:
     """Restore a folder whose writer was killed between two renames. Readers call it before they open the folder."""
-    if "\0" not in str(path) and path.name and not os.path.lexists(path) and os.path.lexists(_beside(path, "old")):
+    if "\0" not in str(path) and path.name and not os.path.lexists(path) and os.path.lexists(beside(path, "old")):
         with suppress(OutputError), locked(path):  # a live writer does it itself
             pass
 
@@ -195,20 +193,17 @@ def signed(text: str) -> str:
 
 
 def _is_signed(file: Path) -> bool:
-    try:
+    with suppress(FormatError):
         text = read_text(file)
-    except FormatError:
-        return False
-    return text == signed(text[: text.rfind("<!-- polysema ")])
+        return text == signed(text[: text.rfind("<!-- polysema ")])
+    return False
 
 
 def is_marked(folder: Path) -> bool:
     """Whether a folder holds polysema's marker."""
-    try:
-        with open(folder / MARKER, "rb") as file:
-            return file.read(8) == b"polysema"
-    except OSError:
-        return False
+    with suppress(OSError), open(folder / MARKER, "rb") as file:
+        return file.read(8) == b"polysema"
+    return False
 
 
 def _marked(path: Path) -> None:
@@ -224,11 +219,10 @@ LEAST_UNPACKED = 1 << 26
 
 def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
     """The text of a file. A :class:`FormatError` names a file that is missing, not regular, too large or not UTF-8."""
-    check_regular(path)
+    size = check_regular(path)
+    if size > most:
+        raise FormatError(f"{path}: {size:,} bytes, where at most {most:,} are expected")
     try:
-        size = path.stat().st_size
-        if size > most:
-            raise FormatError(f"{path}: {size:,} bytes, where at most {most:,} are expected")
         return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -236,15 +230,16 @@ def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from None
 
 
-def check_regular(path: Path) -> None:
-    """Refuse folders, pipes and devices where a file is wanted: reading a pipe or a device may never end."""
+def check_regular(path: Path) -> int:
+    """The size of a file. Folders, pipes and devices are refused: reading a pipe or a device may never end."""
     try:
-        mode = os.stat(path).st_mode
+        facts = os.stat(path)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+    if not stat.S_ISREG(facts.st_mode):
+        what = "a folder" if stat.S_ISDIR(facts.st_mode) else "a pipe or a device"
         raise FormatError(f"{path}: {what}, where a file is wanted")
+    return facts.st_size
 
 
 def read_config(path: Path, format: str = "", version: int | None = None) -> dict[str, Any]:
@@ -339,20 +334,25 @@ def _overlap(output: Path, given: Path) -> bool:
         return False
 
 
-def _beside(path: Path, what: str) -> Path:
-    """The hidden name of the new content, the old content or the lock of a path."""
+def beside(path: Path, what: str) -> Path:
+    """The hidden name of the new content (``new``), the old content (``old``) or the lock (``lock``) of a path."""
     name = path.name
     if len(os.fsencode(name)) > 180:
         name = name[:40] + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
     return path.with_name(f".{name}.polysema-{what}")
 
 
+def is_temporary(name: str) -> bool:
+    """Whether it is a name that :func:`beside` gives."""
+    return name.startswith(".") and name.rpartition("-")[0].endswith(".polysema")
+
+
 def _finish(path: Path) -> None:
-    """Finish what a killed process began. The old folder is moved aside only when the new one is whole."""
-    new, old = _beside(path, "new"), _beside(path, "old")
+    """Finish or undo what was begun. The old folder is moved aside only when the new one is whole."""
+    new, old = beside(path, "new"), beside(path, "old")
     if os.path.lexists(old) and not os.path.lexists(path):
         os.replace(new if os.path.lexists(new) else old, path)
-    remove(new)
+    remove(new)  # after a swap, the old folder
     remove(old)
 
 

@@ -286,11 +286,7 @@ class _Text:
 
     def _taken(self, make: Callable[[], Taken]) -> Taken:
         started = time.monotonic()
-        try:
-            made = make()
-        except BaseException:
-            WorkingFolder(self.folder).remove_if_empty()
-            raise
+        made = make()
         self.seconds = time.monotonic() - started
         return made
 

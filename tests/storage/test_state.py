@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from polysema.checkpoints import WorkingFolder
-from polysema.errors import InputError
+from polysema.errors import InputError, OutputError
 from polysema.storage import atomic_file, atomic_folder
 
 
@@ -53,11 +55,15 @@ def test_a_folder_of_others_is_never_touched(tmp_path):
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path):
     working = WorkingFolder(tmp_path / "typo.training")
-    working.file("corpus")
-    working.remove_if_empty()
-    assert not list(tmp_path.iterdir())
-    working.file("corpus").write_text("")
-    working.remove_if_empty()
+    for error, name in [(KeyboardInterrupt, "corpus"), (InputError, "state"), (OutputError, "state")]:
+        with suppress(error), working.held():
+            path = working.file(name)
+            if name == "state":
+                path.write_text("half")
+            raise error
+        assert working.path.exists() == (error is OutputError)
+    with suppress(InputError), working.held():  # it was there before
+        raise InputError
     assert working.path.exists()
 
 
