@@ -414,9 +414,7 @@ TIMEOUT = 20  # seconds to wait for an answer
 
 
 def fetch(
-    records: Iterable[Record],
-    data: str | Path | None = None,
-    progress: Callable[[DataFile], None] | None = None,
+    records: Iterable[Record], data: str | Path | None = None, progress: Callable[[DataFile], None] | None = None
 ) -> list[Path]:
     """Download what is not yet in a data directory into the user's cache.
 
