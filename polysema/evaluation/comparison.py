@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from polysema.errors import InputError, chosen
+from polysema.errors import InputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.results import Compared, Evaluation, Result, Row
@@ -100,13 +100,14 @@ def compared(row: Row, other: Row, comparisons: int, resamples: int = 10_000, se
 
 
 RESAMPLES = 100
+"""Resamples of the paper's protocol."""
 
 
-def _plain(results: Sequence[Result], seed: int) -> list[float]:
-    return [result.spearman for result in results]
+def paper_protocol(results: Sequence[Result], seed: int = 0) -> list[float]:
+    """The figures of results on one set as the paper's script prints them.
 
-
-def _paper(results: Sequence[Result], seed: int) -> list[float]:
+    Items that any of the models lacks are left out for all, and a figure is the mean of 100 bootstrapped ρ.
+    """
     if not results:
         return []
     scores = np.stack([result.scores for result in results])
@@ -115,19 +116,7 @@ def _paper(results: Sequence[Result], seed: int) -> list[float]:
         return [float("nan")] * len(results)
     drawn = bootstrap(results[0].items.gold[common], scores[:, common], RESAMPLES, seed)
     known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
-    total = np.where(known, drawn, 0.0).sum(axis=1)
-    return [float(mean) for mean in np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)]
-
-
-PROTOCOLS: dict[str, Callable[[Sequence[Result], int], list[float]]] = {"plain": _plain, "paper": _paper}
-"""How a figure is computed. ``plain`` is ours: Spearman's ρ over the items that the model covers. ``paper`` is what the
-released script prints: items that any of the models lacks are left out for all, and the figure is the mean of 100
-bootstrapped ρ."""
-
-
-def figures(results: Sequence[Result], protocol: str = "plain", seed: int = 0) -> list[float]:
-    """The figure of each result on one set under a protocol."""
-    return chosen("protocol", protocol, PROTOCOLS)(results, seed)
+    return [float(row[own].mean()) if own.any() else float("nan") for row, own in zip(drawn, known, strict=True)]
 
 
 _TWO_SIDED = 1.96  # standard deviations that hold 95 % of a normal distribution

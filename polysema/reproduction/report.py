@@ -18,9 +18,9 @@ from polysema.evaluation.comparison import (
     SHARE,
     against_best_baseline,
     best,
-    figures,
     is_ranked,
     noise_floor,
+    paper_protocol,
 )
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.results import Compared, Evaluation, Row, clean, spread
@@ -37,7 +37,6 @@ from polysema.reproduction.tables import (
     Table,
     TableRow,
     shown,
-    trimmed,
 )
 
 PAPER_METHODS = published.METHODS
@@ -52,6 +51,9 @@ _NAMES = {
     "target": "the verb's own vector",
     "contextual": "the verb's contextual matrix",
 }
+
+Sets = Mapping[str, EvaluationSet]
+Tests = Mapping[str, Sequence[Compared]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,43 @@ class Settings:
     complete: bool = False
 
 
-def introduction_section(beside: PaperComparison, settings: Settings, plots: bool) -> Section:
+def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settings: Settings | None = None) -> Report:
+    """The report of an evaluation.
+
+    With :data:`published.EXAMPLE` among its sets, the report has the paper's example of *run* too.
+    """
+    chosen = settings or Settings()
+    ours = PaperComparison(evaluation, skipped, chosen.complete)
+    sets = {name: items for name, items in evaluation.sets.items() if name != published.EXAMPLE.name}
+    words = {name: items for name, items in sets.items() if items.is_words}
+    phrases = {name: items for name, items in sets.items() if not items.is_words}
+    noise = noise_floor(sets, *chosen.noise_size, methods=SHOWN, draws=chosen.noise_draws) if chosen.noise_draws else {}
+    tests = {name: against_best_baseline(evaluation, name, PAPER_METHODS, chosen.resamples) for name in phrases}
+    sections: list[Section] = []
+    if phrases:
+        sections.append(_data_sets(phrases))
+    if words:
+        sections.append(_word_similarity(ours, words))
+    for name, items in phrases.items():
+        sections.append(_disambiguation(ours, name, items, tests[name], noise.get(name, {})))
+    if any(tests.values()):
+        sections.append(_tests(tests))
+    if phrases:
+        sections.append(_protocol(ours, phrases))
+    if any(system.ambiguity for system in evaluation.models):
+        sections.append(_ambiguity(ours))
+    if phrases and any(system.kind == "matrices" for system in evaluation.models):
+        sections.append(_entropy(ours, phrases))
+    if phrases:
+        sections.append(_people(phrases))
+    if noise:
+        sections.append(_noise(noise, chosen))
+    sections += [_coverage(ours, sets), _configuration(ours, chosen)]
+    first = _introduction(ours, chosen, plots=any(section.plots for section in sections))
+    return Report(chosen.title, [first, *sections], _data(ours, tests, noise, phrases, chosen))
+
+
+def _introduction(ours: PaperComparison, settings: Settings, plots: bool) -> Section:
     """How figures, bold and underlining are to be read; the models, and what was left out."""
     text = [
         "Figures are Spearman's ρ between a model's similarities and the mean human judgement, over the items whose "
@@ -95,30 +133,28 @@ def introduction_section(beside: PaperComparison, settings: Settings, plots: boo
         f"{MARGIN:g}). Where neither is so, the two cannot be told apart with these items. Level {LEVEL:g}, "
         "corrected by Bonferroni for the comparisons that were made.",
     ]
-    missing = beside.evaluation.missing
-    if missing:
+    if missing := ours.evaluation.missing:
         text += [f"Sets that were not there: {'; '.join(f'{n} ({r})' for n, r in missing.items())}."]
     if not plots:
         text += [f"There are no plots: they need matplotlib ({install_command('plots')})."]
-    rows = [
-        TableRow(
-            system.name, [Cell(system.kind), Cell(str(len(system.metadata))), Cell(beside.paper[system.name] or "–")]
-        )
-        for system in beside.evaluation.models
-    ]
-    tables = [Table("models", "The models.", ["kind", "seeds", "the paper's row"], rows)]
-    if beside.skipped:
-        left_out = [TableRow(item.name, [Cell(item.reason)]) for item in beside.skipped]
-        tables.append(Table("skipped", "What was left out, and why.", ["reason"], left_out))
+    models = {s.name: (s.kind, str(len(s.metadata)), ours.paper[s.name] or "–") for s in ours.evaluation.models}
+    tables = [_words("models", "The models.", ["kind", "seeds", "the paper's row"], models)]
+    if ours.skipped:
+        reasons = {item.name: (item.reason,) for item in ours.skipped}
+        tables.append(_words("skipped", "What was left out, and why.", ["reason"], reasons))
     if settings.departures:
-        rows = [TableRow(what, [Cell(there), Cell(here)]) for what, there, here in settings.departures]
-        tables.append(
-            Table("departures", "Where this run departs from the paper.", ["in the paper", "in this run"], rows)
-        )
+        departures = {what: (there, here) for what, there, here in settings.departures}
+        caption = "Where this run departs from the paper."
+        tables.append(_words("departures", caption, ["in the paper", "in this run"], departures))
     return Section("How to read this", text, tables)
 
 
-def data_sets_section(sets: Mapping[str, EvaluationSet]) -> Section:
+def _words(key: str, caption: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    """A table of words, not figures."""
+    return Table(key, caption, columns, [TableRow(name, [Cell(word) for word in row]) for name, row in rows.items()])
+
+
+def _data_sets(sets: Sets) -> Section:
     """Table 1: the disambiguation sets."""
     rows = []
     for name, items in sets.items():
@@ -126,13 +162,8 @@ def data_sets_section(sets: Mapping[str, EvaluationSet]) -> Section:
         verb = items.roles.index("verb") if "verb" in items.roles else 0
         order = np.argsort(items.gold)
         examples = [f"{' '.join(items.first[i])} / {items.second[i][verb]}" for i in (order[-1], order[0])]
-        cells = [
-            Cell(pattern or items.pattern),
-            *(Cell(example) for example in examples),
-            _count(len(items), pairs),
-            _count(len(items.ratings) or None, annotators),
-            _count(len(set(items.clusters))),
-        ]
+        counts = ((len(items), pairs), (len(items.ratings) or None, annotators), (len(set(items.clusters)), None))
+        cells = [*map(Cell, (pattern or items.pattern, *examples)), *(_count(*count) for count in counts)]
         rows.append(TableRow(name, cells, note=items.note))
     columns = ["format", "most alike", "least alike", "pairs", "annotators", "clusters"]
     caption = "The disambiguation sets (Table 1; A: adjective, S: subject, V: verb, O: object)."
@@ -140,32 +171,31 @@ def data_sets_section(sets: Mapping[str, EvaluationSet]) -> Section:
     return Section("Data sets", text, [Table("data-sets", caption, columns, rows)])
 
 
-def word_similarity_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
+def _word_similarity(ours: PaperComparison, sets: Sets) -> Section:
     """Table 2: ρ on the sets of word pairs."""
-    bold = {name: _champions(beside, name, ("word",)) for name in sets}
+    bold = {name: _champions(ours, name, ("word",)) for name in sets}
     rows = []
-    for line in beside.lines(tuple(published.WORD_SIMILARITY), ("matrices", "vectors")):
+    for line in ours.lines(tuple(published.WORD_SIMILARITY), ("matrices", "vectors")):
         cells = []
         for name in sets:
             paper = published.figure(published.WORD_SIMILARITY, line.paper, published.SETS, name)
-            cells.append(line.cell(line.row(beside.evaluation, name, "word"), paper, bold[name]))
+            cells.append(line.cell(line.row(ours.evaluation, name, "word"), paper, bold[name]))
         rows.append(TableRow(line.name, cells, rule=not line.ensemble, note=line.note))
     table = Table("word-similarity", "Spearman's ρ on word similarity (Table 2).", list(sets), rows)
     return Section("Word similarity", (), [table])
 
 
-def disambiguation_section(
-    beside: PaperComparison, name: str, items: EvaluationSet, compared: Sequence[Compared], noise: Mapping[str, float]
+def _disambiguation(
+    ours: PaperComparison, name: str, items: EvaluationSet, tests: Sequence[Compared], noise: Mapping[str, float]
 ) -> Section:
     """Tables 3 to 6: ρ on a set of phrases, by model and method."""
-    bold = _champions(beside, name, OF_THE_PAPER)
+    bold = _champions(ours, name, OF_THE_PAPER)
     marks: dict[tuple[str, str], Mark] = {}
-    for item in compared:
-        if item.test.verdict in ("better", "equivalent"):
-            marks[item.first.model, item.first.method] = "better" if item.test.verdict == "better" else "equivalent"
+    for item in tests:
+        if (verdict := item.test.verdict) in ("better", "equivalent"):
+            marks[item.first.model, item.first.method] = verdict  # type: ignore[assignment]
     words = tuple(row for row in published.ROWS if row not in published.ENCODERS)
-    number = list(published.DISAMBIGUATION).index(name) + 3 if name in published.DISAMBIGUATION else None
-    caption = f"Spearman's ρ on {name}" + (f" (Table {number})." if number else ".")
+    caption = f"Spearman's ρ on {name}{_numbered(name, published.DISAMBIGUATION, 3)}."
     tables = []
     for key, told, methods, rows_of_paper in (
         (name, caption, SHOWN, words),
@@ -173,56 +203,52 @@ def disambiguation_section(
         (f"{name}-reversed", f"{name}: operators whose roles are reversed.", REVERSED, ()),
     ):
         rows = []
-        for line in beside.lines(rows_of_paper):
+        for line in ours.lines(rows_of_paper):
+            model = line.system.name if line.system else ""
+            papers = [published.disambiguation_figure(name, line.paper, method) for method in methods]
             cells = [
-                line.cell(
-                    line.row(beside.evaluation, name, method),
-                    published.disambiguation_figure(name, line.paper, method),
-                    bold,
-                    marks.get((line.system.name, method), "") if line.system else "",
-                )
-                for method in methods
+                line.cell(line.row(ours.evaluation, name, method), paper, bold, marks.get((model, method), ""))
+                for method, paper in zip(methods, papers, strict=True)
             ]
             if any(cell.value is not None or (line.system is None and cell.paper is not None) for cell in cells):
                 rows.append(TableRow(line.name, cells, rule=not line.ensemble, note=line.note))
         if rows:
-            tables.append(trimmed(Table(key, told, _called(methods), rows)))
-    clusters = len(set(items.clusters))
-    text = [
-        f"{len(items)} items in {clusters} clusters; pattern: {items.pattern}.",
-        *([items.note] if items.note else []),
-    ]
-    return Section(f"Disambiguation: {name}", text, tables, _dots(beside, name, items, noise))
+            tables.append(Table(key, told, _called(methods), rows).trimmed())
+    text = [f"{len(items)} items in {len(set(items.clusters))} clusters; pattern: {items.pattern}."]
+    text += [items.note] if items.note else []
+    return Section(f"Disambiguation: {name}", text, tables, _dots(ours, name, items, noise))
 
 
-def _champions(beside: PaperComparison, name: str, methods: Sequence[str]) -> list[Row]:
+def _champions(ours: PaperComparison, name: str, methods: Sequence[str]) -> list[Row]:
     """The best baseline and the best model of density matrices, on the items that all share."""
-    matrices = {system.name for system in beside.evaluation.models if system.kind == "matrices"}
-    every = [row for row in beside.evaluation.of(name=name).values() if row.method in methods]
+    matrices = {system.name for system in ours.evaluation.models if system.kind == "matrices"}
+    every = [row for row in ours.evaluation.of(name=name).values() if row.method in methods]
     groups = [[row for row in every if (row.model in matrices) == wanted] for wanted in (False, True)]
     return [found for group in groups if (found := best(group, every)) is not None]
 
 
-def _dots(beside: PaperComparison, name: str, items: EvaluationSet, noise: Mapping[str, float]) -> list[Plot]:
+def _dots(ours: PaperComparison, name: str, items: EvaluationSet, noise: Mapping[str, float]) -> list[Plot]:
     rows: dict[str, list[tuple[str, float, tuple[float, float] | None, float | None]]] = {}
-    for system in beside.evaluation.models:
-        found = beside.evaluation.of(system.name, name)
-        shown_methods = [m for m in (*PAPER_METHODS, *ENCODED) if (system.name, name, m) in found]
-        for method in shown_methods:
-            result = found[system.name, name, method].best
-            paper = published.disambiguation_figure(name, beside.paper[system.name], method)
-            if np.isfinite(result.spearman) and is_ranked(result):
-                rows.setdefault(system.name, []).append((_called([method])[0], result.spearman, result.interval, paper))
+    for system in ours.evaluation.models:
+        found = ours.evaluation.of(system.name, name)
+        for method in (*PAPER_METHODS, *ENCODED):
+            row = found.get((system.name, name, method))
+            if row is not None and np.isfinite(row.best.spearman) and is_ranked(row.best):
+                paper = published.disambiguation_figure(name, ours.paper[system.name], method)
+                figure = (_called([method])[0], row.best.spearman, row.best.interval, paper)
+                rows.setdefault(system.name, []).append(figure)
+    if not rows:
+        return []
     people = {}
     if len(items.ratings):
         people = {"one person against the rest": human_agreement(items.ratings).one_against_rest}
     band = noise.get("phaser", 0.0)
     caption = f"{name}: filled marks with 95 % intervals are ours, hollow marks the paper's"
     caption += f"; the grey band is the noise floor of Phaser, ±{shown(band)}." if band else "."
-    return plot(f"{name}-figures", caption, "dot_chart", rows, people, band, f"Spearman's ρ on {name}") if rows else []
+    return _plot(f"{name}-figures", caption, "dot_chart", rows, people, band, f"Spearman's ρ on {name}")
 
 
-def plot(key: str, caption: str, chart: str, *figures_of: Any) -> list[Plot]:
+def _plot(key: str, caption: str, chart: str, *figures_of: Any) -> list[Plot]:
     """A chart as SVG; none where matplotlib is not installed."""
     try:
         figure = getattr(drawing, chart)(*figures_of)
@@ -236,55 +262,45 @@ def plot(key: str, caption: str, chart: str, *figures_of: Any) -> list[Plot]:
     return [Plot(key, caption, text.getvalue())]
 
 
-def tests_section(compared: Mapping[str, Sequence[Compared]]) -> Section:
+_TEST_COLUMNS = (
+    "model", "best baseline", "difference of ρ", "items", "clusters", "p better", "corrected", "p worse, corrected",
+    "p equivalent, corrected", "comparisons", "verdict",
+)  # fmt: skip
+
+
+def _tests(tests: Tests) -> Section:
     """Every model of density matrices against the best baseline."""
     rows = []
-    for name, found in compared.items():
+    for name, found in tests.items():
         for number, item in enumerate(found):
             test = item.test
+            ps = (test.p, test.adjusted, test.adjusted_worse, min(1.0, test.p_equivalent * test.comparisons))
             cells = [
-                Cell(f"{item.first.model} {item.first.method}"),
-                Cell(f"{item.second.model} {item.second.method}"),
+                *(Cell(f"{result.model} {result.method}") for result in (item.first, item.second)),
                 Cell(test.difference, interval=test.interval),
                 _count(test.items),
                 _count(test.clusters),
-                Cell(f"{test.p:.4f}"),
-                Cell(f"{test.adjusted:.4f}"),
-                Cell(f"{test.adjusted_worse:.4f}"),
-                Cell(f"{min(1.0, test.p_equivalent * test.comparisons):.4f}"),
+                *(Cell(f"{p:.4f}") for p in ps),
                 Cell(str(test.comparisons)),
                 Cell(test.verdict),
             ]
             rows.append(TableRow(name, cells, rule=number == 0))
-    columns = [
-        "model",
-        "best baseline",
-        "difference of ρ",
-        "items",
-        "clusters",
-        "p better",
-        "corrected",
-        "p worse, corrected",
-        "p equivalent, corrected",
-        "comparisons",
-        "verdict",
-    ]
     text = [
         "Paired permutation tests over the items that both models cover: the models change places in whole clusters of "
         "items. The correction multiplies p by the number of figures that the models' best were chosen from. "
         f"Equivalent: two one-sided tests (TOST) say that the difference lies within ±{MARGIN:g}."
     ]
-    return Section("Against the best baseline", text, [Table("tests", "Paired tests.", columns, rows)])
+    return Section("Against the best baseline", text, [Table("tests", "Paired tests.", _TEST_COLUMNS, rows)])
 
 
-def protocol_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
+def _protocol(ours: PaperComparison, sets: Sets) -> Section:
     """The disambiguation tables by the paper's protocol."""
     tables = []
     for name in sets:
-        rows = {key: row for key, row in beside.evaluation.of(name=name).items() if row.method in OF_THE_PAPER}
-        values = dict(zip(rows, figures([row.best for row in rows.values()], "paper"), strict=True))
+        rows = {key: row for key, row in ours.evaluation.of(name=name).items() if row.method in OF_THE_PAPER}
+        values = dict(zip(rows, paper_protocol([row.best for row in rows.values()]), strict=True))
         listed = []
-        for line in beside.lines(published.ROWS, ensembles=False):
+        for line in ours.lines(published.ROWS, ensembles=False):
             model = line.system.name if line.system else ""
             cells = [
                 Cell(values.get((model, name, method)), paper=published.disambiguation_figure(name, line.paper, method))
@@ -292,7 +308,7 @@ def protocol_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet])
             ]
             listed.append(TableRow(line.name.replace("mean", "ensemble"), cells, rule=True, note=line.note))
         caption = f"{name} by the paper's protocol."
-        tables.append(trimmed(Table(f"{name}-protocol", caption, _called(OF_THE_PAPER), listed)))
+        tables.append(Table(f"{name}-protocol", caption, _called(OF_THE_PAPER), listed).trimmed())
     text = [
         "As the released script computes them: an item that any of these models lacks a word of is left out for all, "
         f"and a figure is the mean of {RESAMPLES} bootstrapped ρ. For reading beside the paper; the tables above are "
@@ -301,33 +317,32 @@ def protocol_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet])
     return Section("The paper's protocol", text, tables)
 
 
-def ambiguity_section(beside: PaperComparison) -> list[Section]:
-    """Table 7 and figure 1: entropy against WordNet's senses; none where no model has matrices."""
-    if not any(system.ambiguity for system in beside.evaluation.models):
-        return []
+_CORRELATIONS = {
+    "pearson": "Pearson r",
+    "spearman": "Spearman ρ",
+    "pearson_given_frequency": "r given frequency",
+    "spearman_given_frequency": "ρ given frequency",
+}
+
+
+def _ambiguity(ours: PaperComparison) -> Section:
+    """Table 7 and figure 1: entropy against WordNet's senses."""
     rows = []
-    for line in beside.lines(_rows_of_entropy(published.AMBIGUITY), ("matrices",), ensembles=False):
+    for line in ours.lines(_rows_of_entropy(published.AMBIGUITY), ("matrices",), ensembles=False):
         if line.system is not None and not line.system.ambiguity:
             continue
         found = line.system.ambiguity if line.system else ()
         papers: Sequence[float | None] = published.AMBIGUITY.get(_entropy_row(line.paper) or "", (None, None))
-        columns: list[list[float | None]] = [
-            [item.pearson for item in found],
-            [item.spearman for item in found],
-            [item.pearson_given_frequency for item in found],
-            [item.spearman_given_frequency for item in found],
-        ]
         cells = []
-        for values, paper in zip(columns, (*papers, None, None), strict=True):
-            known = [value for value in values if value is not None]
+        for name, paper in zip(_CORRELATIONS, (*papers, None, None), strict=True):
+            known = [value for item in found if (value := getattr(item, name)) is not None]
             each = tuple(known) if len(known) > 1 else ()
             cells.append(Cell(float(np.mean(known)) if known else None, paper=paper, spread=spread(known), each=each))
         cells.append(_count(found[0].words if found else None))
         rows.append(TableRow(line.name, cells, note=line.note))
-    shown_columns = ["Pearson r", "Spearman ρ", "r given frequency", "ρ given frequency", "words"]
     series = {
         system.name: [(item.synsets, item.entropy, item.error) for item in system.ambiguity[0].bins]
-        for system in beside.evaluation.models
+        for system in ours.evaluation.models
         if system.ambiguity
     }
     text = [
@@ -336,38 +351,39 @@ def ambiguity_section(beside: PaperComparison) -> list[Section]:
         "columns given frequency partial out the logarithm (for ρ, the rank) of a word's count."
     ]
     caption = "Mean entropy by number of synsets, with standard errors (the paper's figure 1); of several seeds, one."
-    table = Table("ambiguity", "Correlation of entropy and number of synsets (Table 7).", shown_columns, rows)
-    plots = plot("ambiguity", caption, "line_chart", series, "WordNet synsets", "mean entropy (nats)")
-    return [Section("Ambiguity and polysemy", text, [table], plots)]
+    columns = [*_CORRELATIONS.values(), "words"]
+    table = Table("ambiguity", "Correlation of entropy and number of synsets (Table 7).", columns, rows)
+    plots = _plot("ambiguity", caption, "line_chart", series, "WordNet synsets", "mean entropy (nats)")
+    return Section("Ambiguity and polysemy", text, [table], plots)
 
 
-def entropy_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
+def _entropy(ours: PaperComparison, sets: Sets) -> Section:
     """Tables 8 to 11: mean entropy before and after composition; and the example of *run*."""
-    tables = [_example(beside)] if published.EXAMPLE.name in beside.evaluation.sets else []
-    lines = beside.lines(_rows_of_entropy(published.ENTROPY["GS2011"]), ("matrices",), ensembles=False)
+    tables = [_example(ours)] if published.EXAMPLE.name in ours.evaluation.sets else []
+    lines = ours.lines(_rows_of_entropy(published.ENTROPY["GS2011"]), ("matrices",), ensembles=False)
     for name in sets:
         rows = []
         for line in lines:
-            verb = line.row(beside.evaluation, name, "verb")
+            verb = line.row(ours.evaluation, name, "verb")
             cells = []
             for method in SHOWN:
-                row, table = line.row(beside.evaluation, name, method), published.ENTROPY.get(name, {})
+                row, table = line.row(ours.evaluation, name, method), published.ENTROPY.get(name, {})
                 paper = published.figure(table, _entropy_row(line.paper), PAPER_METHODS, method)
                 cells.append(line.entropy(row, paper, _falls(row, verb)))
             rows.append(TableRow(line.name, cells, rule=True, note=line.note))
-        number = f" (Table {list(published.ENTROPY).index(name) + 8})" if name in published.ENTROPY else ""
+        number = _numbered(name, published.ENTROPY, 8)
         caption = f"Mean entropy before (Verb) and after composition on {name}{number}; bold where it falls."
         tables.append(Table(f"{name}-entropy", caption, _called(SHOWN), rows))
     text = ["The mean is over the covered items: of the verb's matrix, then of the composed phrase with that verb."]
     return Section("Ambiguity and composition", text, tables)
 
 
-def _example(beside: PaperComparison) -> Table:
+def _example(ours: PaperComparison) -> Table:
     """What the paper says of *The family run the hotel*."""
     name = published.EXAMPLE.name
     rows = []
-    for line in beside.lines(("MS-Word2DM cos 5",), ("matrices",), ensembles=False):
-        verb, phrase = (line.row(beside.evaluation, name, method) for method in ("verb", "phaser"))
+    for line in ours.lines(("MS-Word2DM cos 5",), ("matrices",), ensembles=False):
+        verb, phrase = (line.row(ours.evaluation, name, method) for method in ("verb", "phaser"))
         papers = published.EXAMPLE_ENTROPY if line.paper == "MS-Word2DM cos 5" else (None, None)
         cells = [line.entropy(verb, papers[0], False), line.entropy(phrase, papers[1], _falls(phrase, verb))]
         rows.append(TableRow(line.name, cells, note=line.note))
@@ -379,7 +395,7 @@ def _falls(row: Row | None, verb: Row | None) -> bool:
     return bool(row and verb and row.entropy is not None and verb.entropy is not None and row.entropy < verb.entropy)
 
 
-def people_section(sets: Mapping[str, EvaluationSet]) -> Section:
+def _people(sets: Sets) -> Section:
     """How well annotators agree."""
     rows = []
     for name, items in sets.items():
@@ -395,16 +411,13 @@ def people_section(sets: Mapping[str, EvaluationSet]) -> Section:
     return Section("People", text, [table])
 
 
-def noise_section(noise: Mapping[str, Mapping[str, float]], settings: Settings) -> Section:
+def _noise(noise: Mapping[str, Mapping[str, float]], settings: Settings) -> Section:
     """What random matrices reach."""
     n, m = settings.noise_size
     tables = []
     for key, caption, methods in (("noise-words", "word similarity", ("word",)), ("noise", "disambiguation", SHOWN)):
-        rows = [
-            TableRow(name, [Cell(found[method]) for method in methods])
-            for name, found in noise.items()
-            if methods[0] in found
-        ]
+        own = {name: found for name, found in noise.items() if methods[0] in found}
+        rows = [TableRow(name, [Cell(found[method]) for method in methods]) for name, found in own.items()]
         if rows:
             tables.append(Table(key, f"What random matrices reach: {caption}.", _called(methods), rows))
     text = [
@@ -415,41 +428,37 @@ def noise_section(noise: Mapping[str, Mapping[str, float]], settings: Settings) 
     return Section("Noise floor", text, tables)
 
 
-def coverage_section(beside: PaperComparison, sets: Mapping[str, EvaluationSet]) -> Section:
+def _coverage(ours: PaperComparison, sets: Sets) -> Section:
     """How many items each model knows the words of."""
     rows = []
-    for system in beside.evaluation.models:
-        cells = []
-        for name, items in sets.items():
-            found = list(beside.evaluation.of(system.name, name).values())
-            cells.append(Cell(f"{int(found[0].best.covered.sum())}/{len(items)}" if found else None))
+    for system in ours.evaluation.models:
+        found = [next(iter(ours.evaluation.of(system.name, name).values()), None) for name in sets]
+        cells = [Cell(f"{int(row.best.covered.sum())}/{len(row.items)}" if row else None) for row in found]
         rows.append(TableRow(system.name, cells))
-    text = [f"Items whose words the model knows. Policy for words it lacks: {beside.evaluation.unknown_words}."]
+    text = [f"Items whose words the model knows. Policy for words it lacks: {ours.evaluation.unknown_words}."]
     return Section("Coverage", text, [Table("coverage", "Covered items.", list(sets), rows)])
 
 
-def configuration_section(beside: PaperComparison, settings: Settings) -> Section:
+def _configuration(ours: PaperComparison, settings: Settings) -> Section:
     """What was run, and how every model was made."""
-    held = _short(clean({"run": settings.configuration, "models": _made(beside)}))
+    held = _short(clean({"run": settings.configuration, "models": _made(ours)}))
     return Section("Configuration", ["```json\n" + json.dumps(held, indent=2, ensure_ascii=False) + "\n```"])
 
 
-def _made(beside: PaperComparison) -> dict[str, Any]:
+def _made(ours: PaperComparison) -> dict[str, Any]:
     """How every model was made."""
-    return {system.name: [without_times(facts) for facts in system.metadata] for system in beside.evaluation.models}
+    return {system.name: [_without_times(facts) for facts in system.metadata] for system in ours.evaluation.models}
 
 
-def without_times(facts: Any) -> Any:
-    """The same without how long it took: a report that is made again has the same bytes."""
+def _without_times(facts: Any) -> Any:
+    """Facts without how long it took: a report that is made again has the same bytes."""
     if isinstance(facts, Mapping):
-        return {key: without_times(value) for key, value in facts.items() if key != "seconds"}
-    if isinstance(facts, list | tuple):
-        return [without_times(value) for value in facts]
-    return facts
+        return {key: _without_times(value) for key, value in facts.items() if key != "seconds"}
+    return [_without_times(value) for value in facts] if isinstance(facts, list | tuple) else facts
 
 
 def _short(value: Any) -> Any:
-    """The same with long lists cut."""
+    """JSON with long lists cut."""
     if isinstance(value, dict):
         return {key: _short(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -464,8 +473,14 @@ def _entropy_row(row: str | None) -> str | None:
 
 
 def _rows_of_entropy(rows: Iterable[str]) -> tuple[str, ...]:
-    """The same the other way."""
+    """Our names of the rows that the paper gives entropies for."""
     return tuple("MS-Word2DM cos 5" if row == "MS-Word2DM" else row for row in rows)
+
+
+def _numbered(name: str, tables: Iterable[str], first: int) -> str:
+    """The number of the paper's table of a set; "" where it has none."""
+    listed = list(tables)
+    return f" (Table {listed.index(name) + first})" if name in listed else ""
 
 
 def _count(value: int | None, paper: int | None = None) -> Cell:
@@ -478,58 +493,16 @@ def _called(methods: Sequence[str]) -> list[str]:
     return [_NAMES.get(method, method.capitalize()) for method in methods]
 
 
-def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settings: Settings | None = None) -> Report:
-    """The report of an evaluation.
-
-    With :data:`published.EXAMPLE` among its sets, the report has the paper's example of *run* too.
-    """
-    chosen = settings or Settings()
-    beside = PaperComparison(evaluation, skipped, chosen.complete)
-    sets = {name: items for name, items in evaluation.sets.items() if name != published.EXAMPLE.name}
-    words = {name: items for name, items in sets.items() if items.is_words}
-    phrases = {name: items for name, items in sets.items() if not items.is_words}
-    noise = noise_floor(sets, *chosen.noise_size, methods=SHOWN, draws=chosen.noise_draws) if chosen.noise_draws else {}
-    compared = {name: against_best_baseline(evaluation, name, PAPER_METHODS, chosen.resamples) for name in phrases}
-    sections: list[Section] = []
-    if phrases:
-        sections.append(data_sets_section(phrases))
-    if words:
-        sections.append(word_similarity_section(beside, words))
-    sections += [
-        disambiguation_section(beside, name, items, compared[name], noise.get(name, {}))
-        for name, items in phrases.items()
-    ]
-    if any(compared.values()):
-        sections.append(tests_section(compared))
-    if phrases:
-        sections.append(protocol_section(beside, phrases))
-    sections += ambiguity_section(beside)
-    if phrases and any(system.kind == "matrices" for system in evaluation.models):
-        sections.append(entropy_section(beside, phrases))
-    if phrases:
-        sections.append(people_section(phrases))
-    if noise:
-        sections.append(noise_section(noise, chosen))
-    sections += [coverage_section(beside, sets), configuration_section(beside, chosen)]
-    plots = any(section.plots for section in sections)
-    sections.insert(0, introduction_section(beside, chosen, plots))
-    return Report(chosen.title, sections, _data(beside, compared, noise, phrases, chosen))
-
-
 def _data(
-    beside: PaperComparison,
-    compared: Mapping[str, Sequence[Compared]],
-    noise: Mapping[str, Mapping[str, float]],
-    phrases: Mapping[str, EvaluationSet],
-    settings: Settings,
+    ours: PaperComparison, tests: Tests, noise: Mapping[str, Any], phrases: Sets, settings: Settings
 ) -> dict[str, Any]:
     """Everything the report says, for programs."""
     held = {
-        "evaluation": beside.evaluation.to_json(),
-        "paper": dict(beside.paper),
-        "metadata": _made(beside),
-        "skipped": [asdict(item) for item in beside.skipped],
-        "tests": [item.to_json() for found in compared.values() for item in found],
+        "evaluation": ours.evaluation.to_json(),
+        "paper": ours.paper,
+        "metadata": _made(ours),
+        "skipped": [item._asdict() for item in ours.skipped],
+        "tests": [item.to_json() for found in tests.values() for item in found],
         "people": {n: asdict(human_agreement(data.ratings)) for n, data in phrases.items() if len(data.ratings)},
         "noise_floor": noise,
         "departures": [dict(zip(("what", "paper", "here"), item, strict=True)) for item in settings.departures],

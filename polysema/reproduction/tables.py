@@ -1,4 +1,4 @@
-"""What a report is made of: sections of text, tables and plots. The writers beside this file turn it into pages.
+"""What a report is made of: sections of text, tables and plots; :mod:`polysema.reproduction.pages` writes them.
 
 The lines of a table are the paper's systems in the paper's order, then all others.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from polysema.evaluation.comparison import is_ranked
 from polysema.evaluation.results import Evaluation, Row, System
@@ -30,8 +31,8 @@ class Cell:
         interval: the 95 % interval of the value.
         spread: the standard deviation over seeds.
         each: the value of each seed, where there are several.
-        ranked: whether it is over enough items to be ranked.
         items: how many items the value is over, and how many there are.
+        ranked: whether it is over enough items to be ranked.
     """
 
     value: float | str | None
@@ -64,21 +65,19 @@ class Cell:
             return False
         if self.style == "count":
             return self.difference != 0
-        if self.interval is not None and self.interval[0] == self.interval[0]:
+        if self.interval is not None and isfinite(self.interval[0]):
             return not self.interval[0] <= self.paper <= self.interval[1]
         return abs(self.difference) >= 0.1
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither we nor the paper have a value."""
+        return self.value is None and self.paper is None
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a table.
-
-    Attributes:
-        name: what it is about.
-        cells: a cell a column.
-        rule: whether to draw a line above it.
-        note: what must be known of it, such as why its figures are missing.
-    """
+    """A row of a table: its name, a cell a column, whether a line is above it, and a note, such as what is missing."""
 
     name: str
     cells: Sequence[Cell]
@@ -95,9 +94,14 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[TableRow]
 
+    def trimmed(self) -> Table:
+        """The table without columns that hold nothing."""
+        kept = [i for i in range(len(self.columns)) if any(not row.cells[i].is_empty for row in self.rows)]
+        rows = [replace(row, cells=[row.cells[i] for i in kept]) for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+
+class Plot(NamedTuple):
     """A plot as SVG; ``key`` names its file."""
 
     key: str
@@ -117,17 +121,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole report.
-
-    Attributes:
-        title: of the page.
-        sections: in their order.
-        data: every figure and the exact configuration, as JSON holds them.
-    """
+    """A whole report; ``data`` holds every figure and the exact configuration, as JSON holds them."""
 
     title: str
     sections: Sequence[Section]
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Skipped(NamedTuple):
+    """A system that was not evaluated, and why."""
+
+    name: str
+    reason: str
 
 
 def shown(value: float | str | None, style: str = "correlation") -> str:
@@ -158,68 +163,8 @@ def signed(value: float, style: str = "correlation") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A system that was not evaluated, and why."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class PaperComparison:
-    """An evaluation beside the paper.
-
-    Attributes:
-        evaluation: ours.
-        skipped: systems that could not be had.
-        complete: whether the paper's systems that are not ours have a line too.
-    """
-
-    evaluation: Evaluation
-    skipped: Sequence[Skipped] = ()
-    complete: bool = False
-    paper: Mapping[str, str | None] = field(init=False)
-
-    def __post_init__(self) -> None:
-        rows = {s.name: published.paper_row(s.metadata[0], s.name, s.kind) for s in self.evaluation.models}
-        object.__setattr__(self, "paper", rows)
-
-    def lines(
-        self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences"), ensembles: bool = True
-    ) -> list[Line]:
-        """One for each system of a table: for several seeds their mean and, unless they are left out, their ensemble.
-
-        Where several belong beside one row of the paper, the one of that name stands in its place, the others below;
-        below, too, where a row of that name was left out.
-        """
-        listed = [system for system in self.evaluation.models if system.kind in kinds]
-        if not self.complete:
-            return [line for system in listed for line in self._of(system, ensembles)]
-        found, placed = [], set[str]()
-        for row in rows:
-            own = [system for system in listed if self.paper[system.name] == row]
-            if any(name == row for name in [*(system.name for system in own), *(item.name for item in self.skipped)]):
-                own = [system for system in own if system.name == row]
-            placed |= {system.name for system in own}
-            found += [line for system in own for line in self._of(system, ensembles)]
-            if not own:
-                reasons = (item.reason for item in self.skipped if item.name == row)
-                found.append(Line(row, paper=row, note=next(reasons, "not evaluated here")))
-        rest = [system for system in listed if system.name not in placed]
-        return found + [line for system in rest for line in self._of(system, ensembles)]
-
-    def _of(self, system: System, ensembles: bool) -> list[Line]:
-        row, seeds = self.paper[system.name], len(system.metadata)
-        note = _note(system, row)
-        if seeds == 1:
-            return [Line(system.name, system, row, note)]
-        mean = Line(f"{system.name}, mean of {seeds} seeds", system, row, note)
-        return [mean, Line(f"{system.name}, their ensemble", system, ensemble=True)] if ensembles else [mean]
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a table.
+    """A line of a table: a model, or a row that only the paper has.
 
     Attributes:
         name: what it says.
@@ -247,21 +192,74 @@ class Line:
             return Cell(None, paper=paper)
         if self.ensemble and row.ensemble is None:
             return Cell(None)
-        ranked = self.ensemble or row.ensemble is None
-        bold, mark = ranked and row in best, mark if ranked else ""
-        result = row.best
-        items, enough = (result.scored, len(row.items)), is_ranked(result)
+        result, tested = row.best, self.ensemble or row.ensemble is None
+        cell = Cell(
+            result.spearman, "correlation", tested and row in best, mark if tested else "", interval=result.interval,
+            items=(result.scored, len(row.items)), ranked=is_ranked(result),
+        )  # fmt: skip
         if self.ensemble:
-            return Cell(result.spearman, bold=bold, mark=mark, interval=result.interval, items=items, ranked=enough)
+            return cell
         each = tuple(seed.spearman for seed in row.seeds) if row.ensemble and isfinite(row.spearman) else ()
         spread = row.sd if row.sd is not None and isfinite(row.sd) else None
-        return Cell(row.spearman, "correlation", bold, mark, paper, row.interval, spread, each, items, enough)
+        return replace(cell, value=row.spearman, paper=paper, interval=row.interval, spread=spread, each=each)
 
     def entropy(self, row: Row | None, paper: float | None, falls: bool) -> Cell:
         """The mean entropy of a row."""
         if row is None or row.entropy is None:
             return Cell(None, "entropy", paper=paper)
         return Cell(row.entropy, "entropy", bold=falls, paper=paper, spread=row.entropy_sd)
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """An evaluation beside the paper.
+
+    Attributes:
+        evaluation: ours.
+        skipped: systems that could not be had.
+        complete: whether the paper's systems that are not ours have a line too.
+    """
+
+    evaluation: Evaluation
+    skipped: Sequence[Skipped] = ()
+    complete: bool = False
+
+    @cached_property
+    def paper(self) -> dict[str, str | None]:
+        """The paper's row for each model."""
+        return {s.name: published.paper_row(s.metadata[0], s.name, s.kind) for s in self.evaluation.models}
+
+    def lines(
+        self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences"), ensembles: bool = True
+    ) -> list[Line]:
+        """One for each system of a table: for several seeds their mean and, unless they are left out, their ensemble.
+
+        Where several belong beside one row of the paper, the one of that name stands in its place, the others below;
+        below, too, where a row of that name was left out.
+        """
+        listed = [system for system in self.evaluation.models if system.kind in kinds]
+        if not self.complete:
+            return [line for system in listed for line in self._of(system, ensembles)]
+        reasons = {item.name: item.reason for item in reversed(self.skipped)}
+        found, placed = [], set[str]()
+        for row in rows:
+            own = [system for system in listed if self.paper[system.name] == row]
+            if row in reasons or any(system.name == row for system in own):
+                own = [system for system in own if system.name == row]
+            placed |= {system.name for system in own}
+            found += [line for system in own for line in self._of(system, ensembles)]
+            if not own:
+                found.append(Line(row, paper=row, note=reasons.get(row, "not evaluated here")))
+        rest = [system for system in listed if system.name not in placed]
+        return found + [line for system in rest for line in self._of(system, ensembles)]
+
+    def _of(self, system: System, ensembles: bool) -> list[Line]:
+        row, seeds = self.paper[system.name], len(system.metadata)
+        note = _note(system, row)
+        if seeds == 1:
+            return [Line(system.name, system, row, note)]
+        mean = Line(f"{system.name}, mean of {seeds} seeds", system, row, note)
+        return [mean, Line(f"{system.name}, their ensemble", system, ensemble=True)] if ensembles else [mean]
 
 
 def _note(system: System, row: str | None) -> str:
@@ -272,14 +270,3 @@ def _note(system: System, row: str | None) -> str:
         return ""
     short = name.rstrip("/").rpartition("/")[2]
     return f"beside the paper's {row}" if system.name == short else f"encoder: {short}"
-
-
-def trimmed(table: Table) -> Table:
-    """A table without the columns that hold nothing."""
-    kept = [
-        i
-        for i in range(len(table.columns))
-        if any(row.cells[i].value is not None or row.cells[i].paper is not None for row in table.rows)
-    ]
-    rows = [replace(row, cells=[row.cells[i] for i in kept]) for row in table.rows]
-    return replace(table, columns=[table.columns[i] for i in kept], rows=rows)

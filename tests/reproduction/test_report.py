@@ -17,8 +17,8 @@ import polysema
 from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
 from polysema.cli import main
 from polysema.composition.methods import METHODS
-from polysema.errors import InputError, UnknownChoiceError, install_command
-from polysema.evaluation.comparison import against_best_baseline, best, figures, noise_floor, on_shared_items
+from polysema.errors import InputError, install_command
+from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.results import Evaluation, Result, Row, System
@@ -113,17 +113,13 @@ def test_no_best_on_almost_no_items(toy):
 def test_the_papers_protocol(found, toy):
     data = toy[1]["GS2011"]
     results = [row.best for row in evaluation_of(found, "good", "GloVe").of(name="GS2011").values()]
-    plain = dict(zip([(r.model, r.method) for r in results], figures(results, "plain"), strict=True))
-    assert plain["good", "phaser"] == pytest.approx(1.0)
-    told = dict(zip(plain, figures(results, "paper"), strict=True))
+    told = dict(zip([(r.model, r.method) for r in results], paper_protocol(results), strict=True))
     known = np.isfinite(np.stack([result.scores for result in results])).all(axis=0)
     scores = found["GloVe", "GS2011", "add"].best.scores
     expected = bootstrap(data.gold[known], scores[known], 100, seed=0)[0].mean()
     assert told["GloVe", "add"] == pytest.approx(expected)
     constant = evaluate(VectorLexicon(WORDS, np.ones((12, 3))), {"GS2011": data})["GS2011", "add"].best
-    assert np.isnan(figures([constant], "paper")[0])
-    with pytest.raises(UnknownChoiceError, match="plain or paper"):
-        figures(results, "script")
+    assert np.isnan(paper_protocol([constant])[0])
 
 
 def test_noise_floor(toy):
