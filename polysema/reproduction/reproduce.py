@@ -43,7 +43,8 @@ from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report import Settings, build_report
 from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import Preset, Variant, departures, options_of
-from polysema.storage import atomic_file, locked
+from polysema.storage import atomic_file, locked, read_text
+from polysema.training.job import DEVICES
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
@@ -111,17 +112,31 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
-    claimed = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
-    check_choice("device", plan.device, ("cpu", "cuda"))
+    claim = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
+    check_choice("device", plan.device, DEVICES)
     with engine_named(plan.engine, plan.address) as engine:
         plan.folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(plan.folder):
-            _claim(plan, claimed)
-            return _reproduced(plan, engine, say, progress)
+            _claim(plan, claim)
+            text = _text(plan, say)
+            models, skipped = _models(plan, text, engine, say, progress)
+            say("evaluating")
+            evaluation = evaluate_models(
+                models,
+                {**plan.sets, EXAMPLE.name: EXAMPLE},
+                methods=(*METHODS, *ENCODER_METHODS),  # not the contextual matrices, which the paper does not have
+                bootstraps=plan.preset.bootstraps,
+                missing=plan.missing,
+                engine=engine,
+            )
+            say("writing the report")
+            return _report(plan, text, evaluation, [*skipped, *plan.left_out])
 
 
-def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], None] | None) -> Path:
-    text = _text(plan, say)
+def _models(
+    plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None
+) -> tuple[list[tuple[str, Evaluated]], list[Skipped]]:
+    """The models to evaluate: trained here, then given; and the rows that have none, with the reason."""
     if plan.engine != "local":
         _train_all(plan, text, engine, say, progress)
     models: list[tuple[str, Evaluated]] = []
@@ -136,48 +151,36 @@ def _reproduced(plan: Plan, engine: Engine, say: Say, progress: Callable[[Any], 
         try:
             models += [(variant.row, lexicon) for lexicon in _trained(variant, plan, text, say, progress)]
         except PolysemaError as error:
-            reason = " ".join(str(error).split())
-            say(f"{variant.row}: left out: {reason}")
-            skipped.append(Skipped(variant.row, reason))
+            skipped.append(Skipped(variant.row, " ".join(str(error).split())))
+            say(f"{variant.row}: left out: {skipped[-1].reason}")
     for state in (plan.folder / "models").glob("bert2dm*.training"):
         WorkingFolder(state).remove()
-    models += plan.given
-    if not models:
+    if not models and not plan.given:
         reasons = [item.reason for item in skipped if item.reason != "not asked for"]
         raise InputError(f"no model could be trained: {reasons[0]}" if reasons else "there is no model to train")
-    say("evaluating")
-    evaluation = evaluate_models(
-        models,
-        {**plan.sets, EXAMPLE.name: EXAMPLE},
-        methods=(*METHODS, *ENCODER_METHODS),  # not the contextual matrices, which the paper does not have
-        bootstraps=plan.preset.bootstraps,
-        missing=plan.missing,
-        engine=engine,
-    )
-    say("writing the report")
-    return _report(plan, text, evaluation, [*skipped, *plan.left_out])
+    return [*models, *plan.given], skipped
 
 
-def _claim(plan: Plan, wanted: Mapping[str, str]) -> None:
+def _claim(plan: Plan, claim: Mapping[str, str]) -> None:
     """Note in the folder what it is for; a folder that is for something else is an error."""
-    plan.folder.mkdir(exist_ok=True)
     note = plan.folder / "reproduce.json"
-    if note.is_file():
-        try:
-            found = json.loads(note.read_text(encoding="utf-8"))
-        except ValueError:
-            found = None
-        if found != wanted:
-            raise InputError(f"{plan.folder} holds a run of other text or another preset: choose another folder")
-    elif any(plan.folder.iterdir()):
+    if not note.is_file() and plan.folder.is_dir() and any(plan.folder.iterdir()):
         raise InputError(f"{plan.folder} is not empty: choose a new folder for the run")
-    else:
-        with atomic_file(note) as stream:
-            stream.write(json.dumps(wanted, indent=2).encode())
+    if not note.is_file():
+        plan.folder.mkdir(exist_ok=True)
+        return _write(note, json.dumps(claim, indent=2))
+    try:
+        found = json.loads(read_text(note))
+    except (ValueError, RecursionError):
+        found = None
+    if found != claim:
+        raise InputError(f"{plan.folder} holds a run of other text or another preset: choose another folder")
 
 
-def _claimed(path: Path) -> None:
-    """Files below a folder that was claimed are the run's own."""
+def _write(path: Path, text: str) -> None:
+    """Write a file of the run; below a folder that was claimed all files are the run's own."""
+    with atomic_file(path, True, lambda _: None) as file:
+        file.write(text.encode())
 
 
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
@@ -214,15 +217,14 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     left = words * _BYTES
     part = WorkingFolder(plan.folder / "text")
     for number, source in enumerate(find_sources(plan.corpus)):
-        name = f"{number}{source.suffix if source.suffix in _PLAIN else ''}"
-        with atomic_file(part.file(name), True) as out:
+        if left <= 0:
+            break
+        with atomic_file(part.file(f"{number}{source.suffix if source.suffix in _PLAIN else ''}"), True) as out:
             for block in read_blocks(source, ReadingOptions(block=min(left, 1 << 18))):
                 out.write(block.data)
                 left -= len(block.data)
                 if left <= 0:
                     break
-        if left <= 0:
-            break
     corpus = build_corpus(part.path, where)
     part.remove()
     return corpus
@@ -263,11 +265,10 @@ def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Rep
     engine.see([plan.folder, text.path, *text.path.glob("*.npy")])
     tasks: dict[str, list[tuple[Variant, int]]] = {}
     for variant in plan.preset.variants:
-        if plan.encoder or variant.needs != "encoder":
-            for seed in range(1, _seeds(variant, plan) + 1):
-                if not _place(variant, plan, seed).is_dir():
-                    alone = variant.row + str(seed) if variant.model != "bert2dm" else variant.model
-                    tasks.setdefault(alone, []).append((variant, seed))
+        for seed in range(1, _seeds(variant, plan) + 1 if plan.encoder or variant.needs != "encoder" else 1):
+            if not _place(variant, plan, seed).is_dir():
+                alone = variant.model if variant.model == "bert2dm" else f"{variant.row} {seed}"
+                tasks.setdefault(alone, []).append((variant, seed))
     if tasks:
         say(f"training {sum(map(len, tasks.values()))} models on {engine.workers} workers")
         own = replace(plan, given=(), folder=plan.folder.resolve(), threads=plan.threads or 1)
@@ -301,8 +302,7 @@ def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: R
         "peak_bytes": peak_memory(),
         "device": plan.device,
     }
-    with atomic_file(where.with_name(f"{seed}.cost.json"), True, _claimed) as file:
-        file.write(json.dumps(cost).encode())
+    _write(where.with_name(f"{seed}.cost.json"), json.dumps(cost))
     lexicon.save(where)
     WorkingFolder(where.with_name(f"{seed}.training")).remove()
     return cost
@@ -396,5 +396,4 @@ def _note_costs(plan: Plan) -> None:
             devices = " ".join(sorted({cost["device"] for cost in costs}))
             cells = [variant.row, str(len(costs)), *spans, f"{peak:,.0f}" if peak else "", devices]
             lines.append(f"| {' | '.join(cells)} |")
-    with atomic_file(plan.folder / "costs.md", True, _claimed) as file:
-        file.write(("\n".join(lines) + "\n").encode())
+    _write(plan.folder / "costs.md", "\n".join(lines) + "\n")
