@@ -100,8 +100,8 @@ class Engine:
             cores, gpus: how many processors and cards a task uses.
             progress: called with the progress of all tasks together.
         """
-        for task in tasks:
-            yield work(shared(), task, progress)
+        for owns, _ in self._groups(work, shared, tasks, None, 1, cores, gpus, progress):
+            yield owns[0]
 
     def merged(
         self,
@@ -119,11 +119,20 @@ class Engine:
             group: how many tasks make a tree. Its shape depends on their number only, so results have the same bits for
                 any number of workers. For each group come the first halves, and at most ``FAN`` merged second halves.
         """
-        for some in _grouped(tasks, group):
-            owns: list[Own] = []
+        return self._groups(work, shared, tasks, merge, group, cores, 0, silent)
 
-            def joints(some: list[Task] = some, owns: list[Own] = owns) -> Iterator[Joint]:
-                for own, joint in self.map(work, shared, some):
+    def _groups(
+        self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
+        progress: Report,
+    ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
+        """The results of each group, and what is merged of them; without ``merge``, results come whole."""
+        for some in _grouped(tasks, group):
+            owns: list[Any] = []
+
+            def joints(some: list[Any] = some, owns: list[Any] = owns) -> Iterator[Any]:
+                for task in some:
+                    result = work(shared(), task, progress)
+                    own, joint = (result, None) if merge is None else result
                     owns.append(own)
                     yield joint
 
@@ -263,38 +272,11 @@ class RayEngine(Engine):
         """Place a value in Ray's object store."""
         return _InStore(self._ray.put(value))
 
-    def map(
-        self,
-        work: Work[Shared, Task, Result],
-        shared: Placed[Shared],
-        tasks: Iterable[Task],
-        *,
-        cores: int = 1,
-        gpus: int = 0,
-        progress: Report = silent,
-    ) -> Iterator[Result]:
-        """The results of all tasks in their order, however workers finish or die."""
-        for owns, _ in self._done_in_order(work, shared, tasks, None, 1, cores, gpus, progress):
-            yield owns[0]
-
-    def merged(
-        self,
-        work: Work[Shared, Task, tuple[Own, Joint]],
-        shared: Placed[Shared],
-        tasks: Iterable[Task],
-        merge: Merge[Joint],
-        *,
-        group: int,
-        cores: int = 1,
-    ) -> Iterator[tuple[list[Own], list[Joint]]]:
-        """As :meth:`Engine.merged`; what is merged goes from worker to worker."""
-        return self._done_in_order(work, shared, tasks, merge, group, cores, 0, silent)
-
-    def _done_in_order(
+    def _groups(
         self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
         progress: Report,
     ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
-        """Groups of results."""
+        """As :meth:`Engine._groups`, however workers finish or die; what is merged goes from worker to worker."""
         ray, board, total = self._ray, None, 0
         if progress is not silent:
             tasks = list(tasks)

@@ -11,17 +11,13 @@ from polysema.corpus.build import build_corpus
 from polysema.corpus.encoding import MANY
 from polysema.corpus.normalisation import Normalisation
 from polysema.corpus.readers import ReadingOptions, read_blocks, spans
-from polysema.engine import Local
+from polysema.engine import Engine
 from polysema.errors import CorpusError
 from tests.engine.work import BLOCK, files_of, text
 
 
-class _Other:
+class _Other(Engine):
     """An engine that is not Local, without Ray; with many workers, words are merged by a tree."""
-
-    map, merged, put, see, status, close = (
-        Local.map, Local.merged, Local.put, Local.see, Local.status, Local.close,
-    )  # fmt: skip
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
