@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysema.corpus.corpus import FILES, FORMAT, VERSION, Corpus, is_corpus
-from polysema.corpus.readers import CorpusOptions
-from polysema.corpus.sources import Source, Sources, describe, find_sources
+from polysema.corpus.readers import CorpusOptions, Source, Sources, describe, find_sources
 from polysema.engine import Engine, engine_named
 from polysema.errors import InputError
 from polysema.progress import Report, silent
@@ -92,7 +91,7 @@ def _inputs(sources: Any, files: list[Source] | None) -> list[str | Path]:
 
 def _described(files: list[Source]) -> list[dict[str, Any]] | None:
     """The facts that identify the files; None for standard input."""
-    if any(str(source) == "-" or not source.is_file() for source in files):
+    if any(str(source) == "-" for source in files):
         return None
     return [describe(source) for source in files]
 

@@ -4,8 +4,7 @@ Workers turn blocks of text into ids of their own, each with a table of words of
 blocks in order, gives each word that is new to a worker its global id, and writes; so the result is the same for any
 number of workers. When all is read the vocabulary is cut and sorted, and the ids are renumbered in place.
 
-Workers of a cluster get *pieces*: a plain file is cut where a line ends, so that each piece has the blocks that a
-reader of the whole file would make; a small archive is one piece; the blocks of anything else are sent.
+Workers of a cluster get *pieces*: a small file is one, and is read by the worker; the blocks of a large one are sent.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -27,13 +26,12 @@ import numpy as np
 from polysema.corpus import tokenising
 from polysema.corpus.corpus import FORMAT, HEADER, VERSION, header
 from polysema.corpus.normalisation import MAX_SENTENCE
-from polysema.corpus.readers import Block, CorpusOptions, Span, list_blocks, read_blocks, spans
-from polysema.corpus.sources import Source, size_of
+from polysema.corpus.readers import Block, CorpusOptions, Source, list_blocks, read_blocks, size_of
 from polysema.corpus.tokenising import (
     Array,
     PlainReader,
     Tokens,
-    Words,
+    WordCounts,
     WordTable,
     add_words,
     has_room,
@@ -54,22 +52,24 @@ from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report, silent
 
 MAX_WORKERS = 64
-PIECE, LEAST_PIECE = 1 << 24, 1 << 22
-"""Bytes of text that a task of a cluster takes at most, and at least where there is little text."""
+PIECE = 1 << 24
+"""Bytes of text that are sent to a worker of a cluster at once."""
 
-PACKED = 1 << 25
-"""Bytes of an archive that a task takes whole; a larger one is unpacked by the main process."""
+WHOLE = 1 << 25
+"""Bytes of a file, packed or not, that a worker of a cluster reads itself."""
 
 GROUP, MANY = 16, 16
 """With more than ``MANY`` workers, these merge the words of ``GROUP`` pieces before the main process gets them."""
 
-_TASKS = 8  # for each worker, so that all have work to the end
 _NO_TEXT = 0.1  # the share of invalid bytes above which a file is not text
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
 
 Settled = tuple[tuple[Array, Array, Array], int]
 """The ids and ends of whole sentences, the words of sentences too short; and bytes read so far."""
+
+Piece = tuple[Source, int] | list[Block]
+"""A task for a worker of a cluster: a file, after so many bytes of others; or blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class TextReader:
 
     @property
     def total(self) -> int | None:
-        """Bytes to read, packed as they are."""
-        if self.files is None or any(not path.is_file() for path in self.files):
+        """Bytes to read, packed as they are; None if the text is not in files."""
+        if self.files is None or any(str(source) == "-" for source in self.files):
             return None
-        return sum(size_of(source) for source in self.files)
+        return sum(map(size_of, self.files))
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of all files, one after the other."""
@@ -95,48 +95,23 @@ class TextReader:
                 latest = block.read
             read = latest
 
-    def read(self, source: Source, before: int, span: Span | None = None) -> Iterator[Block]:
-        """The blocks of a file or a part of it, after so many bytes of others."""
-        for block in read_blocks(source, self.options, span):
+    def read(self, source: Source, before: int) -> Iterator[Block]:
+        """The blocks of a file, after so many bytes of others."""
+        for block in read_blocks(source, self.options):
             data, invalid = block.data, 0
             if self.options.normalisation.raw and block.columns is None:
                 data, invalid = _valid(data)
             yield replace(block, data=data, read=before + block.read, replaced=block.replaced + invalid)
 
-    def pieces(self, workers: int) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[Piece]:
         """The tasks for a cluster, in the order of the text."""
-        piece = min(PIECE, max(LEAST_PIECE, (self.total or 0) // (_TASKS * workers)))
         before = 0
         for source in self.files or ():
-            if str(source) == "-":
+            if str(source) == "-" or size_of(source) > WHOLE:
                 yield from sent(self.read(source, before))
-                continue
-            size = size_of(source)
-            cut = spans(source, size, self.options, piece)
-            if cut is not None:
-                yield from (Piece(source, span, before + span.begin) for span in cut)
-            elif size <= PACKED:
-                yield Piece(source, None, before)
             else:
-                yield from sent(self.read(source, before))
-            before += size
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A task for a worker of a cluster.
-
-    Attributes:
-        source: the file; None where the blocks themselves are sent.
-        span: which part of it; None for all of it.
-        before: bytes of the text before it.
-        blocks: the blocks that are sent.
-    """
-
-    source: Source | None = None
-    span: Span | None = None
-    before: int = 0
-    blocks: tuple[Block, ...] = ()
+                yield source, before
+            before += 0 if str(source) == "-" else size_of(source)
 
 
 def sent(blocks: Iterable[Block]) -> Iterator[Piece]:
@@ -145,18 +120,17 @@ def sent(blocks: Iterable[Block]) -> Iterator[Piece]:
     for block in blocks:
         some.append(block)
         if sum(len(block.data) for block in some) >= PIECE:
-            yield Piece(blocks=tuple(some))
+            yield some
             some = []
     if some:
-        yield Piece(blocks=tuple(some))
+        yield some
 
 
-def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[list[list[Tokens]], Words]:
+def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[list[list[Tokens]], WordCounts]:
     """Read and tokenise a piece: its blocks as ids of tables, most often of one, and the words of these tables."""
-    blocks = piece.blocks if piece.source is None else reader.read(piece.source, piece.before, piece.span)
-    table, found = new_table(), list[Words]()
+    table, found = new_table(), list[WordCounts]()
     some: list[list[Tokens]] = [[]]
-    for block in blocks:
+    for block in piece if isinstance(piece, list) else reader.read(*piece):
         if not has_room(table, len(block.data)):
             found.append(words_of(table, some[-1]))
             table = new_table(len(block.data))
@@ -186,7 +160,7 @@ class _Worker:
 
 
 @dataclass(slots=True)
-class _Read:
+class _ReadCounts:
     """Counts of the text that was read."""
 
     bytes: int = 0
@@ -211,7 +185,7 @@ class Encoding:
         self.folder, self.reader, self.engine, self.progress = folder, reader, engine, progress
         self.options = reader.options
         self.words = WordTable()
-        self.read = _Read()
+        self.read = _ReadCounts()
         self.workers = min(self.options.workers or processors(), MAX_WORKERS)
         self.slots = tokenising.SLOTS
         while self.slots > 1 << 16 and self.slots * self.workers > 1 << 22:
@@ -329,7 +303,7 @@ class Encoding:
         shared, group = engine.put(self.reader), GROUP if engine.workers > MANY else 1
 
         def placed() -> Iterator[tuple[Array, Array, Array, int]]:
-            pieces = lists or self.reader.pieces(engine.workers)
+            pieces = lists or self.reader.pieces()
             for found, words in engine.merged(tokenise_piece, shared, pieces, merge_words, group=group):
                 mappings = [mapping for part in words for mapping in add_words(self.words, part)]
                 for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
@@ -407,7 +381,7 @@ class Encoding:
             "tokens": tokens,
             "types": len(order),
             "digest": digest.text(self.folder / "vocabulary.txt"),
-            "read": {name: getattr(self.read, name) for name in _Read.__slots__},
+            "read": asdict(self.read),
             **config,
         }
         text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""Sources as blocks of UTF-8 bytes, and the columns of formats with one token a line.
+"""Text as blocks of UTF-8 bytes: finding files, unpacking, decoding, and the columns of formats with a token a line.
 
 A block ends at the end of a line. Only a line longer than ``long_line`` is cut, between two words of a sentence, so
 that memory is bounded; the next block then says that it starts in the middle of a sentence.
@@ -6,20 +6,26 @@ that memory is bounded; the next block then says that it starts in the middle of
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import glob
 import gzip
 import hashlib
+import io
 import lzma
 import re
+import sys
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import IO, Any, cast
 
 from polysema.corpus.normalisation import Normalisation, unicode_version
-from polysema.corpus.sources import Counter, DamagedArchiveError, Source, Transcoded, opened, unpacked
-from polysema.errors import CorpusError, InputError, check_choice
+from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError, check_choice, needing
 from polysema.options import Options, option
 
 FORMATS = {
@@ -139,89 +145,289 @@ class Block:
     replaced: int = 0
 
 
+# --------------------------------------------------------------------------------------------------------- finding text
+
+
+Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
+
+ARCHIVE_PIECE = 1 << 12
+"""Bytes of an archive that are unpacked at once: at most 32768 times as many come out (zst), 128 MiB."""
+
+WINDOW = 1 << 29
+"""Bytes of unpacked text that an archive may ask to be kept for reference."""
+
+_HIDDEN = re.compile(r"(^|/)\.")
+_VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
+
+
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Whole lines of a plain file.
+class Url:
+    """A file at a URL."""
 
-    Attributes:
-        begin, end: its bytes.
-        first: how many of them are read first, so that the blocks that follow are those of the whole file.
-        last: whether the file ends with it.
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    def open(self, mode: str = "rb") -> IO[bytes]:
+        """Open it for reading."""
+        system, path = _file_system(self.url)
+        return cast(IO[bytes], system.open(path, mode))
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The facts that its file system gives."""
+        system, path = _file_system(self.url)
+        return dict(system.info(path))
+
+
+Source = Path | Url
+"""A file of text; ``-`` is standard input."""
+
+
+def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:
+    """The files that paths, folders, globs and URLs name, in order; ``-`` is standard input.
+
+    A folder stands for all files below it except hidden ones, sorted by name.
     """
+    found: list[Source] = []
+    for item in [sources] if isinstance(sources, str | Path) else sources:
+        is_url = isinstance(item, str) and re.match(r"[a-z][a-z0-9+.-]*://", item)
+        found += _find_urls(str(item)) if is_url else _find_files(item)
+    if not found:
+        raise CorpusError("no text was given")
+    return found
 
-    begin: int
-    end: int
-    first: int
-    last: bool
+
+def _find_files(item: str | Path) -> list[Path]:
+    path = Path(item)
+    if not str(item):
+        raise CorpusError("an empty name is no text: name a file, a folder or -")
+    if (path / "tokens.npy").is_file() and (path / "config.json").is_file():
+        raise CorpusError(f"{path}: an encoded corpus already, not text")
+    if str(item) == "-" or path.is_file():
+        return [path]
+    if path.is_dir():
+        files = [file for file in path.rglob("*") if file.is_file()]
+        found = sorted(file for file in files if not _HIDDEN.search(file.relative_to(path).as_posix()))
+        if not found:
+            raise CorpusError(f"{path}: the folder holds no files")
+        return found
+    if path.exists():
+        raise CorpusError(f"{path}: a pipe or a device, not a file: pipe the text in and name - instead")
+    found = [file for file in sorted(map(Path, glob.glob(str(item), recursive=True))) if file.is_file()]
+    if not found:
+        raise CorpusError(f"{item}: no such file or folder")
+    return found
 
 
-def spans(source: Source, size: int, options: ReadingOptions, piece: int) -> list[Span] | None:
-    """Cut a plain file of so many bytes into parts of about ``piece`` bytes; None where it must be read from its start.
+def _find_urls(url: str) -> list[Url]:
+    """The files that a URL, a folder or a glob names, sorted; hidden files of folders are left out."""
+    system, path = _file_system(url)
+    try:
+        if any(sign in path for sign in "*?["):
+            found = [name for name in system.glob(path) if system.isfile(name)]
+        elif system.isdir(path):
+            found = [name for name in system.find(path) if not _HIDDEN.search(name[len(path) :])]
+        else:
+            found = [path] if system.exists(path) else []
+    except Exception as error:  # file systems raise errors of any type
+        raise CorpusError(f"{url}: cannot be read: {' '.join(str(error).split())}") from None
+    if not found:
+        raise CorpusError(f"{url}: no such file or folder")
+    return [Url(system.unstrip_protocol(name)) for name in sorted(found)]
 
-    A reader of the whole file takes ``block`` bytes at a time and keeps the bytes after the last line end for the next
-    block. The file is cut where such a block begins with a kept part.
-    """
-    if options.encoding not in ("auto", "utf-8"):
-        return None
-    block, step = options.block, max(1, piece // options.block) * options.block
-    with opened(source, 1 << 12) as (raw, counter):
-        start = raw.peek(8)[:8]
-        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or unpacked(raw) is not raw:
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError("text at a URL", "ray", "pip install fsspec") from None
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise CorpusError(f"{url}: cannot be read: {' '.join(str(error).split())}") from None
+    return system, str(path)
+
+
+def size_of(source: Source) -> int:
+    """The size of a file in bytes, packed as it is."""
+    return int(source.info["size"]) if isinstance(source, Url) else source.stat().st_size
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """The facts that identify a file: its path, its size, and its version or the time of its last change."""
+    if isinstance(source, Url):
+        info = source.info
+        known = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
+        return {"path": source.url, "bytes": int(info["size"]), **known}
+    status = source.stat()
+    times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
+    return {"path": str(source.resolve()), "bytes": status.st_size, **times}
+
+
+# -------------------------------------------------------------------------------------------------------------- opening
+
+
+class Counter(io.RawIOBase):
+    """A file that counts the bytes read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.read_bytes = file, 0
+
+    def readable(self) -> bool:  # noqa: D102 - see io.RawIOBase
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: D102
+        count = int(self.file.readinto(buffer) or 0)  # type: ignore[attr-defined]
+        self.read_bytes += count
+        return count
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[Counter]:
+    if str(source) == "-":
+        yield Counter(sys.stdin.buffer)
+        return
+    try:
+        file = source.open() if isinstance(source, Url) else cast(IO[bytes], open(source, "rb", buffering=0))  # noqa: SIM115
+    except OSError as error:
+        raise CorpusError(f"{source}: cannot be read: {error.strerror or error}") from None
+    with file:
+        yield Counter(file)
+
+
+class DamagedArchiveError(Exception):
+    """An archive that cannot be unpacked."""
+
+
+def unpacked(raw: io.BufferedReader) -> IO[bytes]:
+    """The stream itself or, where its first bytes are those of an archive, the unpacked content."""
+    start = raw.peek(8)[:8]
+    if start.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+    if re.match(rb"BZh[1-9]", start):
+        return cast(IO[bytes], bz2.BZ2File(raw))
+    if start.startswith(b"\xfd7zXZ\0"):
+        new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=WINDOW + (1 << 20))
+        return cast(IO[bytes], _Frames(raw, new, lzma.LZMAError, b"\0"))
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        with needing("reading .zst files", "train"):
+            import zstandard
+        decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
+        return cast(IO[bytes], _Frames(raw, decompressor.decompressobj, zstandard.ZstdError))
+    if start.startswith(b"PK\x03\x04"):
+        raise DamagedArchiveError("zip archives are not read: unpack it, or use gz, bz2, xz or zst")
+    return raw
+
+
+class _Made:
+    """A stream of bytes that are made piece by piece; fewer than asked for come at the end only."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def more(self, size: int) -> bytes | None:
+        """The next bytes; None at the end."""
+        raise NotImplementedError
+
+    def read(self, size: int) -> bytes:
+        """Read so many bytes."""
+        while len(self._pending) < size and (more := self.more(size)) is not None:
+            self._pending += more
+        taken = bytes(self._pending[:size])
+        del self._pending[:size]
+        return taken
+
+
+class _Frames(_Made):
+    """Unpacks an archive frame by frame; a last frame that is cut off is an error."""
+
+    def __init__(self, raw: IO[bytes], new: Callable[[], Any], error: type[Exception], padding: bytes = b"") -> None:
+        super().__init__()
+        self._raw, self._new, self._error, self._padding = raw, new, error, padding
+        self._frame: Any = None
+        self._input = b""
+
+    def more(self, size: int) -> bytes | None:
+        self._input = self._input or self._raw.read(ARCHIVE_PIECE)
+        if not self._input:
+            if self._frame is not None:
+                raise DamagedArchiveError("the last frame is cut off")
             return None
-        base = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
-        marks = [(0, block)]
-        for edge in range(base + step, size, step):
-            for tail in (min(block, 1 << 14), block):  # most often a line ends nearby
-                counter.file.seek(edge - tail)
-                ends = counter.file.read(tail).rfind(b"\n") + 1
-                if ends:
-                    begin = edge - tail + ends
-                    marks.append((begin, block + edge - begin))
-                    break
-    edges = [begin for begin, _ in marks[1:]] + [size]
-    return [Span(begin, end, first, end == size) for (begin, first), end in zip(marks, edges, strict=True)]
-
-
-def read_blocks(
-    path: Source, options: ReadingOptions = ReadingOptions(), span: Span | None = None
-) -> Iterator[Block]:  # fmt: skip
-    """The blocks of a file, of a span of it, or of standard input (``-``)."""
-    name = "standard input" if str(path) == "-" else str(path)
-    with opened(path, 1 << 20 if span is None else 1 << 16) as (raw, counter):
+        if self._frame is None:
+            self._input = self._input.lstrip(self._padding) if self._padding else self._input
+            if not self._input:
+                return b""
+            self._frame = self._new()
         try:
-            yield from _blocks(unpacked(raw), counter, name, options, span)
+            made: bytes = self._frame.decompress(self._input)
+        except self._error as error:
+            raise DamagedArchiveError(str(error)) from None
+        self._input = b""
+        if self._frame.eof:
+            self._input, self._frame = self._frame.unused_data, None
+        return made
+
+
+class _Transcoded(_Made):
+    """Text of another encoding as UTF-8; counts the characters that could not be decoded."""
+
+    def __init__(self, start: bytes, stream: IO[bytes], encoding: str) -> None:
+        super().__init__()
+        try:
+            b"text".decode(encoding, "replace")  # refuses codecs that are not encodings of text, such as hex
+            self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        except LookupError:
+            known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")
+            raise UnknownChoiceError("encoding", encoding, known) from None
+        self._start, self._stream, self._done = start, stream, False
+        self.replaced = 0
+
+    def more(self, size: int) -> bytes | None:
+        if self._done:
+            return None
+        raw, self._start = self._start or self._stream.read(size), b""
+        self._done = not raw
+        text = self._decoder.decode(raw, final=self._done)
+        self.replaced += text.count("\ufffd")
+        return text.encode()
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_blocks(source: Source, options: ReadingOptions = ReadingOptions()) -> Iterator[Block]:
+    """The blocks of a file, or of standard input (``-``)."""
+    name = "standard input" if str(source) == "-" else str(source)
+    with _opened(source) as counter:
+        try:
+            yield from _blocks(counter, name, options)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, DamagedArchiveError) as error:
             raise CorpusError(f"{name}: truncated or damaged archive near byte {counter.read_bytes}: {error}") from None
         except UnicodeError as error:
             raise CorpusError(f"{name}: cannot be read as {options.encoding}: {error}") from None
         except OSError as error:
-            raise CorpusError(
-                f"{name}: cannot be read at byte {counter.read_bytes}: {error.strerror or error}"
-            ) from None
+            why = error.strerror or error
+            raise CorpusError(f"{name}: cannot be read at byte {counter.read_bytes}: {why}") from None
 
 
-def _blocks(
-    stream: IO[bytes], counter: Counter, name: str, options: ReadingOptions, span: Span | None
-) -> Iterator[Block]:
+def _blocks(counter: Counter, name: str, options: ReadingOptions) -> Iterator[Block]:
+    stream: Any = unpacked(io.BufferedReader(counter, 1 << 20))
     start, encoding = _read_whole(stream, 1 << 16), options.encoding
     if encoding == "auto" and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     transcoded = None
     if encoding not in ("auto", "utf-8"):
-        transcoded = Transcoded(start, stream, encoding)
-        stream = cast(IO[bytes], transcoded)
+        stream = transcoded = _Transcoded(start, stream, encoding)
         start = _read_whole(stream, 1 << 16)
     start = start.removeprefix(codecs.BOM_UTF8)
     if b"\0" in start:
         raise CorpusError(f"{name}: a binary file, not text (a zero byte at {start.index(0)})")
     columns = recognise_columns(name, start, options)
     latin = columns is not None and columns.markup and encoding == "auto"
-    block, rest, goes_on = options.block, b"", False
-    size = block
-    if span is not None:
-        counter.limit(span.begin, span.end)
-        stream, size = cast(IO[bytes], counter), span.first
-        start = b"" if span.begin else _read_whole(stream, block).removeprefix(codecs.BOM_UTF8)
+    size, rest, goes_on = options.block, b"", False
 
     def made(data: bytes, ends: bool = False) -> Block:
         replaced = 0
@@ -234,12 +440,8 @@ def _blocks(
         if len(chunk) < size:
             more = _read_whole(stream, size - len(chunk))
             chunk = chunk + more if chunk else more
-        at_end, size = len(chunk) < size, block
-        if at_end:
-            if span is None or span.last:
-                yield made(b"".join((rest, chunk, b"\n")), ends=True)
-            elif rest or chunk:
-                yield made(rest + chunk)
+        if len(chunk) < size:
+            yield made(b"".join((rest, chunk, b"\n")), ends=True)
             return
         cut = chunk.rfind(b"\n") + 1
         if cut:

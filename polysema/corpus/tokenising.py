@@ -366,7 +366,7 @@ def lemmatiser(language: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordCounts:
     """The distinct words of some tables, in the order in which they were first seen.
 
     Attributes:
@@ -380,25 +380,25 @@ class Words:
     ids: list[Array]
 
 
-def words_of(table: k.Table, blocks: list[Tokens]) -> Words:
+def words_of(table: k.Table, blocks: list[Tokens]) -> WordCounts:
     """The words of a table, counted in the blocks that use it."""
     used = int(table.used[0])
     offsets = table.offsets[: used + 1].copy()
     counts = np.zeros(used, np.int64)
     for tokens in blocks:
         counts += np.bincount(tokens.ids, minlength=used)
-    return Words(table.arena[: int(offsets[-1])].copy(), offsets, counts, [np.arange(used, dtype=np.uint32)])
+    return WordCounts(table.arena[: int(offsets[-1])].copy(), offsets, counts, [np.arange(used, dtype=np.uint32)])
 
 
-def merge_words(parts: list[Words]) -> Words:
+def merge_words(parts: list[WordCounts]) -> WordCounts:
     """Merge the words of parts that follow each other."""
     table = WordTable()
     ids = [mapped for part in parts for mapped in add_words(table, part)]
     table.cut(len(table))
-    return Words(table.arena, table.offsets, table.counts, ids)
+    return WordCounts(table.arena, table.offsets, table.counts, ids)
 
 
-def add_words(table: WordTable, words: Words) -> list[Array]:
+def add_words(table: WordTable, words: WordCounts) -> list[Array]:
     """Add words and their counts to a table. Returns the ids there for each table that the words come from."""
     mapping = np.empty(len(words.counts), np.uint32)
     table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what is sent is read-only

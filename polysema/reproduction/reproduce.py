@@ -26,8 +26,7 @@ from polysema.checkpoints import WorkingFolder
 from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.corpus.readers import ReadingOptions, read_blocks
-from polysema.corpus.sources import find_sources
+from polysema.corpus.readers import ReadingOptions, find_sources, read_blocks
 from polysema.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError, check_choice
 from polysema.evaluation.datasets import EvaluationSet, words_of
@@ -49,7 +48,6 @@ from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
-_PLAIN = (".xml", ".conllu", ".vert", ".txt")  # endings that may tell what the text looks like
 _MATRICES = ("ms-word2dm", "word2dm")
 _LEARNT = (*_MATRICES, "word2vec", "glove", "fasttext")
 
@@ -219,7 +217,7 @@ def _beginning(plan: Plan, where: Path, words: int) -> Corpus:
     for number, source in enumerate(find_sources(plan.corpus)):
         if left <= 0:
             break
-        with atomic_file(part.file(f"{number}{source.suffix if source.suffix in _PLAIN else ''}"), True) as out:
+        with atomic_file(part.file(f"{number:06}"), True) as out:
             for block in read_blocks(source, ReadingOptions(block=min(left, 1 << 18))):
                 out.write(block.data)
                 left -= len(block.data)

@@ -21,8 +21,7 @@ from typing import Any
 
 from polysema.checkpoints import WorkingFolder
 from polysema.composition.occurrences import OVERLONG
-from polysema.corpus.readers import ReadingOptions, read_blocks
-from polysema.corpus.sources import find_sources
+from polysema.corpus.readers import ReadingOptions, find_sources, read_blocks
 from polysema.errors import CorpusError, InputError, MissingExtraError
 from polysema.machine import processors
 from polysema.parsing.sentences import parser

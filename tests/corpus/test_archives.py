@@ -8,8 +8,8 @@ import lzma
 import pytest
 
 from polysema.corpus.build import build_corpus
-from polysema.corpus.sources import ARCHIVE_PIECE as PIECE
-from polysema.corpus.sources import unpacked as _unpacked
+from polysema.corpus.readers import ARCHIVE_PIECE as PIECE
+from polysema.corpus.readers import unpacked as _unpacked
 from polysema.errors import CorpusError
 
 LINES = b"two words here\n" * 20_000

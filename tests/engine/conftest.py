@@ -100,7 +100,6 @@ def engine(nodes):
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "PIECE", 1 << 12)
-    monkeypatch.setattr(encoding, "LEAST_PIECE", 1 << 12)
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_bytes(text(1))

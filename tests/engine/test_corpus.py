@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from polysema.corpus import encoding, tokenising
 from polysema.corpus.build import build_corpus
 from polysema.corpus.encoding import MANY
 from polysema.corpus.normalisation import Normalisation
-from polysema.corpus.readers import ReadingOptions, read_blocks, spans
 from polysema.engine import Engine
 from polysema.errors import CorpusError
-from tests.engine.work import BLOCK, files_of, text
+from tests.engine.work import BLOCK, files_of
 
 
 class _Other(Engine):
@@ -23,33 +20,10 @@ class _Other(Engine):
         self.workers = workers
 
 
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("piece", [1 << 10, 1 << 12, 5000])
-@pytest.mark.parametrize("content", [text(1), text(2) + b"\n", b"a\n" * 3000, b"no line end " * 900, b"a b", b""])
-def test_spans_have_the_blocks_of_the_file(tmp_path, content, start, piece):
-    path = tmp_path / "text"
-    path.write_bytes(start + content)
-    options = ReadingOptions(block=BLOCK, long_line=BLOCK)
-    whole = [(block.data, block.goes_on, block.ends_source) for block in read_blocks(path, options)]
-    cut = spans(path, path.stat().st_size, options, piece)
-    parts = [(b.data, b.goes_on, b.ends_source) for span in cut for b in read_blocks(path, options, span)]
-    assert parts == whole
-    if len(content) > 4 * piece and b"\n" in content[:BLOCK]:
-        assert len(cut) > 1
-
-
-def test_what_must_be_read_from_its_start(tmp_path):
-    for name, content in {"gz": gzip.compress(b"a b"), "utf16": "a b".encode("utf-16")}.items():
-        (tmp_path / name).write_bytes(content)
-        assert spans(tmp_path / name, len(content), ReadingOptions(block=BLOCK), BLOCK) is None
-    (tmp_path / "text").write_bytes(b"a b")
-    assert spans(tmp_path / "text", 3, ReadingOptions(encoding="latin-1"), BLOCK) is None
-
-
-@pytest.mark.parametrize("packed", [0, 1 << 25])
+@pytest.mark.parametrize("whole", [0, 1 << 25])
 @pytest.mark.parametrize("normalisation", [Normalisation(), Normalisation(raw=True, sentences="lines")])
-def test_pieces_make_the_same_corpus(sources, tmp_path, monkeypatch, packed, normalisation):
-    monkeypatch.setattr(encoding, "PACKED", packed)
+def test_pieces_make_the_same_corpus(sources, tmp_path, monkeypatch, whole, normalisation):
+    monkeypatch.setattr(encoding, "WHOLE", whole)
     monkeypatch.setattr(tokenising, "SLOTS", 1 << 10)
     options = {"block": BLOCK, "long_line": BLOCK, "normalisation": normalisation}
     here = build_corpus(sources, tmp_path / "here", workers=1, **options)
