@@ -201,6 +201,23 @@ def test_placing(script, known, shared, monkeypatch):
     assert "half placed" in script("placing", known, shared / "data", "--megabytes", 0.2)
 
 
+def test_default_model(script, known, tmp_path, monkeypatch):
+    """Of the words of the text alone."""
+    pytest.importorskip("spacy")
+    monkeypatch.setattr("polysema.senses.ridge.LETTERS", 128)
+    import default_model
+    from placing import without
+
+    monkeypatch.setattr(default_model, "TAGGED", 1)
+    words = set(known.read_text().split())
+    model = without(load(), [word for word in load().vocabulary.words if word not in words])
+    model.with_parts(metadata={}).save(tmp_path / "model")
+    assert "placing.safetensors: " in script("default_model", known, "--placing", "--output", tmp_path / "model")
+    assert "Speech" in script("default_model", known, "--speech", "--output", tmp_path / "model")
+    assert load(tmp_path / "model").speech is not None
+    assert (tmp_path / "model" / "placing.safetensors").exists()
+
+
 def test_first_hour(script, text, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import first_hour
