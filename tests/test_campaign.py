@@ -15,6 +15,7 @@ FIXTURES = f"""
 corpus build text.txt -o corpus
 train corpus -o lexicon {campaign.TINY} --senses 2
 convert lexicon lexicon.npz
+convert lexicon lexicon.txt
 """
 
 
@@ -32,10 +33,10 @@ def sandbox(tmp_path_factory):
         ("commands", {"argv": ["convert", "lexicon", "new.txt"], "outputs": ["new.txt"]}),
         (
             "damage",
-            {"file": "lexicon.npz", "damage": "truncated", "seed": 1, "readers": ["info {}", "senses bal -l {}"]},
+            {"file": "lexicon.npz", "damage": "truncated", "seed": 1, "commands": ["info {}", "senses bal -l {}"]},
         ),
-        ("strikes", {"job": "convert lexicon out.txt", "strike": {"at": "change", "share": 0.5, "signal": "KILL"}}),
-        ("disks", {"how": "small files", "job": "convert lexicon out.txt", "share": 0.1}),
+        ("strikes", {"job": "convert lexicon.txt out", "strike": {"at": "change", "share": 0.5, "signal": "KILL"}}),
+        ("disks", {"how": "small files", "job": "convert lexicon.txt out", "share": 0.1}),
     ],
 )
 def test_a_try_without_faults(sandbox, kind, table):

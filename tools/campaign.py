@@ -43,11 +43,11 @@ import tempfile
 import threading
 import time
 import traceback
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,8 +57,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-KINDS = ("commands", "damage", "strikes", "disks")
 COUNTS = {"commands": 3000, "damage": 1500, "strikes": 150, "disks": 60}
+KINDS = tuple(COUNTS)
 MEMORY = 3 << 29
 """Bytes of memory that a command may add to what its process had when it was forked."""
 SECONDS = 60
@@ -66,14 +66,11 @@ SECONDS = 60
 
 Table = dict[str, Any]
 Random = np.random.Generator
-Names = tuple[str, ...]
 
 
 def pick(rng: Random, values: Any) -> Any:
     return values[int(rng.integers(len(values)))]
 
-
-# ------------------------------------------------------------------------------------------------------------ fixtures
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnr"]
 TINY = "--dim 4 --epochs 1 --min-count 1"
@@ -89,26 +86,14 @@ convert lexicon lexicon.npz
 convert lexicon lexicon.txt
 convert lexicon lexicon.bin
 convert vectors vectors.npz
-convert vectors vectors.txt
 convert vectors vectors.vec
-convert vectors vectors.bin
 convert old old.npz
 corpus parse english.txt -o one.parsed --workers 1
 corpus parse more.txt -o two.parsed --workers 1
 """
 """The commands that make the inputs of the tries, a line each."""
-OWN = [
-    "old",
-    "old.npz",
-    "old.corpus",
-    "lexicon",
-    "described",
-    "vectors",
-    "corpus",
-    "one.parsed",
-    "two.parsed",
-    "default",
-]
+OWN = ["old", "old.npz", "old.corpus", "lexicon", "described", "vectors", "corpus", "one.parsed", "two.parsed",
+       "default"]  # fmt: skip
 """What polysema made, and may replace when it is told to."""
 STOPPED = "train corpus -o new --senses 2 --dim 4 --epochs 4 --min-count 1 --threads 2 --set checkpoint_minutes=0"
 """A training that was killed; its state is ``new.training``."""
@@ -139,18 +124,10 @@ def make_inputs(folder: Path, fixtures: str = FIXTURES) -> None:
         "text.txt.bz2": bz2.compress(plain),
         "text.txt.xz": lzma.compress(plain),
         "text.xml": "\n".join(tagged) + "\n",
-        "text.conllu": "\n".join(
-            "".join(f"{i}\t{word}\t{word}\tNOUN\t_\t_\t0\troot\t_\t_\n" for i, word in enumerate(words, 1))
-            for words in sentences(20)
-        ),
         "english.txt": english * 6,
         "more.txt": english * 3 + "The old man drives a red car.\n" * 4,
         "words.txt": "\n".join(WORDS[:20]) + "\n",
         "pairs.tsv": "".join(f"{some[i]}\t{some[i + 1]}\t{rng.random():.3f}\n" for i in range(12)),
-        "phrases.tsv": "".join(
-            f"{' '.join(some[i : i + 3])}\t{' '.join(some[i + 3 : i + 6])}\t{rng.random():.3f}\n" for i in range(12)
-        ),
-        "sentences.txt": "".join(f"({some[i]} ({some[i + 1]} {some[i + 2]}))\n" for i in range(5)),
         "config.toml": "[train]\ndim = 4\nsenses = 2\nepochs = 1\nmin_count = 1\n",
         "notes.txt": "Notes that polysema did not write.\n",
         "notes.png": b"\x89PNG a picture that polysema did not draw",
@@ -171,9 +148,9 @@ def stop_training(folder: Path) -> None:
     sandbox = Sandbox(folder, folder.parent / "stopping")
     sandbox.fresh("corpus")
     changes = sandbox.run(*STOPPED.split()).notes["changes"]
-    while not list(sandbox.place.glob("new.training/**/*.safetensors")) and changes > 0:
-        changes -= 1
+    while not list(sandbox.place.glob("new.training/**/*.safetensors")):
         sandbox.fresh("corpus")
+        changes -= 1
         sandbox.run(*STOPPED.split(), strike={"change": changes, "signal": "KILL"})
     shutil.copytree(sandbox.place / "new.training", folder / "new.training")
 
@@ -192,12 +169,9 @@ def run_here(folder: Path, *commands: str) -> None:
         os.chdir(back)
 
 
-# ----------------------------------------------------------------------------------------------------------- snapshots
-
 Snapshot = dict[str, str]
-_digests: dict[tuple[Any, ...], str] = {}
-TIMES = ("seconds", "modified", "changed", "path", "date", "created", "time")
-"""Keys of JSON files whose values two runs do not share."""
+TIMES = re.compile(rb'"(seconds|modified|changed|path|date|created|time)": *("[^"]*"|[^,}\]]*)')
+"""Values in JSON files that two runs do not share."""
 
 
 def snapshot(folder: Path, top: str = "") -> Snapshot:
@@ -218,22 +192,15 @@ def snapshot(folder: Path, top: str = "") -> Snapshot:
 
 def _digest(path: str) -> str:
     status = os.stat(path)
-    key = (path, status.st_ino, status.st_size, status.st_ctime_ns)
-    if key not in _digests:
-        if len(_digests) > 50_000:
-            _digests.clear()
-        data = Path(path).read_bytes()
-        if path.endswith(".json"):
-            with suppress(ValueError, RecursionError):
-                data = json.dumps(_timeless(json.loads(data)), sort_keys=True).encode()
-        _digests[key] = hashlib.sha256(data).hexdigest()[:16]
-    return _digests[key]
+    return _digest_of(path, status.st_ino, status.st_size, status.st_ctime_ns)
 
 
-def _timeless(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _timeless(item) for key, item in value.items() if key not in TIMES}
-    return [_timeless(item) for item in value] if isinstance(value, list) else value
+@lru_cache(50_000)
+def _digest_of(path: str, *status: int) -> str:
+    data = Path(path).read_bytes()
+    if path.endswith(".json"):
+        data = TIMES.sub(b"", data)
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def differences(expected: Snapshot, found: Snapshot) -> list[str]:
@@ -244,9 +211,6 @@ def differences(expected: Snapshot, found: Snapshot) -> list[str]:
         *(f"missing: {name}" for name in sorted(expected.keys() - found.keys())),
         *(f"other bytes: {name}" for name in differing if not name.endswith((".png", ".html", ".md", ".tex"))),
     ]
-
-
-# ---------------------------------------------------------------------------------------------------- running commands
 
 
 class Outcome(NamedTuple):
@@ -315,12 +279,10 @@ class Sandbox:
 
     def __init__(self, inputs: Path, top: Path) -> None:
         self.inputs, self.top, self.place = inputs, top, top / "here"
-        self.furnished: Snapshot | None = None
         top.mkdir(parents=True, exist_ok=True)
 
     def fresh(self, *names: str, place: Path | None = None) -> Path:
         """Empty the working folder and copy inputs to it; names of no input are ignored."""
-        self.furnished = None
         self.place = place or self.top / "here"
         for folder in (self.place, self.top / "tmp", self.top / "home"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -331,20 +293,14 @@ class Sandbox:
 
     def put(self, source: str, name: str) -> None:
         """Copy an input under a name; large files are hard links to it."""
-        path = self.inputs / source
-        if path.is_dir():
-            shutil.copytree(path, self.place / name, copy_function=_copy)
-        else:
-            _copy(path, self.place / name)
+        copy = shutil.copytree if (self.inputs / source).is_dir() else _copy
+        copy(self.inputs / source, self.place / name, **({"copy_function": _copy} if copy is shutil.copytree else {}))
 
     def run(self, *argv: str, strike: Table | None = None, shell: str = "", file_size: int | None = None) -> Outcome:
-        """Run a command to its end.
+        """Run a command to its end, in a fork or, with a line of bash in which ``"$@"`` is the command, anew.
 
-        Args:
-            argv: its arguments.
-            strike: a signal, and when to send it: at a ``change`` of a file or after some ``seconds``.
-            shell: start a new interpreter with this line of bash, in which ``"$@"`` is the command; by default a fork.
-            file_size: no file may become larger.
+        A strike is a signal, and when to send it: at a ``change`` of a file or after some ``seconds``. No file may
+        become larger than ``file_size``.
         """
         files = self.top / f"child{time.monotonic_ns()}"
         home = str(self.top / "home")
@@ -361,7 +317,17 @@ class Sandbox:
             pid = os.fork()
             if pid == 0:
                 self._become(argv, files, environment, strike or {}, file_size)
-        return Child(pid, argv, files, strike or {}).wait()
+        code, seconds, killed_for = watch(pid, dict(strike or {}))
+        texts = {}
+        for name in ("out", "err", "notes"):
+            path = Path(f"{files}.{name}")
+            texts[name] = path.read_bytes()[-20_000:].decode(errors="replace") if path.exists() else ""
+            path.unlink(missing_ok=True)
+        notes = json.loads(texts["notes"]) if texts["notes"].endswith("}") else {}
+        notes["processes"] = [] if killed_for or (strike or {}).get("signal") == "KILL" else left_processes(pid)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        return Outcome(argv, code, texts["out"], texts["err"], seconds, killed_for, notes)
 
     def _become(self, argv: tuple[str, ...], files: Path, environment: Table, strike: Table, size: int | None) -> None:
         """In the fork: run the command as the installed entry point does, and exit."""
@@ -406,78 +372,51 @@ def _copy(source: Any, target: Any) -> None:
     shutil.copy2(source, target)
 
 
-class Child:
-    """A running command. It is struck at its moment, and killed if it takes too long or too much memory."""
+def watch(pid: int, strike: Table) -> tuple[int, float, str]:
+    """Wait for a process: its exit code, its seconds, and why it was killed (too much time or memory).
 
-    def __init__(self, pid: int, argv: tuple[str, ...], files: Path, strike: Table) -> None:
-        self.pid, self.argv, self.files, self.strike = pid, argv, files, dict(strike)
-        self.started, self.killed_for = time.monotonic(), ""
-        self.memory = self._memory() + MEMORY
-
-    def wait(self) -> Outcome:
-        while True:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            seconds = time.monotonic() - self.started
-            if pid:
-                return self._outcome(os.waitstatus_to_exitcode(status), seconds)
-            if seconds >= self.strike.get("seconds", SECONDS * 1000):
-                del self.strike["seconds"]
-                os.kill(self.pid, getattr(signal, f"SIG{self.strike['signal']}"))
-            if self._memory() > self.memory:
-                self._kill("memory")
-            elif seconds > SECONDS * max(1, os.getloadavg()[0] / 2):
-                self._kill("time")
-            time.sleep(0.004)
-
-    def _memory(self) -> int:
-        """Bytes of memory of the process that are not shared with files."""
-        with suppress(OSError, IndexError):
-            fields = Path(f"/proc/{self.pid}/statm").read_text().split()
-            return (int(fields[1]) - int(fields[2])) * resource.getpagesize()
-        return 0
-
-    def _kill(self, reason: str) -> None:
-        if not self.killed_for:
-            self.killed_for = reason
-            os.killpg(self.pid, signal.SIGKILL)
-
-    def _outcome(self, code: int, seconds: float) -> Outcome:
-        texts = {}
-        for name in ("out", "err", "notes"):
-            path = Path(f"{self.files}.{name}")
-            texts[name] = path.read_bytes()[-20_000:].decode(errors="replace") if path.exists() else ""
-            path.unlink(missing_ok=True)
-        notes = json.loads(texts["notes"]) if texts["notes"].endswith("}") else {}
-        killed = self.killed_for or self.strike.get("signal") == "KILL"
-        notes["processes"] = [] if killed else self._processes()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        return Outcome(self.argv, code, texts["out"], texts["err"], seconds, self.killed_for, notes)
-
-    def _processes(self) -> list[str]:
-        """Processes of the command's session that are still there half a second after it ended."""
-        for _ in range(10):
-            found = []
-            for path in Path("/proc").glob("[0-9]*/stat"):
-                with suppress(OSError):
-                    name, _, rest = path.read_text().partition(") ")
-                    if rest.split()[3] == str(self.pid) and rest[0] != "Z":
-                        found.append(name.partition("(")[2])
-            if not found:
-                break
-            time.sleep(0.05)
-        return found
+    A strike at some ``seconds`` is sent from here.
+    """
+    started, killed_for, allowed = time.monotonic(), "", _memory(pid) + MEMORY
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        seconds = time.monotonic() - started
+        if ended:
+            return os.waitstatus_to_exitcode(status), seconds, killed_for
+        if seconds >= strike.get("seconds", SECONDS * 1000):
+            del strike["seconds"]
+            os.kill(pid, getattr(signal, f"SIG{strike['signal']}"))
+        late = seconds > SECONDS * max(1, os.getloadavg()[0] / 2)
+        if not killed_for and (late or _memory(pid) > allowed):
+            killed_for = "time" if late else "memory"
+            os.killpg(pid, signal.SIGKILL)
+        time.sleep(0.004)
 
 
-# -------------------------------------------------------------------------------------------------------------- faults
+def _memory(pid: int) -> int:
+    """Bytes of memory of a process that are not shared with files."""
+    with suppress(OSError, IndexError):
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+        return (int(fields[1]) - int(fields[2])) * resource.getpagesize()
+    return 0
 
-FORBIDDEN = (
-    "Traceback (most recent call last)",
-    "fault of polysema",
-    "Exception ignored",
-    "Segmentation fault",
-    "Warning:",
-)
+
+def left_processes(session: int) -> list[str]:
+    """Processes of a command's session that are still there half a second after it ended."""
+    for _ in range(10):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                name, _, rest = path.read_text().partition(") ")
+                if rest.split()[3] == str(session) and rest[0] != "Z":
+                    found.append(name.partition("(")[2])
+        if not found:
+            break
+        time.sleep(0.05)
+    return found
+
+
+FORBIDDEN = re.compile("Traceback|fault of polysema|Exception ignored|Segmentation fault|Warning:")
 ONLINE = {"fetch", "evaluate", "reproduce", "explore", "--encoder", "--address"}
 """Words of command lines that may connect to the network."""
 
@@ -489,9 +428,8 @@ def behaviour(outcome: Outcome, codes: tuple[int, ...] = (0, 2)) -> list[str]:
         faults.append("it hung" if outcome.killed_for == "time" else f"it took more than {MEMORY >> 20} MiB")
     elif outcome.code not in codes:
         faults.append(f"exit code {outcome.code}: {_last(outcome.err)}")
-    for text in FORBIDDEN:
-        if text in outcome.err + outcome.out:
-            faults.append(f"it printed {text!r}: {_last(outcome.err)}")
+    for text in set(FORBIDDEN.findall(outcome.err + outcome.out)):
+        faults.append(f"it printed {text!r}: {_last(outcome.err)}")
     shown = lines(outcome.err)
     errors = [line for line in shown if "polysema: error:" in line]
     plain = shown and (not errors or (errors == shown[-1:] and len(errors[0]) < 4000))  # none: a line for each bad item
@@ -508,15 +446,8 @@ def _last(text: str) -> str:
     return " | ".join(line for line in text.strip().splitlines()[-12:] if line.strip())[-900:]
 
 
-def changes(sandbox: Sandbox, before: Snapshot, new: Names = (), replaced: Names = ()) -> list[str]:
-    """Faults on disk: what a command left, changed or deleted.
-
-    Args:
-        sandbox: where the command ran.
-        before: its folder as it was.
-        new: names that it may have made.
-        replaced: names that it may have changed.
-    """
+def changes(sandbox: Sandbox, before: Snapshot, new: tuple[str, ...] = (), replaced: tuple[str, ...] = ()) -> list[str]:
+    """What a command left, changed or deleted beyond the names it may have made (new) or changed (replaced)."""
     after = snapshot(sandbox.place)
     faults = []
     for name in sorted(before.keys() | after.keys()):
@@ -532,8 +463,6 @@ def changes(sandbox: Sandbox, before: Snapshot, new: Names = (), replaced: Names
     return faults + [f"left over among temporary files: {name}" for name in left]
 
 
-# ------------------------------------------------------------------------------------------------------- command lines
-
 INTEGERS = ["-1", "0", "7", "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e3", "nan",
             "", "0x10", "1_0", "٣", " 4 "]  # fmt: skip
 NUMBERS = ["0", "1", "-1", "nan", "inf", "-inf", "1e-300", "1e300", "-0.0", "abc", ""]
@@ -544,19 +473,18 @@ PLACES = ["missing", ".", "..", "/dev/null", "/proc/self/status", "loop", "pipe"
 OUTPUTS = ["new", "new.npz", "new.txt", "new.vec", "new.bin", "new.png", "new.svg", "new.pkl", "missing/new", "notes.txt",
            "thesis", "old", "old.npz", "old.corpus", "notes.txt/x", "n" * 300, ".", "", "loop", "pipe", "new.training",
            "notes.png", "corpus", "corpus/new", "mine", "nothing", "/", "-", "one.parsed", "lexicon"]  # fmt: skip
-LEXICONS = ["lexicon", "described", "vectors", "lexicon.npz", "lexicon.txt", "lexicon.bin", "vectors.npz", "vectors.txt",
-            "vectors.vec", "vectors.bin", "mine", "default"]  # fmt: skip
-TEXTS = ["text.txt", "text.txt.gz", "text.txt.bz2", "text.txt.xz", "text.xml", "text.conllu", "corpus", "english.txt"]
+LEXICON_FILES = "lexicon described lexicon.npz lexicon.txt lexicon.bin"
+TEXT_FILES = "text.txt text.txt.gz text.txt.bz2 text.txt.xz text.xml"
 PHRASES = ["bal", "bel", "bil", "bol", "dun", "(bal (bel bil))", "(bal bel~)", "bal bel bil", "((((", "(bal & bel)", "bal#0",
            "The bank raised its rate."]  # fmt: skip
 GOOD = {
     r"out|output|report": ["new", "new.npz", "new.txt", "new.png", "old"],
     r"folder": ["corpus"],
     r"parsed": ["one.parsed", "two.parsed"],
-    r"corpus|texts?": [*TEXTS, "one.parsed"],
-    r"lexicons?|path|start|vectors": LEXICONS,
+    r"corpus|texts?": f"{TEXT_FILES} corpus english.txt one.parsed".split(),
+    r"lexicons?|path|start|vectors": f"{LEXICON_FILES} vectors vectors.npz vectors.vec mine default".split(),
     r"words|word|queries|query|narrow|broad|phrase|phrases|contexts|pairs|file|keep|config": [
-        *PHRASES, "words.txt", "pairs.tsv", "phrases.tsv", "sentences.txt", "config.toml",
+        *PHRASES, "words.txt", "pairs.tsv", "config.toml",
     ],
     r"encoder|infersent|address": ["missing"],
     r"host|allow_host": ["127.0.0.1", "localhost"],
@@ -581,14 +509,11 @@ def all_commands() -> list[tuple[tuple[str, ...], click.Command]]:
     """Every command with its path, without ``data fetch``, which only uses the network."""
     from polysema.cli import polysema
 
-    def leaves(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-        for name, command in group.commands.items():
-            if isinstance(command, click.Group):
-                yield from leaves(command, (*path, name))
-            else:
-                yield (*path, name), command
-
-    return [item for item in leaves(polysema, ()) if item[0] != ("data", "fetch")]
+    found: list[tuple[tuple[str, ...], click.Command]] = []
+    for name, command in polysema.commands.items():
+        below = command.commands if isinstance(command, click.Group) else {}
+        found += [((name, own), item) for own, item in below.items()] or [((name,), command)]
+    return [item for item in found if item[0] != ("data", "fetch")]
 
 
 def draw_commands(rng: Random) -> Table:
@@ -640,13 +565,11 @@ def _value(rng: Random, parameter: click.Parameter, context: click.Context) -> s
 
 def try_commands(sandbox: Sandbox, argv: list[str], outputs: list[str], shell: str | None = None) -> list[str]:
     """Run a command line in a copy of all inputs, with a pipe, a link to itself and an empty folder."""
-    if sandbox.furnished is None or snapshot(sandbox.place) != sandbox.furnished or os.listdir(sandbox.top / "tmp"):
-        place = sandbox.fresh(*(name for name in os.listdir(sandbox.inputs) if name != "new.training"))
-        (place / "loop").symlink_to("loop")
-        os.mkfifo(place / "pipe")
-        (place / "nothing").mkdir()
-        sandbox.furnished = snapshot(place)
-    before = sandbox.furnished
+    place = sandbox.fresh(*(name for name in os.listdir(sandbox.inputs) if name != "new.training"))
+    (place / "loop").symlink_to("loop")
+    os.mkfifo(place / "pipe")
+    (place / "nothing").mkdir()
+    before = snapshot(place)
     outcome = sandbox.run(*argv, shell=shell)
     faults = behaviour(outcome)
     if not outcome.killed_for:
@@ -656,83 +579,36 @@ def try_commands(sandbox: Sandbox, argv: list[str], outputs: list[str], shell: s
     return faults
 
 
-# ------------------------------------------------------------------------------------------------------- damaged files
-
 READERS = f"""
-lexicon described vectors lexicon.npz lexicon.txt lexicon.bin vectors.npz vectors.txt vectors.vec vectors.bin
-    info {{}}
-    neighbours bal -l {{}}
-    similarity bal bel -l {{}}
-    convert {{}} new.npz
-    convert {{}} new --dtype float16
-    compose '(bal (bel bil))' -l {{}}
-    evaluate {{}} --pairs pairs.tsv --offline
-lexicon described lexicon.npz lexicon.txt lexicon.bin
-    senses bal -l {{}}
-    ambiguity -l {{}}
-    draw matrix bal -l {{}} -o new.png
-lexicon described
-    train text.txt -o new {TINY} --senses 2 --start {{}}
-    describe {{}} corpus
-    disambiguate bal 'bel bal bil' -l {{}}
-    read 'bel bal bil' -l {{}}
-    senses bal --examples -l {{}}
-default
-    info {{}}
-    adapt english.txt -o new -l {{}} --min-count 1
-    senses bank -l {{}}
-    disambiguate bank 'The bank raised its rate.' -l {{}}
-corpus
-    corpus info {{}}
-    corpus head {{}}
-    describe lexicon {{}}
-    train {{}} -o new {TINY} --model word2vec
-    train {{}} -o new --model context2dm --vectors vectors --senses 2 --min-count 1
-text.txt text.txt.gz text.txt.bz2 text.txt.xz text.xml
-    corpus build {{}} -o new
-    corpus build {{}} -o new --raw
-    adapt {{}} -o new -l described --min-count 1
-corpus text.txt text.txt.gz text.txt.bz2 text.txt.xz text.xml
-    train {{}} -o new {TINY} --senses 2
-    train {{}} -o new {TINY} --model glove
-one.parsed
-    train {{}} two.parsed -o new --model slots --dim 3 --min-count 1
-    corpus merge {{}} two.parsed -o new
-new.training
-    {STOPPED}
-config.toml
-    train text.txt -o new --config {{}}
-words.txt
-    corpus build text.txt -o new --keep {{}}
-    corpus info corpus --words {{}}
-pairs.tsv
-    evaluate lexicon --pairs {{}} --offline
-phrases.tsv
-    evaluate lexicon --phrases 'subj verb obj' {{}} --offline
-sentences.txt
-    compose -f {{}} -l lexicon
-    disambiguate bal -f {{}} -l lexicon
+{LEXICON_FILES} vectors vectors.npz vectors.vec: info {{}}; neighbours bal -l {{}}; similarity bal bel -l {{}}
+{LEXICON_FILES} vectors vectors.npz vectors.vec: convert {{}} new.npz; evaluate {{}} --pairs pairs.tsv --offline
+{LEXICON_FILES}: senses bal -l {{}}; ambiguity -l {{}}; compose '(bal (bel bil))' -l {{}}; draw matrix bal -l {{}} -o new.png
+lexicon described: train text.txt -o new {TINY} --senses 2 --start {{}}; describe {{}} corpus
+lexicon described: disambiguate bal 'bel bal bil' -l {{}}; read 'bel bal bil' -l {{}}
+default: info {{}}; adapt english.txt -o new -l {{}} --min-count 1; disambiguate bank 'The bank raised its rate.' -l {{}}
+corpus: corpus info {{}}; describe lexicon {{}}; train {{}} -o new {TINY} --model word2vec
+{TEXT_FILES}: corpus build {{}} -o new; adapt {{}} -o new -l described --min-count 1
+corpus {TEXT_FILES}: train {{}} -o new {TINY} --senses 2; train {{}} -o new {TINY} --model glove
+one.parsed: train {{}} two.parsed -o new --model slots --dim 3 --min-count 1; corpus merge {{}} two.parsed -o new
+new.training: {STOPPED}
+config.toml: train text.txt -o new --config {{}}
+words.txt: corpus build text.txt -o new --keep {{}}
+pairs.tsv: evaluate lexicon --pairs {{}} --offline
 """
-"""Inputs, and below them the commands that read each of them; ``{}`` is the input."""
+"""Inputs and the commands that read each of them; ``{}`` is the input."""
 
 
-def readers_of(name: str) -> list[str]:
-    """The commands that read an input."""
-    found, wanted = [], False
+def readers() -> dict[str, list[str]]:
+    """The commands that read each input."""
+    found: dict[str, list[str]] = {}
     for line in lines(READERS):
-        if not line.startswith(" "):
-            wanted = name in line.split()
-        elif wanted:
-            found.append(line.strip())
+        names, _, commands = line.partition(": ")
+        for name in names.split():
+            found.setdefault(name, []).extend(commands.split("; "))
     return found
 
 
 Damage = Callable[[bytes, Random], bytes]
-
-
-def _drawn_lines(data: bytes, rng: Random) -> bytes:
-    parts = data.split(b"\n")
-    return b"\n".join(parts[i] for i in rng.integers(0, len(parts), len(parts)))
 
 
 def _flipped(data: bytes, rng: Random) -> bytes:
@@ -754,68 +630,35 @@ BYTES: dict[str, Damage] = {
     "overwritten": _between(lambda data, a, b, rng: data[:a] + rng.bytes(20) + data[a + 20 :]),
     "zeros": _between(lambda data, a, b, rng: data[:a] + bytes(b - a) + data[b:]),
     "cut": _between(lambda data, a, b, rng: data[:a] + data[b:]),
-    "inserted": _between(lambda data, a, b, rng: data[:a] + rng.bytes(50) + data[a:]),
     "swapped": _between(lambda data, a, b, rng: data[:a] + data[b:] + data[a:b]),
-    "lines drawn": _drawn_lines,
     "numbers replaced": lambda data, rng: data.replace(pick(rng, data.split() or [b"x"]), pick(rng, NUMBERS_IN_TEXT), 3),
-    "twice": lambda data, rng: data + data,
     "extended": lambda data, rng: data + pick(rng, [b"\0", b"\xff\xfe\xe9\n", rng.bytes(100)]),
     "emptied": lambda data, rng: b"",
-    "random": lambda data, rng: rng.bytes(int(rng.integers(1, 5000))),
-    "latin-1": lambda data, rng: "château\tforêt\t1\nhôtel\tmaison\t2\n".encode("latin-1") + data,
     "large header": lambda data, rng: (1 << int(rng.integers(32, 64))).to_bytes(8, "little") + data[8:],
-    "a pickle": lambda data, rng: b"\x80\x04\x95" + data[:50],
     "compressed": lambda data, rng: pick(rng, [gzip.compress, bz2.compress, lzma.compress])(data),
     "open brackets": lambda data, rng: pick(rng, [b"[", b'{"a":', b"("]) * 100_000,
     "a long line": lambda data, rng: b"a" + b" 1" * 500_000,
-    "a long word": lambda data, rng: b"a" * 1_500_000 + b" " + data,
-}  # fmt: skip
-"""Damage to the bytes of any file."""
-STRANGE_TEXT: dict[str, Damage] = {
     "only newlines": lambda data, rng: b"\n" * 5000,
-    "one word": lambda data, rng: b"bank",
     "two words": lambda data, rng: b"bank river river bank " * 1500,
-    "every word once": lambda data, rng: " ".join(f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)).encode(),
-    "a word repeated": lambda data, rng: "".join((f"{word} " * 30 + "\n") * 3 for word in WORDS).encode(),
-    "only digits": lambda data, rng: " ".join(map(str, rng.integers(0, 1000, 5000))).encode(),
-    "only punctuation": lambda data, rng: b"... !!! ??? -- ,,, \n" * 500,
     "zeros between": lambda data, rng: data.replace(b" ", b"\0"),
     "combining marks": lambda data, rng: ("e" + "\u0301" * 50 + " ").encode() * 300,
     "surrogates": lambda data, rng: b"\xed\xa0\x80 word " * 500,
-    "utf-16": lambda data, rng: data.decode("latin-1").encode("utf-16"),
-    "line separators": lambda data, rng: data.replace(b"\n", "\u2028".encode()),
     "right to left, emoji": lambda data, rng: "שלום \u202e abc \u202c 👩‍👩‍👧‍👦 ok\n".encode() * 300,
-    "half a vertical file": lambda data, rng: b"<s>\nword\tNN\n" * 400,
+    "a long word": lambda data, rng: b"a" * 1_500_000 + b" " + data,
 }  # fmt: skip
-"""Text that is hardly text, in place of a text file."""
+"""Damage to the bytes of any file."""
 HOSTILE: list[Any] = [None, -1, 0, 1, 2**31, 2**63, 2**70, 1e308, float("nan"), True, "", "x", "../../notes.txt", "/etc/passwd",
                       [], {}, [[]], ["a"], "é" * 1000]  # fmt: skip
 
 
+JSON_VALUE = re.compile(rb'"[^"]*"( *:)?|-?\d[\d.e+-]*|true|false|null|\[\]|\{\}')
+
+
 def _json(data: bytes, rng: Random) -> bytes:
-    """Replace or remove one or two values of a JSON document."""
-    document = json.loads(data)
-    places: list[tuple[Any, Any]] = []
-
-    def visit(value: Any) -> None:
-        for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-            places.append((value, key))
-            visit(value[key])
-
-    visit(document)
-    for _ in range(int(rng.integers(1, 3)) if places else 0):
-        holder, key = pick(rng, places)
-        if rng.random() < 0.25 and isinstance(holder, dict):
-            holder.pop(key, None)
-        elif isinstance(holder, dict) or key < len(holder):
-            holder[key] = pick(rng, HOSTILE)
-    return json.dumps(document).encode()
-
-
-def _json_line(data: bytes, rng: Random) -> bytes:
-    parts = data.splitlines()
-    at = int(rng.integers(len(parts)))
-    return b"\n".join([*parts[:at], _json(parts[at], rng), *parts[at + 1 :], b""])
+    """Replace a value, or rename a key, of a JSON document or of lines of them."""
+    at = pick(rng, list(JSON_VALUE.finditer(data)))
+    new = b'"x":' if at[1] else json.dumps(pick(rng, HOSTILE)).encode()
+    return data[: at.start()] + new + data[at.end() :]
 
 
 def _tensor_header(data: bytes, rng: Random) -> bytes:
@@ -831,37 +674,6 @@ def _tensor_numbers(data: bytes, rng: Random) -> bytes:
     return data[:size] + numbers.tobytes() + data[size + numbers.nbytes :]
 
 
-def _npz_array(data: bytes, rng: Random) -> bytes:
-    """Replace one array by one of another type, shape or size, or leave it out."""
-    with np.load(io.BytesIO(data)) as file:
-        arrays = {name: file[name] for name in file.files}
-    name = pick(rng, list(arrays))
-    array = arrays.pop(name)
-    shape = array.shape
-    changed = pick(rng, [
-        None, np.atleast_1d(array)[:-1], array.reshape(-1), array[None], array.astype(object), np.zeros(0),
-        np.zeros(shape, np.complex64), np.zeros(shape, bool), np.full(shape, np.nan), np.full(shape, -1),
-        np.zeros(shape, "M8[s]"), np.zeros(shape, "S3"), np.array(3.0), np.zeros(shape, [("a", "f4")]),
-    ])  # fmt: skip
-    out = io.BytesIO()
-    np.savez(out, **arrays, **({} if changed is None else {name: changed}))
-    return out.getvalue()
-
-
-def _npz_size(data: bytes, rng: Random) -> bytes:
-    """Let arrays declare sizes that they do not have."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
-        for item in old.infolist():
-            body = old.read(item)
-            if rng.random() < 0.6:
-                start = body.find(b"(")
-                size = pick(rng, [b"(-1,", b"(99999999999999,", b"(2147483648,", b"(0,", b"(80, 99999999,"])
-                body = body[:start] + size + body[body.find(b",", start) + 1 :]
-            new.writestr(item.filename, body)
-    return out.getvalue()
-
-
 def _array(kind: str, values: list[int]) -> Damage:
     """Replace some numbers of an npy file."""
 
@@ -874,22 +686,13 @@ def _array(kind: str, values: list[int]) -> Damage:
     return damage
 
 
-def _toml(data: bytes, rng: Random) -> bytes:
-    name = pick(rng, ["dim", "senses", "epochs", "min_count", "rate", "seed", "held_out", "model", "threads", "x"])
-    values = ["2.5", "true", "'x'", "nan", "inf", "-1", "[]", "{a = 1}", "1979-05-27", "9223372036854775808", "[1, 2]"]
-    return f"[train]\n{name} = {pick(rng, values)}\n".encode()
-
-
 SPECIAL: dict[str, dict[str, Damage]] = {
     ".json": {"a value": _json},
-    ".jsonl": {"a value": _json_line},
+    ".jsonl": {"a value": _json},
     ".safetensors": {"a value of the header": _tensor_header, "numbers": _tensor_numbers},
-    ".npz": {"an array": _npz_array, "a size": _npz_size},
     "tokens.npy": {"ids": _array("<i4", [-1, -1000, 10**7, 2**31 - 1, -(2**31)])},
     "sentences.npy": {"offsets": _array("<i8", [-5, 10**15, 2**62, 1])},
     "counts.npy": {"counts": _array("<i8", [-1, 10**7, 2**62])},
-    ".toml": {"a setting": _toml},
-    ".txt": STRANGE_TEXT,
 }
 """Damage that knows the format, by the end of the file's name."""
 NO_FILE = ("a folder", "a link to itself", "a pipe", "missing")
@@ -902,25 +705,28 @@ EVIDENT = {
 """Damage that a reader can always notice: it refuses the file, or answers as if it were whole."""
 
 
+PRINTING = ("info", "neighbours", "similarity", "senses", "ambiguity", "compose", "disambiguate", "read")
+
+
 def special(name: str) -> dict[str, Damage]:
     return {key: how for end, table in SPECIAL.items() if name.endswith(end) for key, how in table.items()}
 
 
 def draw_damage(rng: Random) -> Table:
-    top = pick(rng, sorted({name for line in lines(READERS) if line[0] != " " for name in line.split()}))
+    top = pick(rng, sorted(readers()))
     inside = (_sandbox.inputs / top).rglob("*")
     file = pick(rng, sorted(str(path.relative_to(_sandbox.inputs)) for path in inside if path.is_file()) or [top])
     how = pick(rng, list(special(file)) if special(file) and rng.random() < 0.5 else list(BYTES))
     how = pick(rng, NO_FILE) if rng.random() < 0.06 else how
-    readers = rng.permutation(readers_of(top))[:2].tolist()
-    return {"file": file, "damage": how, "seed": int(rng.integers(2**31)), "readers": readers}
+    commands = rng.permutation(readers()[top])[:2].tolist()
+    return {"file": file, "damage": how, "seed": int(rng.integers(2**31)), "commands": commands}
 
 
-def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, readers: list[str]) -> list[str]:
+def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, commands: list[str]) -> list[str]:
     """Damage a file, then run commands that read it."""
     faults = []
     top = file.split("/")[0]
-    for command in (reader.replace("{}", top) for reader in readers):
+    for command in (command.replace("{}", top) for command in commands):
         argv = shlex.split(command)
         place = sandbox.fresh(*argv, top)
         do_damage(place / file, damage, np.random.default_rng(seed))
@@ -931,31 +737,22 @@ def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, readers: lis
             own = (argv[1],) if argv[0] == "describe" else (top,) if top == "new.training" else ()
             new = ("new", "new.npz", "new.png")
             found += changes(sandbox, before, new, own) if outcome.done else changes(sandbox, before)
-        evident = file.endswith(EVIDENT.get(damage, ())) or top == "new.training"
-        if not found and outcome.done and evident:
-            (printed, written), (wanted, files) = answer(sandbox, outcome), right_answer(sandbox, argv, top)
-            if printed != wanted or differences(files, written):
-                found.append("the damage was not noticed, and the answer is wrong")
+        evident = file.endswith(EVIDENT.get(damage, ())) and argv[0] in PRINTING
+        if not found and outcome.done and evident and outcome.out != right_answer(sandbox, *argv):
+            found.append("the damage was not noticed, and the answer is wrong")
         faults += [f"polysema {command}: {fault}" for fault in found]
     return faults
 
 
-def answer(sandbox: Sandbox, outcome: Outcome) -> tuple[str, Snapshot]:
-    """What a command printed and wrote, without durations."""
-    writes = outcome.argv[0] in ("train", "describe", "corpus")
-    return "" if writes else re.sub(r"[\d.]+ s\b", "", outcome.out), snapshot(sandbox.place, "new")
+_right: dict[tuple[str, ...], str] = {}
 
 
-_right: dict[tuple[str, ...], tuple[str, Snapshot]] = {}
-
-
-def right_answer(sandbox: Sandbox, argv: list[str], top: str) -> tuple[str, Snapshot]:
-    """What a command answers when its input is whole."""
-    key = (*argv, top)
-    if key not in _right:
-        sandbox.fresh(*argv, top)
-        _right[key] = answer(sandbox, sandbox.run(*argv))
-    return _right[key]
+def right_answer(sandbox: Sandbox, *argv: str) -> str:
+    """What a command prints when its input is whole."""
+    if argv not in _right:
+        sandbox.fresh(*argv)
+        _right[argv] = sandbox.run(*argv).out
+    return _right[argv]
 
 
 def do_damage(path: Path, damage: str, rng: Random) -> None:
@@ -971,9 +768,6 @@ def do_damage(path: Path, damage: str, rng: Random) -> None:
         path.write_bytes({**BYTES, **special(path.name)}[damage](data, rng))
 
 
-# ------------------------------------------------------------------------------------------------------------- strikes
-
-
 _TRAIN = "-o out --dim 4 --epochs 2 --min-count 1 --threads 2 --set checkpoint_minutes=0"
 _CONTEXTS = "-o out --model context2dm --senses 2 --min-count 1 --threads 1"
 JOBS = {
@@ -981,12 +775,10 @@ JOBS = {
     f"train corpus {_TRAIN} --senses 2 --set optimiser=adam --set form=pair --set held_out=0.1": "",
     f"train text.txt.gz {_TRAIN} --senses 2": "",
     f"train corpus {_TRAIN} --senses 2 --force": "old",
-    f"train corpus {_TRAIN} --senses 2 --start lexicon": "",
     f"train corpus {_TRAIN} --model word2dm --set held_out=0.1": "",
     f"train corpus {_TRAIN} --model word2vec --set held_out=0.1": "",
     f"train corpus -o out {TINY} --model glove": "",
     f"train corpus {_CONTEXTS}": "",
-    f"train text.txt {_CONTEXTS} --vectors vectors": "",
     "train one.parsed two.parsed -o out --model slots --dim 3 --min-count 1": "",
     "corpus parse english.txt -o out --workers 1": "",
     "corpus merge one.parsed two.parsed -o out": "",
@@ -995,7 +787,6 @@ JOBS = {
     "convert lexicon.txt out": "",
     "convert lexicon out --force": "old",
     "convert lexicon out.npz --force": "old.npz",
-    "convert lexicon out.txt": "",
     "describe out corpus": "lexicon",
     "adapt english.txt -o out --min-count 1": "",
     "evaluate lexicon --pairs pairs.tsv --offline --bootstraps 10 --report out": "",
@@ -1008,24 +799,17 @@ def output_of(job: str) -> str:
     return next(word for word in job.split() if word.startswith("out"))
 
 
-class Undisturbed(NamedTuple):
+_undisturbed: dict[str, tuple[Snapshot, int, float]] = {}
+
+
+def undisturbed(sandbox: Sandbox, job: str) -> tuple[Snapshot, int, float]:
     """What a job makes when nothing disturbs it, how often it changes files, and how long it takes."""
-
-    result: Snapshot
-    changes: int
-    seconds: float
-
-
-_undisturbed: dict[str, Undisturbed] = {}
-
-
-def undisturbed(sandbox: Sandbox, job: str) -> Undisturbed:
     if job not in _undisturbed:
         prepare(sandbox, job)
         done = sandbox.run(*job.split())
         if not done.done:
             raise RuntimeError(f"{job} does not run undisturbed: {done.err or done.killed_for}")
-        _undisturbed[job] = Undisturbed(snapshot(sandbox.place), done.notes["changes"], done.seconds)
+        _undisturbed[job] = snapshot(sandbox.place), done.notes["changes"], done.seconds
     return _undisturbed[job]
 
 
@@ -1044,26 +828,30 @@ def draw_strikes(rng: Random) -> Table:
 
 def try_strikes(sandbox: Sandbox, job: str, strike: Table) -> list[str]:
     """Send a signal to a command, look at what is left, run it again, and compare with an undisturbed run."""
-    known, output = undisturbed(sandbox, job), output_of(job)
-    if strike["at"] == "change":
-        when = {"change": 1 + int(strike["share"] * known.changes)}
-    else:
-        when = {"seconds": strike["share"] * known.seconds}
+    result, number, seconds = undisturbed(sandbox, job)
+    share = strike["share"]
+    when = {"change": 1 + int(share * number)} if strike["at"] == "change" else {"seconds": share * seconds}
     prepare(sandbox, job)
     before = snapshot(sandbox.place)
     struck = sandbox.run(*job.split(), strike={**when, "signal": strike["signal"]})
-    after = snapshot(sandbox.place)
-    if after == before and "seconds" in when and "/polysema/" not in struck.err and struck.code in (-15, -2, 1):
+    early = "seconds" in when and "/polysema/" not in struck.err and struck.code in (-15, -2, 1)
+    if early and snapshot(sandbox.place) == before:
         return []  # it was struck before polysema's entry point was called
     faults = behaviour(struck, (0, -9) if strike["signal"] == "KILL" else (0, 130))
-    for name, digest in before.items():
-        if after.get(name) != digest and name.split("/")[0] != output:
-            faults.append(f"{'changed' if name in after else 'deleted'}: {name}")
-    left = snapshot(sandbox.place, output)
-    new = {name: digest for name, digest in known.result.items() if name.split("/")[0] == output}
-    if differences(new, left) and left != {name: before[name] for name in before if name.split("/")[0] == output}:
-        faults.append(f"{output} is neither the old nor the new one after the signal: {sorted(left)}")
-    return faults or again(sandbox, job, known.result)
+    return faults + what_is_left(sandbox, job, before, result) or again(sandbox, job, result)
+
+
+def what_is_left(sandbox: Sandbox, job: str, before: Snapshot, result: Snapshot) -> list[str]:
+    """Faults after a disturbed command: inputs are as they were, the output is the old one or the new one, whole."""
+    output = output_of(job)
+    faults = [fault for fault in changes(sandbox, before, replaced=(output,)) if "left over" not in fault]
+    old, new, left = (
+        {name: digest for name, digest in files.items() if name.split("/")[0] == output}
+        for files in (before, result, snapshot(sandbox.place))
+    )
+    if differences(new, left) and left != old:
+        faults.append(f"{output} is neither the old nor the new one: {sorted(left)}")
+    return faults
 
 
 def again(sandbox: Sandbox, job: str, expected: Snapshot) -> list[str]:
@@ -1074,9 +862,6 @@ def again(sandbox: Sandbox, job: str, expected: Snapshot) -> list[str]:
     return faults or differences(expected, snapshot(sandbox.place))
 
 
-# --------------------------------------------------------------------------------------------------------------- disks
-
-
 def draw_disks(rng: Random) -> Table:
     how = pick(rng, ["full", "full", "full", "small files", "read-only"])
     return {"how": how, "job": pick(rng, list(JOBS)), "share": round(float(rng.random()), 4)}
@@ -1084,11 +869,11 @@ def draw_disks(rng: Random) -> Table:
 
 def try_disks(sandbox: Sandbox, how: str, job: str, share: float) -> list[str]:
     """Run a command where it cannot write; then run it again where it can."""
-    known = undisturbed(sandbox, job)
+    result = undisturbed(sandbox, job)[0]
     if how == "small files" or os.geteuid() != 0:
         prepare(sandbox, job)
         faults = _refused(sandbox, job, file_size=1000 + int(share**3 * 20_000))
-        return faults or again(sandbox, job, known.result)
+        return faults or again(sandbox, job, result)
     disk = sandbox.top / "disk"
     disk.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", disk], check=True)
@@ -1105,29 +890,23 @@ def try_disks(sandbox: Sandbox, how: str, job: str, share: float) -> list[str]:
             subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
             faults = _refused(sandbox, job)
             subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
-        return faults or again(sandbox, job, known.result)
+        return faults or again(sandbox, job, result)
     finally:
         sandbox.place = sandbox.top / "here"
         subprocess.run(["umount", "-l", disk], check=True)
 
 
 def _refused(sandbox: Sandbox, job: str, file_size: int | None = None) -> list[str]:
-    """Faults of a command on a bad disk: the error names a file; inputs and the old output are as they were."""
-    before = snapshot(sandbox.place)
+    """Faults of a command on a bad disk: the error names a file, and nothing but a state to go on with is left."""
+    before, output = snapshot(sandbox.place), output_of(job)
     outcome = sandbox.run(*job.split(), file_size=file_size)
-    faults, after = behaviour(outcome), snapshot(sandbox.place)
-    if not outcome.done and output_of(job).split(".")[0] not in outcome.err:
-        faults.append(f"the error does not name the file: {_last(outcome.err)}")
-    for name, digest in before.items():
-        if after.get(name) != digest and not (outcome.done and name.split("/")[0] == output_of(job)):
-            faults.append(f"{'changed' if name in after else 'deleted'}: {name}")
+    faults = behaviour(outcome) + what_is_left(sandbox, job, before, undisturbed(sandbox, job)[0])
     if not outcome.done:
-        new = {name.split("/")[0] for name in after.keys() - before.keys()}
-        faults += [f"left over: {name}" for name in sorted(new) if name != f"{output_of(job)}.training"]
+        if output.split(".")[0] not in outcome.err:
+            faults.append(f"the error does not name the file: {_last(outcome.err)}")
+        faults += [f for f in changes(sandbox, before, (f"{output}.training",), (output,)) if f.startswith("left over")]
     return faults
 
-
-# ---------------------------------------------------------------------------------------------------------- the workers
 
 DRAW = {"commands": draw_commands, "damage": draw_damage, "strikes": draw_strikes, "disks": draw_disks}
 TRY: dict[str, Callable[..., list[str]]] = {
@@ -1136,21 +915,17 @@ TRY: dict[str, Callable[..., list[str]]] = {
 _sandbox: Sandbox
 
 
-def begin(inputs: Path, top: Path, warm: bool = True) -> None:
+def begin(inputs: Path, top: Path) -> None:
     """Prepare a worker: a sandbox, and in it everything that commands import and compile, for forks to share."""
     global _sandbox
     _sandbox = Sandbox(inputs, top / f"worker-{os.getpid()}")
-    if not warm:
-        return
     place = _sandbox.fresh("corpus", "lexicon", "lexicon.txt", "vectors.vec", "pairs.tsv", "one.parsed", "two.parsed")
     commands = [job for job in JOBS if not JOBS[job] and "text" not in job and "english" not in job]
     commands += ["disambiguate bank 'The bank raised its rate.'", "info vectors.vec", "senses run"]
-    shown = os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for command in commands:
-        run_here(place, command)
+        with redirect_stdout(io.StringIO()):
+            run_here(place, command)
         shutil.rmtree(place / "out", ignore_errors=True)
-    os.dup2(shown, 1)
     gc.collect()
     gc.freeze()
 
@@ -1175,35 +950,23 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the tries; print each fault and a table of counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for kind, count in COUNTS.items():
-        parser.add_argument(
-            f"--{kind}", type=int, default=count, metavar="N", help=f"tries of this kind; default {count}"
-        )
+        parser.add_argument(f"--{kind}", type=int, default=count, metavar="N", help=f"tries; default {count}")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2, help="processes; default 2")
     parser.add_argument("--minutes", type=float, default=60, help="stop after this time; default 60")
-    parser.add_argument(
-        "--faults", type=Path, help="where to write faults; default campaign-SEED.jsonl in the temporary folder"
-    )
     parser.add_argument("--again", type=Path, metavar="FILE", help="run the tries of a file of faults again")
     options = parser.parse_args(arguments)
-    written = options.faults or Path(tempfile.gettempdir()) / f"campaign-{options.seed}.jsonl"
-    tasks: list[tuple[Any, ...]] = []
+    written = Path(tempfile.gettempdir()) / f"campaign-{options.seed}.jsonl"
     if options.again:
-        for line in options.again.read_text().splitlines():
-            table = json.loads(line)
-            tasks.append((table.pop("kind"), {key: value for key, value in table.items() if key != "faults"}))
+        tasks = [(one["kind"], one["table"]) for one in map(json.loads, lines(options.again.read_text()))]
     else:
-        wanted = [
-            (number / getattr(options, kind), kind, number)
-            for kind in KINDS
-            for number in range(getattr(options, kind))
-        ]
-        tasks = [(kind, None, options.seed, number) for _, kind, number in sorted(wanted)]  # kinds advance together
+        counts = {kind: getattr(options, kind) for kind in KINDS}
+        wanted = sorted((number / count, kind, number) for kind, count in counts.items() for number in range(count))
+        tasks = [(kind, None, options.seed, number) for _, kind, number in wanted]  # kinds advance together
         written.unlink(missing_ok=True)
     tries, faulty, seconds = Counter[str](), Counter[str](), Counter[str]()
     started = time.monotonic()
-    fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="campaign-", dir=fast) as name:
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
         top, context = Path(name), multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context) as pool:
             pool.submit(make_inputs, top / "inputs").result()
@@ -1217,7 +980,7 @@ def main(arguments: list[str] | None = None) -> int:
                 seconds[kind] += taken
                 if faults:
                     faulty[kind] += 1
-                    line = json.dumps({"kind": kind, **table, "faults": faults[:6]})
+                    line = json.dumps({"kind": kind, "table": table, "faults": faults[:6]})
                     print(line, flush=True)
                     if not options.again:
                         with written.open("a") as file:
