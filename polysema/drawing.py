@@ -1,6 +1,6 @@
-"""Pictures (the extra ``plots``: matplotlib). Each function returns a figure: ``figure.savefig("name.png")``.
+"""Figures (the extra ``plots``: matplotlib). Each function returns one: ``figure.savefig("name.png")``.
 
-Figures have no global state, and their colours can be told apart by colour-blind readers.
+Figures have no global state, and colour-blind readers can distinguish their colours.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
-"""Okabe & Ito's colours, for things told apart by colour; each also has a marker of its own."""
+"""Okabe & Ito's colours for categories; each also has its own marker."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 LINES = ("-", "--", ":", "-.")
-"""Strokes, for when there are more lines than colours."""
+"""Line styles, for more lines than colours."""
 
 SEQUENTIAL = "cividis"
-"""From little to much: the same to readers with and without colour blindness."""
+"""From low to high; readers with and without colour blindness see the same."""
 
 DIVERGING = "PuOr"
 """From negative over zero to positive."""
@@ -48,7 +48,7 @@ def new_figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
 
     class Picture(Figure):
-        """A figure that shows itself in a notebook without a magic: nothing here needs pyplot."""
+        """A figure that a notebook displays without ``%matplotlib`` or pyplot."""
 
         def _repr_png_(self) -> bytes:
             stream = BytesIO()
@@ -59,7 +59,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _axes(figure: Figure, across: str = "", up: str = "") -> Any:
-    """Axes with the names of both directions."""
+    """Axes with labels."""
     axes = figure.add_subplot()
     axes.set_xlabel(across, fontsize=TEXT)
     axes.set_ylabel(up, fontsize=TEXT)
@@ -68,14 +68,19 @@ def _axes(figure: Figure, across: str = "", up: str = "") -> Any:
 
 
 def _colour_bar(figure: Figure, axes: Any, mapped: Any, name: str, **more: Any) -> None:
-    """What the colours stand for."""
+    """The scale of the colours."""
     bar = figure.colorbar(mapped, ax=axes, **more)
     bar.set_label(name, fontsize=TEXT)
     bar.ax.tick_params(labelsize=TEXT)
 
 
+def look(number: int) -> dict[str, str]:
+    """The colour and the marker of the category of that number."""
+    return {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+
+
 def ink_on(colour: Any) -> str:
-    """Black or white, whichever reads better on a colour: by its relative luminance (WCAG 2)."""
+    """Black or white, whichever has more contrast on a colour, by its relative luminance (WCAG 2)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "black" if luminance > 0.179 else "white"
@@ -85,7 +90,7 @@ LARGEST = 1000
 
 
 def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
-    """The entries of ρ, zero in the middle of the colours.
+    """The entries of ρ as colours, symmetric around zero.
 
     Args:
         title: by default the matrix's name and its entropy.
@@ -105,7 +110,7 @@ def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
 
 
 def entropy_tree(composition: Composition) -> Figure:
-    """Words at the bottom, the phrase at the top; the colour and the number are the von Neumann entropy."""
+    """The tree of a phrase, words at the bottom; colour and number are the von Neumann entropy of each node."""
     steps = composition.steps
     entropies = [step.entropy for step in steps if step.entropy is not None]
     if not entropies:
@@ -130,17 +135,11 @@ def entropy_tree(composition: Composition) -> Figure:
         colour, value = (1.0, 1.0, 1.0, 1.0), ""  # *not* has no meaning of its own
         if step.entropy is not None:
             colour, value = colours(scale(step.entropy)), f"\n{step.entropy:.2f}"
+        box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444", "linewidth": 0.8}
         axes.text(
-            x,
-            y,
-            fill(step.phrase, 20) + value,
-            ha="center",
-            va="center",
-            fontsize=TEXT,
-            color=ink_on(colour),
-            zorder=2,
-            bbox={"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444", "linewidth": 0.8},
-        )
+            x, y, fill(step.phrase, 20) + value, ha="center", va="center", fontsize=TEXT, color=ink_on(colour),
+            zorder=2, bbox=box,
+        )  # fmt: skip
     axes.set_xlim(-0.7, columns - 0.3)
     axes.set_ylim(-0.5, rows - 0.3)
     axes.set_axis_off()
@@ -170,9 +169,9 @@ Box = tuple[float, float, float, float]
 
 
 def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 0.05) -> Figure:
-    """The senses of a word and their neighbours, projected on the plane that keeps most of their spread.
+    """The senses of a word and their neighbours, projected on their first two principal axes.
 
-    A neighbour stands where its own nearest sense is. The area of a sense's mark is its weight.
+    A neighbour is drawn at its own sense that is nearest. The area of a sense's marker is its weight.
 
     Args:
         top: how many neighbours of each sense to show.
@@ -187,21 +186,12 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
     across, up = f"first principal axis ({share[0]:.0%} of the spread)", f"second principal axis ({share[1]:.0%})"
     axes = _axes(figure, across, up)
     for k, sense in enumerate(senses):
-        colour, marker = SERIES[k % len(SERIES)], MARKERS[k % len(MARKERS)]
         mine = near_at[[i for i, group in enumerate(groups) if group == k]]
         for x, y in mine:
-            axes.plot([at[k, 0], x], [at[k, 1], y], color=colour, linewidth=0.6, alpha=0.5, zorder=1)
-        axes.scatter(mine[:, 0], mine[:, 1], s=22, color=colour, marker=marker, zorder=2)
-        axes.scatter(
-            at[k, 0],
-            at[k, 1],
-            s=120 + 900 * sense.weight,
-            color=colour,
-            marker=marker,
-            edgecolor="black",
-            zorder=3,
-            label=f"sense {sense.id}, weight {sense.weight:.2f}",
-        )
+            axes.plot([at[k, 0], x], [at[k, 1], y], color=look(k)["color"], linewidth=0.6, alpha=0.5, zorder=1)
+        axes.scatter(mine[:, 0], mine[:, 1], s=22, zorder=2, **look(k))
+        label = f"sense {sense.id}, weight {sense.weight:.2f}"
+        axes.scatter(*at[k], s=120 + 900 * sense.weight, edgecolor="black", zorder=3, label=label, **look(k))
     axes.margins(0.16)
     axes.set_title(f"The senses of “{word}” and the words nearest to them", fontsize=TEXT + 2)
     figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=3, frameon=False)
@@ -210,7 +200,7 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
 
 
 def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, Array]:
-    """Senses (k, 2) and their neighbours, sense by sense, (j, 2) on the plane, and the share that each axis keeps."""
+    """Senses (k, 2) and their neighbours (j, 2), sense by sense, on a plane, and the variance share of each axis."""
     points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
     centres = np.array([sense.vector for sense in senses])
     plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))
@@ -233,10 +223,10 @@ def _plane(points: Array) -> tuple[Array, Array]:
 
 
 def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: Array) -> None:
-    """Names beside their points, each at the nearest place where it hides neither another name nor a mark."""
+    """Put labels beside their points, each at the nearest place where it covers no other label and no marker."""
     from matplotlib.patheffects import withStroke
 
-    figure.draw_without_rendering()  # settles where things are
+    figure.draw_without_rendering()  # computes the layout
     inch = figure.dpi / 72
     half = 0.65 * TEXT * inch
     frame = axes.bbox
@@ -257,17 +247,11 @@ def _label(figure: Figure, axes: Any, points: Array, labels: list[str], marks: A
         box = next((box for box in inside if not any(overlap(box, other) for other in taken)), inside[0])
         taken.append(box)
         rise = ((box[2] + box[3]) / 2 - y) / inch
+        line = {"arrowstyle": "-", "color": "#666666", "linewidth": 0.6} if abs(rise) > TEXT else None
         axes.annotate(
-            label,
-            point,
-            xytext=((box[0] - x) / inch, rise),
-            arrowprops={"arrowstyle": "-", "color": "#666666", "linewidth": 0.6} if abs(rise) > TEXT else None,
-            textcoords="offset points",
-            va="center",
-            fontsize=TEXT,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
-            zorder=4,
-        )
+            label, point, xytext=((box[0] - x) / inch, rise), arrowprops=line, textcoords="offset points", va="center",
+            fontsize=TEXT, path_effects=[withStroke(linewidth=2.5, foreground="white")], zorder=4,
+        )  # fmt: skip
 
 
 def overlap(a: Box, b: Box) -> bool:
@@ -277,18 +261,18 @@ def overlap(a: Box, b: Box) -> bool:
 
 Interval = tuple[float, float]
 Dot = tuple[str, float, Interval | None, float | None]
-"""What is measured, its value, its interval, and the published value."""
+"""The name of a measure, its value, its interval, and the published value."""
 Point = tuple[float, float, float]
 """x, y and the error of y."""
 
 
 def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], band: float, title: str) -> Figure:
-    """A row a model with a mark for each of its figures, filled, and the published one, hollow.
+    """One row per model with a filled marker for each value and a hollow one for the published value.
 
     Args:
-        rows: the figures of each model.
-        uprights: named values, drawn as upright lines.
-        band: what lies within ± this is shaded; 0 for none.
+        rows: the values of each model.
+        uprights: named values, drawn as vertical lines.
+        band: the range ± this is shaded; 0 for none.
         title: of the horizontal axis.
     """
     kinds = list(dict.fromkeys(name for dots in rows.values() for name, *_ in dots))
@@ -299,13 +283,12 @@ def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], 
     for number, dots in enumerate(rows.values()):
         top = y
         for name, value, interval, published in dots:
-            style = kinds.index(name)
-            colour, marker = SERIES[style % len(SERIES)], MARKERS[style % len(MARKERS)]
+            style = look(kinds.index(name))
             if interval is not None:
-                axes.plot(interval, (y, y), color=colour, linewidth=1, alpha=0.6)
-            axes.plot([value], [y], marker=marker, color=colour, markersize=5, linestyle="")
+                axes.plot(interval, (y, y), color=style["color"], linewidth=1, alpha=0.6)
+            axes.plot([value], [y], markersize=5, linestyle="", **style)
             if published is not None:
-                axes.plot([published], [y], marker=marker, color=colour, markersize=6, fillstyle="none", linestyle="")
+                axes.plot([published], [y], markersize=6, fillstyle="none", linestyle="", **style)
             y += 1
         y = max(y, top + 1)
         places.append((top + y - 1) / 2)
@@ -320,31 +303,24 @@ def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], 
     axes.axvline(0, color="#999999", linewidth=0.8)
     axes.set_yticks(places, list(rows), fontsize=TEXT)
     axes.set_ylim(y - 0.6, -0.9)
-    for style, name in enumerate(kinds):
-        colour, marker = SERIES[style % len(SERIES)], MARKERS[style % len(MARKERS)]
-        axes.plot([], [], marker=marker, color=colour, linestyle="", label=name)
+    for number, name in enumerate(kinds):
+        axes.plot([], [], linestyle="", label=name, **look(number))
     figure.legend(fontsize=TEXT, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
 def line_chart(series: Mapping[str, Sequence[Point]], across: str, up: str) -> Figure:
-    """Lines with error bars; each has a colour, a mark and a stroke of its own, so that dozens can be told apart."""
+    """Lines with error bars; each has its own colour, marker and line style, so that dozens can be distinguished."""
     figure = new_figure(7.6, 4.6 + 0.22 * (len(series) // 3 + 1))
     axes = _axes(figure, across, up)
     for number, (name, points) in enumerate(series.items()):
         x, y, error = zip(*points, strict=True) if points else ((), (), ())
+        turn = number // len(SERIES)
         axes.errorbar(
-            x,
-            y,
-            yerror if any(yerror := list(error)) else None,
-            label=name,
-            color=SERIES[number % len(SERIES)],
-            marker=MARKERS[(number + number // len(SERIES)) % len(MARKERS)],
-            linestyle=LINES[number // len(SERIES) % len(LINES)],
-            markersize=5,
-            linewidth=1.2,
+            x, y, error if any(error) else None, label=name, color=look(number)["color"],
+            marker=look(number + turn)["marker"], linestyle=LINES[turn % len(LINES)], markersize=5, linewidth=1.2,
             elinewidth=0.8,
-        )
+        )  # fmt: skip
     axes.grid(alpha=0.25)
     figure.legend(fontsize=TEXT, loc="outside lower center", ncols=3, frameon=False)
     return figure

@@ -1,8 +1,7 @@
-"""Results as HTML in notebooks: small tables and pictures, without any script.
+"""Results as HTML in notebooks: small tables and pictures without scripts.
 
 :func:`register` gives the classes of results a method ``_repr_html_``, which Jupyter, Colab, VS Code, marimo and others
-look for. It is called when polysema is imported in a running notebook; elsewhere results print as text. The classes
-themselves do not know of HTML.
+look for. It is called when polysema is imported in a running notebook; elsewhere results print as text.
 """
 
 from __future__ import annotations
@@ -60,16 +59,11 @@ def composition_html(composition: Composition) -> str:
 
 def disambiguation_html(item: Disambiguation) -> str:
     """A word in context: the probability and the weight of each sense."""
-    rows = [
-        (
-            f"{sense.probability:.2f}",
-            _bar(sense.probability),
-            f"{sense.weight:.2f}",
-            escape(sense.part or "–"),
-            escape(" ".join(near.word for near in sense.neighbours)),
-        )
-        for sense in item.senses
-    ]
+    rows = []
+    for sense in item.senses:
+        near = escape(" ".join(near.word for near in sense.neighbours))
+        weights = f"{sense.probability:.2f}", _bar(sense.probability), f"{sense.weight:.2f}"
+        rows.append((*weights, escape(sense.part or "–"), near))
     return (
         f"<b>{escape(item.word)}</b> in “{escape(item.context)}”: "
         f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
@@ -81,15 +75,13 @@ def results_html(results: Sequence[Any]) -> str:
     """A list of answers, one row each; at most the first 60."""
     rows = to_rows(results[:_MOST])
     columns = list(rows[0]) if rows else []
-    cells = [[escape(_figure(row[name])) for name in columns] for row in rows]
+
+    def cell(value: Any) -> str:
+        return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else escape(str(value))
+
+    cells = [[cell(row[name]) for name in columns] for row in rows]
     more = f"… {len(results) - len(rows):,} more" if len(results) > len(rows) else ""
     return f"{_table(cells, [escape(name.replace('_', ' ')) for name in columns])}{more}" if rows else "(none)"
-
-
-def _figure(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def lexicon_html(lexicon: AnyLexicon) -> str:
@@ -121,7 +113,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def report_html(report: Report) -> str:
-    """A report in a frame of its own, which keeps its styles apart."""
+    """A report in an iframe, which keeps its styles separate."""
     page = escape(to_html(report), quote=True)
     return f"<iframe srcdoc='{page}' title='{escape(report.title, quote=True)}' width='100%' height='640'></iframe>"
 
@@ -136,11 +128,11 @@ HTML = {
     Evaluation: evaluation_html,
     Report: report_html,
 }
-"""The function that shows each class."""
+"""The HTML function of each class."""
 
 
 def register() -> None:
-    """Show results as HTML from now on."""
+    """Display results as HTML from now on."""
     for kind, shown in HTML.items():
         setattr(kind, "_repr_html_", shown)  # noqa: B010  (mypy knows of no such attribute)
 

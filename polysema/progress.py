@@ -10,15 +10,14 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from typing import Any
 
-Line = Callable[[str], None]
 _EVERY = 60.0  # seconds between two lines where there is no terminal
-_BAR_EVERY = 0.3  # and between two pictures of a bar in a notebook
+_BAR_EVERY = 0.3  # and between two updates of a bar in a notebook
 _LOG = logging.getLogger("polysema.progress")
 _WIDE = 110  # columns of a terminal that has room for a bar
 
@@ -29,18 +28,18 @@ class Progress:
 
     Attributes:
         stage: what it is doing: ``training``, ``encoding``, ``clustering`` …
-        done, total: units of work; ``total`` is None where it is not known.
+        done, total: units of work; ``total`` is None if not known.
         unit: what is counted.
-        speed: units a second, of the last moments where the work reports them.
-        seconds, left: seconds spent and to go; None where they are not known.
-        epoch, epochs: which of how many, from 1; 0 where there are none.
+        speed: units a second, recently.
+        seconds, left: seconds spent and to go; None if not known.
+        epoch, epochs: the epoch, from 1, and how many there are; 0 without epochs.
         loss: of a sample of the last training steps.
-        loss_name: what that is of. By negative sampling it is −ln σ of the true words alone, ln 2 where nothing is
-            known; not to be compared with the held-out loss, which adds that of the noise words.
+        loss_name: what that loss is. With negative sampling it is −ln σ of the true words alone (ln 2 for an untrained
+            model), which cannot be compared with the held-out loss: that adds the loss of the noise words.
         held_out: the held-out loss after the last whole epoch.
         rate: the learning rate.
-        words, sentences: of text, how many were met so far.
-        note: something to say once, such as how much disk the run takes.
+        words, sentences: how much text was read so far.
+        note: a message to show once, such as how much disk the run takes.
         detail: what each worker does, where there are several.
     """
 
@@ -73,7 +72,7 @@ def silent(_: Progress) -> None:
 
 @contextmanager
 def progress_report(quiet: bool = False) -> Iterator[Report]:
-    """A live line: what is being done, how far it is, the time left, then further figures as far as they fit."""
+    """A live line: the stage, how far it is, the time left, then further figures as far as they fit."""
     if quiet:
         yield silent
         return
@@ -99,102 +98,86 @@ def progress_report(quiet: bool = False) -> Iterator[Report]:
                 for earlier in tasks.values():
                     bar.update(earlier, visible=False)
                 tasks[at.stage] = bar.add_task(at.stage, total=at.total, figures="")
-            bar.update(tasks[at.stage], completed=at.done, total=at.total, figures=_joined(at))
+            bar.update(tasks[at.stage], completed=at.done, total=at.total, figures=figures_of(at))
 
         yield show
 
 
 @contextmanager
 def library_report(quiet: bool = False) -> Iterator[Report]:
-    """What a call of the library reports to where its caller hands in nothing: see above."""
+    """The progress of a call of the library whose caller hands in none: see the head of this module."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
     if quiet:
-        yield silent
-    elif _in_notebook():
-        with _bar() as show:
-            yield show
+        chosen: Any = nullcontext(silent)
+    elif hasattr(shell, "kernel"):  # of Jupyter, or its like, which displays HTML
+        chosen = _bar()
     elif hasattr(sys, "ps1") or sys.flags.interactive:
-        with progress_report() as show:
-            yield show
+        chosen = progress_report()
     else:
-        yield _lines(_LOG.info)
+        chosen = nullcontext(_lines(_LOG.info))
+    with chosen as show:
+        yield show
 
 
-def figures_of(at: Progress) -> dict[str, str]:
-    """The figures beside the bar. The loss of training and the held-out one are of different things, and say so."""
-    held_out = "" if at.held_out is None else f"held-out loss (with noise words) {at.held_out:.4f}"
-    return {
-        "epoch": f"epoch {at.epoch} of {at.epochs}" if at.epochs else "",
-        "loss": "" if at.loss is None else f"{at.loss_name} {at.loss:.3f}",
-        "held_out": held_out,
-        "words": f"{at.words:,} words" if at.words else "",
-        "speed": _speed(at.speed, at.unit),
-        "rate": "" if at.rate is None else f"rate {at.rate:.4f}",
-        "detail": at.detail,
+def figures_of(at: Progress) -> str:
+    """The figures beside the bar. Two losses are shown, of different things, each under its name."""
+    speed = f"{at.speed / 1e6:.2f} M" if at.speed >= 1e5 else f"{at.speed:,.0f}"
+    figures = {
+        f"epoch {at.epoch} of {at.epochs}": at.epochs,
+        f"{at.loss_name} {at.loss or 0:.3f}": at.loss is not None,
+        f"held-out loss (with noise words) {at.held_out or 0:.4f}": at.held_out is not None,
+        f"{at.words:,} words": at.words,
+        f"{speed} {at.unit}/s": at.speed,
+        f"rate {at.rate or 0:.4f}": at.rate is not None,
+        at.detail: at.detail,
     }
+    return "  ".join(figure for figure, known in figures.items() if known)
 
 
-def progress_html(at: Progress, figures: str) -> str:
-    """How far long work is: a bar where it is known, and figures."""
+def progress_html(at: Progress) -> str:
+    """Progress as HTML: a bar where the total is known, and figures."""
     share = min(at.done / at.total, 1.0) if at.total else None
     left = "" if at.left is None else f" · {at.left:,.0f} s left"
     bar = "" if share is None else f"<progress value='{share:.4f}' max='1' style='width:240px'></progress> {share:.0%}"
-    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures)}</small></div>"
-
-
-def _in_notebook() -> bool:
-    """Whether this is a kernel of Jupyter, or its like, that displays HTML."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
+    return f"<div>{escape(at.stage)} {bar}{left} <small>{escape(figures_of(at))}</small></div>"
 
 
 @contextmanager
 def _bar() -> Iterator[Report]:
-    """A bar in a notebook, which needs no widgets; it goes when the work is done."""
+    """A bar in a notebook without widgets; it is removed when the work is done."""
     shown: Any = import_module("IPython.display")  # which has no types
     handle = shown.display(shown.HTML(""), display_id=True)
-    last = 0.0
-
-    def show(at: Progress) -> None:
-        nonlocal last
-        if at.note:
-            _to_standard_error(at.note)
-        if time.monotonic() - last >= _BAR_EVERY:
-            last = time.monotonic()
-            handle.update(shown.HTML(progress_html(at, _joined(at))))
-
     try:
-        yield show
+        yield _throttled(lambda at: handle.update(shown.HTML(progress_html(at))), _to_standard_error, _BAR_EVERY, 0.0)
     finally:
         handle.update(shown.HTML(""))
+
+
+def _lines(write: Callable[[str], None]) -> Report:
+    """Progress for a log: a line a minute."""
+
+    def show(at: Progress) -> None:
+        share = f" {at.done / at.total:.0%}" if at.total else ""
+        write(f"{at.stage}{share}  {figures_of(at)}")
+
+    return _throttled(show, write, _EVERY, time.monotonic())
+
+
+def _throttled(show: Report, write: Callable[[str], None], seconds: float, last: float) -> Report:
+    """Show progress at most every so many seconds, and write its notes at once."""
+
+    def report(at: Progress) -> None:
+        nonlocal last
+        if at.note:
+            write(at.note)
+        if time.monotonic() - last >= seconds:
+            last = time.monotonic()
+            show(at)
+
+    return report
 
 
 def _to_standard_error(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
-
-
-def _speed(speed: float, unit: str) -> str:
-    if not speed:
-        return ""
-    return f"{speed / 1e6:.2f} M {unit}/s" if speed >= 1e5 else f"{speed:,.0f} {unit}/s"
-
-
-def _joined(at: Progress) -> str:
-    return "  ".join(figure for figure in figures_of(at).values() if figure)
-
-
-def _lines(tell: Line) -> Report:
-    """Progress for a log: a line now and then."""
-    last = time.monotonic()
-
-    def show(at: Progress) -> None:
-        nonlocal last
-        if at.note:
-            tell(at.note)
-        if time.monotonic() - last >= _EVERY:
-            last = time.monotonic()
-            share = f" {at.done / at.total:.0%}" if at.total else ""
-            tell(f"{at.stage}{share}  {_joined(at)}")
-
-    return show
