@@ -95,6 +95,18 @@ class WorkingFolder:
                 if Path(name).name == name:
                     remove(self.path / name)
 
+    def removed_as_finished(self, output: Path) -> bool:
+        """Remove the folder if the output is newer: the run was killed after it wrote it. False if it is not."""
+        if not is_marked(self.path) or not output.exists():
+            return False
+        newest, written = (
+            max(item.stat().st_mtime_ns for item in (path, *path.rglob("*")) if item.is_file() or item == path)
+            for path in (self.path, output)
+        )
+        if written >= newest:
+            self.remove()
+        return written >= newest
+
     def _names(self) -> Iterator[str]:
         """What is in the folder besides its marker and what a killed process left."""
         return (item.name for item in self.path.iterdir() if item.name != MARKER and not is_temporary(item.name))

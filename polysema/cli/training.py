@@ -150,8 +150,10 @@ def train_command(
     inputs: list[str | Path] = [*corpus, *(item for item in (start, config, keep) if item is not None)]
     how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force}
     started = time.perf_counter()
+    state = WorkingFolder(output.parent / f"{output.name}.training") if model.resumes else None
+    if state is not None and not given.force and state.removed_as_finished(output):
+        return click.echo(f"{output} is finished already")
     with writing_lexicon(output, inputs=inputs, **how), progress_report(is_quiet()) as show:
-        state = WorkingFolder(output.with_name(output.name + ".training")) if model.resumes else None
         show(Progress("preparing (the first run compiles its kernels)", 0))
         try:
             lexicon = train(

@@ -60,20 +60,16 @@ def parse_text(
     files = _files(sources)
     given = [sources] if isinstance(sources, str | Path) else sources
     output = Path(output)
-    with writing(
-        output,
-        overwrite=overwrite,
-        inputs=[*given, *files],
-        owner=owner,
-    ):
-        working = WorkingFolder(output.with_name(output.name + ".parsing"))
-        with working.held():
-            done = _pieces_done(working, text_identity(files, encoding))
-            blocks = (block.data.decode("utf-8", "replace") for file in files for block in _text(file, encoding))
-            for _ in islice(blocks, len(done) * PIECE):
-                pass
-            _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
-            found = merged(ParsedText.load(path) for path in done)
+    working = WorkingFolder(output.parent / f"{output.name}.parsing")
+    if not overwrite and working.removed_as_finished(output):
+        return ParsedText.load(output)
+    with writing(output, overwrite=overwrite, inputs=[*given, *files], owner=owner), working.held():
+        done = _pieces_done(working, text_identity(files, encoding))
+        blocks = (block.data.decode("utf-8", "replace") for file in files for block in _text(file, encoding))
+        for _ in islice(blocks, len(done) * PIECE):
+            pass
+        _parse_pieces(blocks, working, done, max(1, min(workers, processors())), progress)
+        found = merged(ParsedText.load(path) for path in done)
     found.save(output, overwrite)
     working.remove()
     return found

@@ -139,3 +139,27 @@ def test_a_reader_that_leaves_early_is_no_error():
     asked.stdout.close()
     assert (asked.wait(), asked.stderr.read()) == (0, b"")
     asked.stderr.close()
+
+
+def test_a_run_killed_after_it_wrote_its_output_is_finished(place, monkeypatch, capsys):
+    command = ["train", "text.txt", "-o", "wiki", *TOY]
+    with monkeypatch.context() as patch:
+        patch.setattr("polysema.checkpoints.WorkingFolder.remove", lambda self: None)
+        assert main(command) == 0
+    assert (place / "wiki.training").exists()
+    before = (place / "wiki" / "config.json").read_bytes()
+    capsys.readouterr()
+    assert main(command) == 0
+    assert capsys.readouterr().out == "wiki is finished already\n"
+    assert not (place / "wiki.training").exists()
+    assert (place / "wiki" / "config.json").read_bytes() == before
+    assert main(command) == 2  # an output that is there, and no state
+
+
+def test_an_output_older_than_the_state_is_not_taken_for_its_result(place, monkeypatch):
+    assert main(["train", "text.txt", "-o", "wiki", *TOY]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("polysema.lexicon.lexicon.Lexicon.save", lambda *_, **__: 1 / 0)
+        assert main(["train", "text.txt", "-o", "wiki", "--force", "--seed", "2", *TOY]) == 1
+    assert main(["train", "text.txt", "-o", "wiki", "--seed", "2", *TOY]) == 2
+    assert (place / "wiki.training").exists()
