@@ -212,3 +212,10 @@ def test_a_header_that_python_cannot_tokenise(tmp_path):
     np.save(vectors, np.ones((1, 3), np.float32))
     damaged = vectors.getvalue().replace(b"(1, 3), ", b"(1, 3, } ")
     refused(npz(tmp_path / "it.npz", words=words.getvalue(), vectors=damaged), "not a readable npz")
+
+
+def test_one_long_word_does_not_make_an_npz_large(tmp_path):
+    words = ["x" * 1000, "é", *(f"word{i}" for i in range(2000))]
+    VectorLexicon(words, np.ones((len(words), 2), np.float32)).save(tmp_path / "wide.npz")
+    assert (tmp_path / "wide.npz").stat().st_size < 100_000
+    assert load(tmp_path / "wide.npz").vocabulary.words == words

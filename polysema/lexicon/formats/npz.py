@@ -2,6 +2,7 @@
 
 What polysema writes also holds the arrays of the lexicon's parts by the names of :mod:`.arrays`, such as ``contexts``,
 and ``config``, JSON with ``columns`` and ``metadata``; what others write need not.
+Words are an array of strings; where one long word would make all of them wide, they are lines of UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from polysema.vocabulary import Vocabulary
 _PARTS = frozenset(name for own in NAMES.values() for name in own)
 _ARRAYS = _PARTS | {"words", "factors", "matrices", "vectors", "counts", "config"}
 _HEADER = 10_000  # bytes of an array's header, at most
+_WIDE = 100  # letters of the longest word in an array of strings
 
 
 def read(path: Path, kind: str = "auto") -> AnyLexicon:
@@ -43,15 +45,18 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
             "an npz lexicon has 'words' and one of 'factors', 'matrices' or 'vectors'"
         )
     words, numbers = arrays["words"], arrays[known[0]]
-    if words.ndim != 1 or words.dtype.kind not in "US":
+    if words.ndim == 1 and words.dtype == np.uint8:
+        spelled = words.tobytes().decode("utf-8", "replace").split("\n")
+    elif words.ndim == 1 and words.dtype.kind in "US":
+        spelled = [word.decode() if isinstance(word, bytes) else str(word) for word in words.tolist()]
+    else:
         raise FormatError(f"{path}: 'words' must be a list of strings, not {words.dtype} of shape {words.shape}")
     if numbers.dtype.kind not in "fiu":
         raise FormatError(f"{path}: {known[0]!r} must hold real numbers, not {numbers.dtype}")
     if numbers.dtype.kind != "f" or numbers.dtype.itemsize > 8:
         numbers = numbers.astype(np.float64)
-    if len(words) != len(numbers) if numbers.ndim else True:
-        raise FormatError(f"{path}: {len(words)} words and an array of shape {numbers.shape}")
-    spelled = [word.decode() if isinstance(word, bytes) else str(word) for word in words.tolist()]
+    if len(spelled) != len(numbers) if numbers.ndim else True:
+        raise FormatError(f"{path}: {len(spelled)} words and an array of shape {numbers.shape}")
     try:
         vocabulary = Vocabulary(spelled, arrays.get("counts")).checked()
         if (vocabulary.counts < 0).any():
@@ -131,10 +136,11 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         numbers = lexicon.stack(lexicon.vocabulary.words).parts[0]
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     words = lexicon.vocabulary.words
+    wide = max(map(len, words), default=0) > _WIDE
     columns = lexicon.columns if isinstance(lexicon, Lexicon) else "senses"
     config = {"columns": columns, "metadata": to_metadata(lexicon)}
     arrays = {
-        "words": np.array(words, dtype=np.str_),
+        "words": np.frombuffer("\n".join(words).encode(), np.uint8) if wide else np.array(words, dtype=np.str_),
         name: stored_as(numbers, dtype, words),
         "config": np.array(json.dumps(config, ensure_ascii=False)),
         **to_arrays(lexicon),
