@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
 import sys
-from importlib.util import find_spec
-
-import pytest
+from types import SimpleNamespace
 
 import polysema as ps
 from polysema import progress
@@ -50,55 +46,21 @@ def test_the_bar_of_a_notebook():
     assert "<progress" not in progress_html(Progress("reading", 3))
 
 
-RUN = """
-import json, sys
-import nbclient, nbformat
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
+def test_a_notebook_shows_a_bar_that_goes(monkeypatch):
+    updates = []
 
-argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-updates = []
+    class Handle:
+        def update(self, html):
+            updates.append(html)
 
-
-class Here(KernelSpecManager):
-    def get_kernel_spec(self, name):
-        return KernelSpec(argv=argv, display_name="here", language="python")
-
-
-class Client(nbclient.NotebookClient):
-    def process_message(self, msg, cell, cell_index):
-        if msg["msg_type"] == "update_display_data":
-            updates.append(msg["content"]["data"].get("text/html", ""))
-        return super().process_message(msg, cell, cell_index)
-
-
-cells = json.load(sys.stdin)
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-Client(notebook, km=AsyncKernelManager(kernel_spec_manager=Here(), kernel_name="here"), timeout=300).execute()
-print(json.dumps({"updates": updates, "outputs": [cell.outputs for cell in notebook.cells]}))
-"""
-
-
-def test_in_a_notebook_that_is_run():
-    """Figures and answers show themselves without a magic, and training shows a bar: by nbclient, in a kernel."""
-    for name, extra in (("nbclient", "dev"), ("ipykernel", "notebook"), ("matplotlib", "plots")):
-        if find_spec(name) is None:
-            pytest.skip(f"the extra {extra} is not installed")
-    train = f"ps.train({TEXT!r}, **{SETTINGS!r}"
-    cells = [
-        f"import polysema as ps\nfrom polysema import progress\nprogress._BAR_EVERY = 0.0\nlexicon = {train})",
-        "ps.heat_map(lexicon['cat'])",
-        "lexicon.senses('cat')",
-        "lexicon.neighbours('cat', 2)",
-        "lexicon",
-        f"{train}, quiet=True);",
-    ]
-    done = subprocess.run([sys.executable, "-c", RUN], input=json.dumps(cells), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    shown = [[kind for out in outputs for kind in out.get("data", {})] for outputs in found["outputs"]]
-    assert any("<progress" in html for html in found["updates"])
-    assert found["updates"][-1] == ""  # the bar goes when the work is done
-    assert "image/png" in shown[1]
-    assert all("text/html" in kinds for kinds in shown[2:5])
-    assert found["outputs"][5] == []
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setattr(progress, "_BAR_EVERY", 0.0)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    shown = SimpleNamespace(HTML=str, display=lambda html, display_id: Handle())
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    ps.train(TEXT, **SETTINGS)
+    assert any("<progress" in html for html in updates)
+    assert updates[-1] == ""
+    del updates[:]
+    ps.train(TEXT, quiet=True, **SETTINGS)
+    assert not updates

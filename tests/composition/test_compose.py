@@ -195,9 +195,7 @@ def test_cosine_of_products_multiplies():
 
 
 def test_unknown_methods_list_the_choices(lexicon: Lexicon, vectors: Lexicon):
-    with pytest.raises(
-        UnknownChoiceError, match="unknown composition method 'fazer': choose verb, .*phaser"
-    ):
+    with pytest.raises(UnknownChoiceError, match="unknown composition method 'fazer': choose verb, .*phaser"):
         method_named("fazer")
     with pytest.raises(UnknownChoiceError, match="for vectors 'phaser': choose verb, mult, add or tensor"):
         vectors.compose("(bob (likes cars))", "phaser")

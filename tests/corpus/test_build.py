@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import lzma
 import os
 import subprocess
@@ -93,18 +92,13 @@ def test_any_text_equals_the_reference(text, options, workers, block, min_count,
         text = text.replace("\x00", "\x01")
         (folder / "t").write_bytes(b"a " + text.encode())
     expected = expected_of(b"a " + text.encode(), options, min_count=min_count, max_size=max_size, keep=("word",))
-    arguments = {
-        "normalisation": options,
-        "workers": workers,
-        "block": block,
-        "min_count": min_count,
-        "max_size": max_size,
-    }
+    cuts = {"min_count": min_count, "max_size": max_size, "keep": ["word"]}
+    arguments = {"normalisation": options, "workers": workers, "block": block, **cuts}
     if not expected.sentences:
         with pytest.raises(CorpusError):
-            build_corpus(folder / "t", folder / "c", keep=["word"], **arguments)
+            build_corpus(folder / "t", folder / "c", **arguments)
     else:
-        same(build_corpus(folder / "t", folder / "c", keep=["word"], **arguments), expected)
+        same(build_corpus(folder / "t", folder / "c", **arguments), expected)
 
 
 @given(data=st.binary(max_size=80).map(lambda b: b.replace(b"\0", b"\xff")), block=st.sampled_from([3, 1 << 19]))
@@ -128,20 +122,15 @@ PACKERS = {
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_packed_files(suffix, tmp_path):
+def test_packed_files_and_truncated_ones(suffix, tmp_path):
     path = tmp_path / f"text.{suffix}"
     path.write_bytes(PACKERS[suffix](TEXT.encode()))
     same(build_corpus(path, tmp_path / "corpus"), expected_of(TEXT.encode()))
-
-
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
-def test_truncated_archives_say_where(suffix, tmp_path):
-    path = tmp_path / f"text.{suffix}"
-    packed = PACKERS[suffix]((TEXT * 50).encode())
-    path.write_bytes(packed[: len(packed) - 20])
-    with pytest.raises(CorpusError, match=rf"text.{suffix}: truncated or damaged archive near byte \d+"):
-        build_corpus(path, tmp_path / "corpus")
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    path.write_bytes(PACKERS[suffix]((TEXT * 50).encode())[:-20])
+    if suffix != "txt":
+        with pytest.raises(CorpusError, match=rf"text.{suffix}: truncated or damaged archive near byte \d+"):
+            build_corpus(path, tmp_path / "other")
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["corpus", path.name]
 
 
 def test_folders_globs_and_lists_are_read_in_order(tmp_path):
@@ -344,11 +333,10 @@ def test_a_second_run_reuses_the_first(tmp_path):
     before = (output / "tokens.npy").stat().st_mtime_ns
     build_corpus(path, output, workers=3)
     assert (output / "tokens.npy").stat().st_mtime_ns == before
-    with pytest.raises(InputError, match="other text or options"):
-        build_corpus(path, output, min_count=2)
     path.write_text(TEXT + "more words")
-    with pytest.raises(InputError, match="other text or options"):
-        build_corpus(path, output)
+    for options in ({"min_count": 2}, {}):
+        with pytest.raises(InputError, match="other text or options"):
+            build_corpus(path, output, **options)
     assert "more" in build_corpus(path, output, overwrite=True).vocabulary
     with pytest.raises(InputError, match="exists already"):
         build_corpus([["token", "lists"]], output)
@@ -356,50 +344,52 @@ def test_a_second_run_reuses_the_first(tmp_path):
     assert not is_corpus(path)
 
 
-def test_bad_input(tmp_path):
-    cases = {
-        "binary": (b"\x7fELF\x00\x01", "a binary file, not text"),
-        "empty": (b"", "there is nothing to encode"),
-        "single": (b"word\nword\n", "there is nothing to encode"),
-        "zip": (b"PK\x03\x04", "zip archives are not read"),
-        "badgz": (b"\x1f\x8bnonsense", "truncated or damaged|cannot be read"),
-    }
-    for name, (content, message) in cases.items():
-        path = tmp_path / name
-        path.write_bytes(content)
-        with pytest.raises(CorpusError, match=message) as caught:
-            build_corpus(path, tmp_path / "c")
-        assert name in str(caught.value) or "nothing to encode" in str(caught.value)
-        assert not (tmp_path / "c").exists()
-    path = tmp_path / "t"
-    path.write_text("a few words")
-    for arguments, message in [
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x7fELF\x00\x01", "text: a binary file, not text"),
+        (b"", "there is nothing to encode"),
+        (b"word\nword\n", "there is nothing to encode"),
+        (b"PK\x03\x04", "text: .*zip archives are not read"),
+        (b"\x1f\x8bnonsense", "text: (truncated or damaged|cannot be read)"),
+    ],
+)
+def test_what_is_no_text(content, message, tmp_path):
+    (tmp_path / "text").write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        build_corpus(tmp_path / "text", tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"min_count": 5}, "none of 3 words is seen 5 times"),
         ({"token": "lemma"}, "running text has no lemmas to take"),
-    ]:
-        with pytest.raises(CorpusError, match=message):
-            build_corpus(path, tmp_path / "c", **arguments)
-    for arguments, message in [
         ({"min_count": 0}, "must be at least 1, not 0"),
         ({"max_size": 0}, "must be at least 1, not 0"),
         ({"format": "pdf"}, "unknown format 'pdf': choose auto, text, vertical or conllu"),
         ({"token": "stem"}, "unknown token 'stem'"),
         ({"lemmatise": "xx"}, "unknown language to lemmatise 'xx'"),
-    ]:
-        with pytest.raises(InputError, match=message):
-            build_corpus(path, tmp_path / "c", **arguments)
+    ],
+)
+def test_bad_options(options, message, tmp_path):
+    (tmp_path / "t").write_text("a few words")
+    with pytest.raises((CorpusError, InputError), match=message):
+        build_corpus(tmp_path / "t", tmp_path / "c", **options)
+
+
+def test_bad_sources(tmp_path):
     with pytest.raises(InputError, match="choose split or lines"):
         Normalisation(sentences="spacy")
-    for missing in (tmp_path / "nowhere", str(tmp_path / "*.nothing")):
-        with pytest.raises(CorpusError, match="no such file or folder"):
-            build_corpus(missing, tmp_path / "c")
     (tmp_path / "hollow").mkdir()
-    with pytest.raises(CorpusError, match="holds no files"):
-        build_corpus(tmp_path / "hollow", tmp_path / "c")
+    for source, message in (("nowhere", "no such file"), ("*.nothing", "no such file"), ("hollow", "holds no files")):
+        with pytest.raises(CorpusError, match=message):
+            build_corpus(str(tmp_path / source), tmp_path / "c")
+    (tmp_path / "secret").touch(0)
     if os.geteuid() != 0:
-        path.chmod(0)
         with pytest.raises(CorpusError, match="Permission denied"):
-            build_corpus(path, tmp_path / "c")
+            build_corpus(tmp_path / "secret", tmp_path / "c")
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
@@ -461,22 +451,13 @@ def test_lemmatising_running_text(tmp_path):
     )
 
 
-def test_damaged_corpora(tmp_path):
-    build_corpus([["a", "b"]] * 9, tmp_path / "c")
-    with open(tmp_path / "c" / "tokens.npy", "ab") as file:
-        file.write(b"x")
-    with pytest.raises(FormatError, match="tokens.npy: damaged: truncated, or not an array of type <i4"):
-        Corpus(tmp_path / "c")
-    build_corpus([["a", "b"]] * 9, tmp_path / "v")
-    assert list(Corpus(tmp_path / "v").words()) == Corpus(tmp_path / "v").vocabulary.words == ["a", "b"]
-    for words in ("a\n", "a\nb\nc\n"):
-        (tmp_path / "v" / "vocabulary.txt").write_text(words)
-        with pytest.raises(FormatError, match="words, 2 counts"):
-            list(Corpus(tmp_path / "v").words())
-    config = json.loads((tmp_path / "c" / "config.json").read_text())
-    (tmp_path / "c" / "config.json").write_text(json.dumps({**config, "version": 9}))
-    with pytest.raises(FormatError, match="upgrade polysema"):
-        Corpus(tmp_path / "c")
+@pytest.mark.parametrize("words", ["a\n", "a\nb\nc\n"])
+def test_a_damaged_vocabulary(tmp_path, words):
+    corpus = build_corpus([["a", "b"]] * 9, tmp_path / "v")
+    assert list(corpus.words()) == corpus.vocabulary.words == ["a", "b"]
+    (tmp_path / "v" / "vocabulary.txt").write_text(words)
+    with pytest.raises(FormatError, match="words, 2 counts"):
+        list(Corpus(tmp_path / "v").words())
 
 
 def test_gensim_trains_on_it(tmp_path):

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema import machine as platform
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError, FormatError, InputError
@@ -146,8 +145,3 @@ def test_links_in_a_circle_are_refused(tmp_path):
         build_corpus(SENTENCES, tmp_path / "circle")
     with pytest.raises(FormatError, match="no such folder"):
         Corpus(tmp_path / "circle")
-
-
-def test_builds_where_the_system_does_not_say_how_many_processors(tmp_path, monkeypatch):
-    monkeypatch.delattr(platform.os, "sched_getaffinity", raising=False)
-    assert len(build_corpus(SENTENCES, tmp_path / "c")) == 120

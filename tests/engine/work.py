@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import random
 import time
-from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-import polysema as ps
 from polysema.errors import InputError, OutputError
 from polysema.progress import Progress
 
@@ -93,34 +90,3 @@ def disk(bad: tuple[str, int], task: int, _) -> int:
             raise OutputError(f"out: cannot be written: {cause.strerror}")
         raise cause
     return task
-
-
-def saved(shared: tuple[str, str, Path], task: int, _) -> str:
-    """Save a lexicon in a folder that all nodes share; on one node that disk is full, or read-only."""
-    import ray
-
-    bad, kind, folder = shared
-    node = ray.get_runtime_context().get_node_id()
-    with a_disk(folder, kind) if node == bad else nullcontext():
-        words = ps.Vocabulary([f"word{i}" for i in range(500)], np.arange(500, 0, -1))
-        ps.Lexicon(words, np.full((500, 4, 2), task + 1, np.float32)).save(folder / f"{task}.dm")
-    return node
-
-
-@contextmanager
-def a_disk(folder: Path, kind: str):
-    """For this thread alone, a file system of a few kilobytes, or one that is read-only, in the place of a folder."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    new_namespace, private, read_only, detach = 0x20000, 0x44000, 1, 2
-    calls = [
-        lambda: libc.unshare(new_namespace),
-        lambda: libc.mount(b"none", b"/", None, private, None),
-        lambda: libc.mount(b"tmpfs", bytes(folder), b"tmpfs", read_only if kind == "read-only" else 0, b"size=8k"),
-    ]
-    for call in calls:
-        if call() != 0:
-            raise PermissionError(ctypes.get_errno(), "no disk can be mounted here")
-    try:
-        yield
-    finally:
-        libc.umount2(bytes(folder), detach)
