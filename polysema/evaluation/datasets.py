@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,13 @@ class EvaluationSet:
     def words(self) -> set[str]:
         """Every word of the set, as it is written."""
         return {word for phrase in (*self.first, *self.second) for word in phrase}
+
+    @cached_property
+    def distinct(self) -> tuple[list[Phrase], NDArray[np.int64]]:
+        """The distinct phrases, p of them, and of each pair the indices of its two, (2, k)."""
+        index: dict[Phrase, int] = {}
+        pairs = [[index.setdefault(phrase, len(index)) for phrase in side] for side in (self.first, self.second)]
+        return list(index), np.array(pairs)
 
     def tree(self, phrase: Sequence[str]) -> Tree:
         """The tree of a phrase."""

@@ -14,7 +14,6 @@ from polysema import measures
 from polysema.composition.compose import Method, fold
 from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
 from polysema.composition.occurrences import Span, counted_word
-from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix, unit_trace
 from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import EvaluationSet
@@ -64,26 +63,6 @@ class Model(Protocol):
         """The similarity of each pair of a set."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """The distinct phrases of a set, ready to be composed all at once.
-
-    Attributes:
-        known: which items have no unknown word, (k,).
-        unit: the meanings of the distinct words, (w, n, m) or (w, n).
-        positions: the words of each of the p distinct phrases, rows of ``unit``, (p, words).
-        pairs: of each known item its first and its second phrase, (2, known).
-    """
-
-    known: NDArray[np.bool_]
-    unit: Array
-    positions: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-
-    def meaning_of(self, leaf: Leaf) -> Array:
-        return self.unit[self.positions[:, leaf.position]]
-
-
 @dataclass
 class LexiconModel:
     """A lexicon of matrices or vectors.
@@ -91,14 +70,13 @@ class LexiconModel:
     Attributes:
         lexicon: the lexicon.
         name: what to call it.
-        policy: what to do with words it lacks; see :mod:`polysema.evaluation.models`.
+        policy: what to do with words it lacks: a name of :data:`POLICIES`.
     """
 
     lexicon: AnyLexicon
     name: str = "model"
     policy: str = "skip"
     _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
-    _stack: tuple[EvaluationSet, _Stack] | None = field(default=None, init=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -138,24 +116,35 @@ class LexiconModel:
     def scores(self, items: EvaluationSet, method: str) -> Scores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
         chosen = method_named("verb" if items.is_words else method, self.lexicon.methods)
-        if isinstance(chosen, BySlots):
-            return self._by_slots(items, chosen)
-        if not isinstance(chosen, Method):
+        if not isinstance(chosen, Method | BySlots):
             return self._in_context(items)
-        stack = self._prepared(items)
-        similarity = np.full(len(items), np.nan)
-        entropy = np.full(len(items), np.nan)
-        if stack.known.any():
-            composed = fold(items.tree(items.first[0]), stack.meaning_of, chosen)[-1]
-            valid = np.broadcast_to(composed.valid, len(stack.positions))
-            first, second = stack.pairs
+        phrases, pairs = items.distinct
+        rows = np.array([[self.row(w, r) for w, r in zip(p, items.roles, strict=True)] for p in phrases])
+        known = np.asarray((rows >= 0).all(axis=1))
+        covered = np.asarray(known[pairs].all(axis=0))
+        if isinstance(chosen, BySlots):
+            return self._by_slots(items, chosen, rows, covered)
+        similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
+        if covered.any():
+            words, positions = np.unique(rows[known], return_inverse=True)
+            unit, positions = self._unit(words), positions.reshape(-1, len(items.roles))
+            composed = fold(items.tree(phrases[0]), lambda leaf: unit[positions[:, leaf.position]], chosen)[-1]
+            valid = np.broadcast_to(composed.valid, len(positions))
+            first, second = (np.cumsum(known) - 1)[pairs[:, covered]]
             scores = _similarity(_taken(composed.meaning, first), _taken(composed.meaning, second))
-            similarity[stack.known] = np.where(valid[first] & valid[second], scores, np.nan)
+            similarity[covered] = np.where(valid[first] & valid[second], scores, np.nan)
             if isinstance(composed.meaning, DensityMatrix):
-                entropy[stack.known] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
-        return Scores(similarity, entropy if self.kind == "matrices" else None, stack.known)
+                entropy[covered] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
+        return Scores(similarity, entropy if self.kind == "matrices" else None, covered)
 
-    def _by_slots(self, items: EvaluationSet, method: BySlots) -> Scores:
+    def _unit(self, rows: NDArray[np.int64]) -> Array:
+        """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
+        array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
+        return unit_trace(array) if self.kind == "matrices" else array
+
+    def _by_slots(
+        self, items: EvaluationSet, method: BySlots, rows: NDArray[np.int64], covered: NDArray[np.bool_]
+    ) -> Scores:
         """Compare phrases by their slots; ``slots+plausibility`` adds how well the words of the substitute go together.
 
         A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
@@ -163,61 +152,34 @@ class LexiconModel:
         """
         from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
 
-        slots = Slots.of(with_matrices(self.lexicon, method.name))
-        known = self._prepared(items).known
-        matrices: dict[tuple[str, ...], DensityMatrix] = {}
-        fits: dict[tuple[str, ...], float] = {}
-        words = self.lexicon.vocabulary.words
-        for item in np.flatnonzero(known):
-            for phrase in (items.first[item], items.second[item]):
-                if phrase not in matrices:
-                    rows = [self.row(word, role) for word, role in zip(phrase, items.roles, strict=True)]
-                    tree = items.tree([words[row] for row in rows])
-                    state = filled(tree)[id(tree)]
-                    matrices[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
-        substitutes = items.second if len(set(items.second)) >= len(set(items.first)) else items.first
+        slots, words = Slots.of(with_matrices(self.lexicon, method.name)), self.lexicon.vocabulary.words
+        pairs = items.distinct[1]
+        matrices: dict[int, DensityMatrix] = {}
+        fits = np.full(len(rows), np.nan)
+        for phrase in np.unique(pairs[:, covered]).tolist():
+            tree = items.tree([words[row] for row in rows[phrase]])
+            state = filled(tree)[id(tree)]
+            matrices[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
+        usual = float(np.mean(fits[np.isfinite(fits)])) if np.isfinite(fits).any() else 0.0
+        substitutes = pairs[1] if len(set(pairs[1])) >= len(set(pairs[0])) else pairs[0]
         similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
-        usual = float(np.nanmean([*fits.values()])) if np.isfinite([*fits.values()]).any() else 0.0
-        for item in np.flatnonzero(known):
-            first, second = items.first[item], items.second[item]
-            similarity[item] = float(_similarity(matrices[first], matrices[second]))
-            entropy[item] = float(measures.entropy(matrices[first]))
+        for item in np.flatnonzero(covered):
+            first, second = (matrices[phrase] for phrase in pairs[:, item].tolist())
+            similarity[item], entropy[item] = float(_similarity(first, second)), float(measures.entropy(first))
             if method.name == "slots+plausibility":
                 fit = fits[substitutes[item]]
                 similarity[item] += PLAUSIBILITY * (fit if np.isfinite(fit) else usual)
-        return Scores(similarity, entropy, known)
+        return Scores(similarity, entropy, covered)
 
     def _in_context(self, items: EvaluationSet) -> Scores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""
         from polysema.encoders.contextual import heads_in_context
 
-        distinct = list(dict.fromkeys((*items.first, *items.second)))
-        trees = [items.tree(phrase) for phrase in distinct]
-        meanings = heads_in_context(with_matrices(self.lexicon, "contextual"), trees)
-        row = {phrase: index for index, phrase in enumerate(distinct)}
-        first, second = (meanings[[row[phrase] for phrase in side]] for side in (items.first, items.second))
+        phrases, pairs = items.distinct
+        meanings = heads_in_context(with_matrices(self.lexicon, "contextual"), [items.tree(p) for p in phrases])
+        first, second = meanings[pairs[0]], meanings[pairs[1]]
         covered = np.ones(len(items), dtype=bool)
         return Scores(_similarity(first, second), np.asarray(measures.entropy(first)), covered)
-
-    def _prepared(self, items: EvaluationSet) -> _Stack:
-        """The phrases of a set as a stack; kept, since every method needs it."""
-        if self._stack is None or self._stack[0] is not items:
-            roles = items.roles
-            rows = np.array(
-                [[self.row(w, r) for w, r in zip(p, roles, strict=True)] for p in (*items.first, *items.second)],
-                dtype=np.int64,
-            ).reshape(2, len(items), len(roles))
-            known = np.asarray((rows >= 0).all(axis=(0, 2)))
-            phrases, pairs = np.unique(rows[:, known].reshape(-1, len(roles)), axis=0, return_inverse=True)
-            words, positions = np.unique(phrases, return_inverse=True)
-            unit = self._unit(words) if len(words) else np.empty((0, 1, 1))
-            self._stack = (items, _Stack(known, unit, positions.reshape(phrases.shape), pairs.reshape(2, -1)))
-        return self._stack[1]
-
-    def _unit(self, rows: NDArray[np.int64]) -> Array:
-        """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
-        array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
-        return unit_trace(array) if self.kind == "matrices" else array
 
 
 def _similarity(a: Any, b: Any) -> Array:
@@ -340,18 +302,16 @@ class EncoderModel:
         It covers all items: an encoder knows every spelling.
         """
         check_choice("way to take a sentence's vector", method, ENCODER_METHODS)
-        distinct = list(dict.fromkeys((*items.first, *items.second)))
-        texts = [items.sentence(phrase) for phrase in distinct]
+        phrases, pairs = items.distinct
+        texts = [items.sentence(phrase) for phrase in phrases]
         if method == "target":
             if "verb" not in items.roles:
                 raise InputError(f"{items.name}: its pattern {items.pattern!r} has no verb whose vector could be taken")
             verb = items.roles.index("verb")
-            spans = [counted_word(text, verb, phrase[verb]) for text, phrase in zip(texts, distinct, strict=True)]
+            spans = [counted_word(text, verb, phrase[verb]) for text, phrase in zip(texts, phrases, strict=True)]
             vectors = self.encoder.words(texts, spans, self.layer)
         else:
             vectors = self.encoder.sentences(texts, "mean" if method == "own" else method)
-        row = {phrase: index for index, phrase in enumerate(distinct)}
-        array = np.asarray(vectors, dtype=np.float64)
-        first, second = (array[[row[phrase] for phrase in side]] for side in (items.first, items.second))
+        first, second = np.asarray(vectors, dtype=np.float64)[pairs]
         covered = np.ones(len(items), dtype=bool)
         return Scores(np.atleast_1d(cosine(Vector(first), Vector(second))), None, covered)
