@@ -6,7 +6,6 @@ Pages are computed in threads, with bounds on how many run, how many wait, and h
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
 import threading
@@ -59,19 +58,17 @@ class WorkQueue:
 
     Args:
         threads: how many work at once.
-        waiting: how many questions may wait. One more is refused at once, as is one that would wait too long, judged by
-            the time of recent answers.
+        waiting: how many questions may wait; one more is refused at once.
         seconds: how long a request waits. A question that nobody waits for any more is not begun.
         kept: how many answers are kept.
     """
 
     def __init__(self, threads: int = 2, waiting: int = 254, seconds: float = 20.0, kept: int = 256) -> None:
-        self.threads, self.seconds, self.kept, self.most = threads, seconds, kept, threads + waiting
+        self.seconds, self.kept, self.most = seconds, kept, threads + waiting
         self._pool = ThreadPoolExecutor(threads, "explorer")
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
         self._waiters: Counter[Hashable] = Counter()
-        self._took = 0.0  # seconds of an answer, a running mean
 
     async def __call__(
         self, key: Hashable, answer: Callable[[], Any], keep: Callable[[Any], bool] = lambda answer: True
@@ -85,11 +82,9 @@ class WorkQueue:
             self._answers.move_to_end(key)
             return self._answers[key]
         if (running := self._running.get(key)) is None:
-            ahead = len(self._running)
-            if ahead >= self.most or ahead / self.threads * self._took > self.seconds:
+            if len(self._running) >= self.most:
                 raise Busy("too many questions at once: ask again in a moment")
-            running = asyncio.get_running_loop().run_in_executor(self._pool, self._timed, answer)
-            self._running[key] = running
+            running = self._running[key] = asyncio.get_running_loop().run_in_executor(self._pool, answer)
             running.add_done_callback(lambda done: self._done(key, done, keep))
         self._waiters[key] += 1
         try:
@@ -101,13 +96,6 @@ class WorkQueue:
             if not self._waiters[key]:
                 del self._waiters[key]
                 running.cancel()  # where it is still in the queue
-
-    def _timed(self, answer: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
-        try:
-            return answer()
-        finally:
-            self._took += 0.1 * (time.perf_counter() - start - self._took)
 
     def _done(self, key: Hashable, done: asyncio.Future[Any], keep: Callable[[Any], bool]) -> None:
         if self._running.get(key) is done:
@@ -283,52 +271,33 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
 
-def serve(
-    app: Application, host: str = "127.0.0.1", port: int = PORT, ready: Callable[[str], None] = lambda url: None
-) -> None:
-    """Answer until Ctrl-C.
-
-    Args:
-        port: 0 takes any that is free.
-        ready: called with the address once the server listens.
-    """
-    listening = _listening(host, port)
-    server = _server(app)
-
-    async def main() -> None:
-        serving = asyncio.create_task(server.serve([listening]))
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        _warm(app)
-        ready(_url(listening, app.pages.prefix))
-        await serving
-
-    try:
-        with contextlib.suppress(KeyboardInterrupt), threadpool_limits(1, "blas"):  # the server has threads of its own
-            asyncio.run(main())
-    finally:
-        app.work.close()
-        listening.close()
-
-
 class Explorer:
-    """An explorer that runs in the background; a notebook shows it in a frame.
+    """An explorer that runs in a thread; a notebook shows it in a frame.
 
     Attributes:
         url: its address.
     """
 
-    def __init__(self, app: Application, port: int = 0, height: int = 720) -> None:
+    def __init__(self, app: Application, host: str = "127.0.0.1", port: int = 0, height: int = 720) -> None:
         self.height = height
-        self._listening = _listening("127.0.0.1", port)
+        self._listening = _listening(host, port)
         self.url = _url(self._listening, app.pages.prefix)
-        self._app, self._server = app, _server(app)
+        self._app = app
+        self._server = uvicorn.Server(uvicorn.Config(
+            app, http=Connection, access_log=False, log_config=None, log_level="warning", lifespan="off", ws="none",
+            limit_concurrency=CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=2, server_header=False,
+        ))  # fmt: skip
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)
         self._thread.start()
         until = time.monotonic() + 10
         while not self._server.started and self._thread.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
-        self._warming = _warm(app)
+        self._warming = threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm")
+        self._warming.start()
+
+    def wait(self) -> None:
+        """Wait until it ends."""
+        self._thread.join()
 
     def stop(self) -> None:
         """End it."""
@@ -345,6 +314,26 @@ class Explorer:
         return f"Explorer({self.url!r})"
 
 
+def serve(
+    app: Application, host: str = "127.0.0.1", port: int = PORT, ready: Callable[[str], None] = lambda url: None
+) -> None:
+    """Answer until Ctrl-C.
+
+    Args:
+        port: 0 takes any that is free.
+        ready: called with the address once the server listens.
+    """
+    with threadpool_limits(1, "blas"):  # the server has threads of its own
+        running = Explorer(app, host, port)
+        try:
+            ready(running.url)
+            running.wait()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            running.stop()
+
+
 def explore(
     *lexicons: AnyLexicon | None, port: int = 0, height: int = 720, prefix: str = "", **named: AnyLexicon
 ) -> Explorer:
@@ -358,7 +347,7 @@ def explore(
     """
     given: dict[str, Any] = {"lexicon" if i == 0 else f"lexicon-{i + 1}": item for i, item in enumerate(lexicons)}
     shown = {name: load() if item is None else item for name, item in (given | named).items()}
-    return Explorer(application(shown or {"default": load()}, prefix=prefix, framed=True), port, height)
+    return Explorer(application(shown or {"default": load()}, prefix=prefix, framed=True), port=port, height=height)
 
 
 def named(lexicons: Sequence[str]) -> dict[str, str | None]:
@@ -372,14 +361,6 @@ def named(lexicons: Sequence[str]) -> dict[str, str | None]:
             raise InputError(f"{given!r}: give each lexicon a short name of its own, NAME=PATH")
         found[name] = path
     return found
-
-
-def _server(app: Application) -> uvicorn.Server:
-    config = uvicorn.Config(
-        app, http=Connection, access_log=False, log_config=None, log_level="warning", lifespan="off", ws="none",
-        limit_concurrency=CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=2, server_header=False,
-    )  # fmt: skip
-    return uvicorn.Server(config)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -400,9 +381,3 @@ def _url(listening: socket.socket, prefix: str) -> str:
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{host}:{port}{prefix}/"
-
-
-def _warm(app: Application) -> threading.Thread:
-    warming = threading.Thread(target=app.pages.warm, daemon=True, name="explorer-warm")
-    warming.start()
-    return warming
