@@ -339,20 +339,15 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
     annotators: dict[str, int] = {}
     found: list[tuple[int, int, float]] = []
     for number, row in _own_rows(path):
-        try:
-            score = float(row["score"])
-        except ValueError:
-            score = np.nan
-        pair: tuple[Phrase, Phrase] = ((row["first"],), (row["second"],))
-        if pattern != WORD:
-            pair = tuple(row["first"].split()), tuple(row["second"].split())
-        if not (all(pair) and all(map(all, pair)) and np.isfinite(score)):
+        score, texts = _number(row["score"]), (row["first"], row["second"])
+        first, second = ((text,) if pattern == WORD else tuple(text.split()) for text in texts)
+        if not all((*first, *second)) or not first or not second or not np.isfinite(score):
             shown = str(list(row.values()))[:200]
             raise DataError(f"{path}: line {number}: two words or phrases and a score, not {shown}")
         if pattern != WORD:
-            for phrase in pair:
+            for phrase in (first, second):
                 from_pattern(pattern, phrase)  # an error where the words do not fit the roles
-        item = items.setdefault(pair, len(items))
+        item = items.setdefault((first, second), len(items))
         clusters[item] = row.get("cluster", "")
         found.append((annotators.setdefault(row.get("annotator", ""), len(annotators)), item, score))
     if len(items) < 3:
@@ -396,13 +391,13 @@ def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     except csv.Error as error:
         raise DataError(f"{path}: not a table of columns: {error}") from None
     headings = [cell.strip().lower() for cell in rows[0]] if rows else []
-    named = {column: headings.index(n) for column, names in _COLUMNS.items() for n in names if n in headings}
-    start = 1 if {"first", "second", "score"} <= named.keys() else 0
-    places = named if start else {"first": 0, "second": 1, "score": 2}
-    if rows and not start and len(rows[0]) == 3 and not _is_number(rows[0][2]):
-        start = 1  # a heading in other words
+    places = {column: headings.index(n) for column, names in _COLUMNS.items() for n in names if n in headings}
+    start = 1
+    if not {"first", "second", "score"} <= places.keys():  # no heading, or one in other words
+        start = int(len(headings) == 3 and np.isnan(_number(headings[2])) and headings[2] != "nan")
+        headings, places = ["first", "second", "score"], {"first": 0, "second": 1, "score": 2}
     for number, row in enumerate(rows[start:], start + 1):
-        if len(row) != (len(headings) if places is named else 3):
+        if len(row) != len(headings):
             raise DataError(
                 f"{path}: line {number}: two words or phrases and a score, separated by tabs or commas, "
                 f"not {lines[number - 1][:60]!r}"
@@ -410,12 +405,12 @@ def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, {column: row[place].strip() for column, place in places.items()}
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float:
+    """A number; NaN where it is none."""
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return float("nan")
 
 
 TIMEOUT = 20  # seconds to wait for an answer

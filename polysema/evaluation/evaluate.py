@@ -112,22 +112,7 @@ def _scored(
 ) -> tuple[list[Result], list[AmbiguityCorrelation]]:
     """The results of one model, and how far its ambiguity goes with WordNet's."""
     sets, methods, unknown_words, senses = shared
-    name, number, model = task
-    found = _results(model, name, number, sets, methods, unknown_words)
-    if senses and isinstance(model, Lexicon):
-        return found, _correlated(model, senses)
-    return found, []
-
-
-def _results(
-    model: Evaluated,
-    name: str,
-    seed: int,
-    sets: Mapping[str, EvaluationSet],
-    methods: Sequence[str] | None,
-    unknown_words: str,
-) -> list[Result]:
-    """The results of one model."""
+    name, seed, model = task
     scored = LexiconModel(model, name, unknown_words) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
@@ -135,7 +120,12 @@ def _results(
             if methods is None or method == WORD or method in methods:
                 scores = scored.scores(items, method)
                 found.append(Result(name, seed, items, method, scores.similarity, scores.entropy, scores.covered))
-    return found
+    if not senses or not isinstance(model, Lexicon):
+        return found, []
+    try:
+        return found, [ambiguity_correlation(model, source=senses)]
+    except InputError:  # too few words for a correlation
+        return found, []
 
 
 def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]:
@@ -144,22 +134,13 @@ def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]
     return [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
 
 
-def _correlated(model: Lexicon, senses: str) -> list[AmbiguityCorrelation]:
-    """The correlation, where the lexicon has enough words for one."""
-    try:
-        return [ambiguity_correlation(model, source=senses)]
-    except InputError:
-        return []
-
-
 # ------------------------------------------------------------------------------------------------- which are seeds
 
 
 def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The model and the options that a lexicon was made with, from its metadata; "" and none where it is not known."""
-    facts = metadata
-    options = facts.get("options")
-    return str(facts.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
+    options = metadata.get("options")
+    return str(metadata.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
 
 
 def configuration(metadata: Mapping[str, Any]) -> str:
