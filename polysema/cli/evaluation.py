@@ -23,7 +23,7 @@ from polysema.cli.output import (
     say,
 )
 from polysema.engine import engine_named
-from polysema.errors import DataError, InputError, PolysemaError, check_choice
+from polysema.errors import DataError, InputError, PolysemaError
 from polysema.evaluation.models import POLICIES
 from polysema.evaluation.records import RECORDS, record_named
 from polysema.progress import Progress, progress_report
@@ -246,8 +246,6 @@ def reproduce(given: Shared, corpus: tuple[str, ...], preset: str, models: tuple
     from polysema.reproduction.tables import Skipped
 
     chosen = changed(preset_named(preset), options.pop("changes"))
-    for row in options["only"]:
-        check_choice("row", row, _ROWS)
     sets, missing = find_sets(None, given.data, download=not given.offline)
     encoder = options.pop("encoder")
     named = [_named(argument) for argument in models]

@@ -41,15 +41,15 @@ from polysema.reproduction.pages import write_report
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report import Settings, build_report
 from polysema.reproduction.tables import Skipped
-from polysema.reproduction.variants import Preset, Variant, departures, options_of
+from polysema.reproduction.variants import RECOMMENDED, VARIANTS, Preset, Variant, departures, options_of
 from polysema.storage import atomic_file, locked, read_text
-from polysema.training.job import DEVICES
+from polysema.training.job import RunOptions
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
 _BYTES = 6  # of text for a word, about: how much of it is read where a preset takes only so many words
 _MATRICES = ("ms-word2dm", "word2dm")
-_LEARNT = (*_MATRICES, "word2vec", "glove", "fasttext")
+_ONCE = ("context2dm", "bert2dm")  # one lexicon a row, whatever the number of seeds
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,10 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     Returns:
         the report's page.
     """
+    for row in plan.only:
+        check_choice("row", row, [variant.row for variant in VARIANTS + RECOMMENDED])
+    RunOptions(threads=plan.threads, device=plan.device, engine=plan.engine, address=plan.address)  # refused at once
     claim = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
-    check_choice("device", plan.device, DEVICES)
     with engine_named(plan.engine, plan.address) as engine:
         plan.folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(plan.folder):
@@ -250,7 +252,7 @@ def _seeds(variant: Variant, plan: Plan) -> int:
     wanted = 1
     if plan.only and variant.row not in plan.only:
         wanted = 0
-    elif variant.model in _LEARNT:
+    elif variant.model not in _ONCE:
         wanted = plan.seeds or (plan.preset.seeds if variant.model in _MATRICES else 1)
     return next(seed for seed in count(wanted) if not _place(variant, plan, seed + 1).is_dir())
 
