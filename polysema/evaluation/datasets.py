@@ -16,7 +16,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from polysema.composition.trees import Leaf, Tree, from_pattern
-from polysema.errors import DataError, PolysemaError, needing
+from polysema.errors import DataError, MissingExtraError, PolysemaError, needing
 from polysema.evaluation.records import RECORDS, WORD, DataFile, Record, record_named
 from polysema.storage import read_text
 
@@ -233,11 +233,13 @@ def find_sets(
             fetch([RECORDS[name] for name in missing], data)
             found, missing = load_sets(asked, data)
         except PolysemaError as error:
-            todo = f"{error}; or name a folder that has them with --data or POLYSEMA_DATA"
+            todo = str(error)
+            if isinstance(error, MissingExtraError):
+                todo += "; or name a folder that has them with --data or POLYSEMA_DATA"
             missing = {name: f"{reason}; {error}" for name, reason in missing.items()}
     if missing and (names is not None or not found):
-        name, path = next((name, RECORDS[name].file.name) for name in missing)
-        raise DataError(f"{len(missing)} of {len(asked)} evaluation sets are not here ({name}: {path}): {todo}")
+        first = next(RECORDS[name].file.name for name in missing)
+        raise DataError(f"{len(missing)} of {len(asked)} evaluation sets are not here, {first} first: {todo}")
     return found, missing
 
 

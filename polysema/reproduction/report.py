@@ -41,7 +41,7 @@ from polysema.reproduction.tables import (
 
 PAPER_METHODS = published.METHODS
 SHOWN = (*PAPER_METHODS, "fuzz")
-REVERSED = tuple(name for name in METHODS if name not in SHOWN)
+FURTHER = tuple(name for name in METHODS if name not in SHOWN)
 ENCODED = ("cls", "own", "mean", "target", "contextual")
 OF_THE_PAPER = (*PAPER_METHODS, "cls", "own")
 _NAMES = {
@@ -200,7 +200,7 @@ def _disambiguation(
     for key, told, methods, rows_of_paper in (
         (name, caption, SHOWN, words),
         (f"{name}-encoders", f"{name}: sentence encoders, by what is compared.", ENCODED, published.ENCODERS),
-        (f"{name}-reversed", f"{name}: operators whose roles are reversed.", REVERSED, ()),
+        (f"{name}-further", f"{name}: further methods.", FURTHER, ()),
     ):
         rows = []
         for line in ours.lines(rows_of_paper):

@@ -91,7 +91,7 @@ def test_the_variable_names_the_directory(data, monkeypatch):
 
 
 def test_missing_sets_say_what_to_do(tmp_path):
-    with pytest.raises(DataError, match=rf"{len(RECORDS)} of {len(RECORDS)} .*RG: EN-RG-65.txt.*--data"):
+    with pytest.raises(DataError, match=rf"{len(RECORDS)} of {len(RECORDS)} .*EN-RG-65.txt.*--data"):
         load_all(tmp_path)
     with pytest.raises(DataError, match="no such folder"):
         load_all(tmp_path / "nowhere")
