@@ -22,7 +22,7 @@ from tests.docs.pages import ROOT
 def site(tmp_path_factory) -> Path:
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
     folder = tmp_path_factory.mktemp("site")
-    options = "-m sphinx -W --keep-going -q -d".split()
+    options = ["-m", "sphinx", "-W", "--keep-going", "-q", "-d"]
     command = [sys.executable, *options, folder / "trees", ROOT / "docs", folder / "html"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
