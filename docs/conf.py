@@ -1,4 +1,4 @@
-"""How the site is built: ``python -m sphinx -W docs site``. It needs no network."""
+"""Configuration of the site: ``python -m sphinx -W docs site``. No network is needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
-from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
@@ -43,14 +42,14 @@ _PAGE = re.compile(r"`docs/([\w/-]+\.md)`")
 
 
 def link_pages(app: Sphinx, name: str, source: list[str]) -> None:
-    """Pages name each other by their file, `docs/senses.md`, as a forge shows them: here these are links."""
+    """Turn names of pages, `docs/senses.md`, into links."""
     source[0] = _PAGE.sub(
         lambda found: f"[](/{found[1]})" if (ROOT / "docs" / found[1]).is_file() else found[0], source[0]
     )
 
 
 def list_pages(app: Sphinx, name: str, source: list[str]) -> None:
-    """In the contents, a pattern stands for the pages that match it and are not named there."""
+    """Replace each pattern in the contents by the pages that match it and are not listed by name."""
     if name != "index":
         return
     folder = ROOT / "docs"
@@ -85,7 +84,7 @@ def list_names(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def escape_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """In formulas of docstrings, |x| is an absolute value, not a name to be replaced."""
+    """Escape bars in docstrings: |x| is an absolute value, not a substitution of reStructuredText."""
     for at, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             lines[at] = line.replace("|", "\\|")
@@ -114,11 +113,10 @@ class Commands(Directive):
 
 
 def setup(app: Sphinx) -> None:
-    """Add what is above."""
+    """Connect the hooks and the directive."""
     app.connect("source-read", link_pages)
     app.connect("source-read", list_pages)
     app.connect("source-read", list_names)
-    app.connect("env-get-outdated", lambda *_: ["index"])  # which pages there are may have changed
+    app.connect("env-get-outdated", lambda *_: ["index"])  # pages may have been added
     app.connect("autodoc-process-docstring", escape_bars)
-    app.add_lexer("rooms", TextLexer)
     app.add_directive("commands", Commands)
