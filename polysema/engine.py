@@ -98,7 +98,8 @@ class Engine:
                 encoder, it makes at first use (``functools.cached_property``).
             tasks: what differs between them, small; larger things are placed. Taken as they are needed.
             cores, gpus: how many processors and cards a task uses.
-            progress: called with the progress of all tasks together.
+            progress: called now and then: by this process with the progress of each task, by a cluster with how many
+                tasks are done.
         """
         for owns, _ in self._groups(work, shared, tasks, None, 1, cores, gpus, progress):
             yield owns[0]
@@ -215,13 +216,12 @@ class _Group:
     """Tasks under way whose results come together.
 
     Attributes:
-        tasks, number: the tasks, and the number of the first.
+        tasks: the tasks.
         owns, joints: references to the results, and to what is merged of them.
         avoid: ids of nodes whose disk failed.
     """
 
     tasks: list[Any]
-    number: int
     owns: list[Any]
     joints: list[Any]
     avoid: list[str] = field(default_factory=list)
@@ -277,18 +277,13 @@ class RayEngine(Engine):
         progress: Report,
     ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
         """As :meth:`Engine._groups`, however workers finish or die; what is merged goes from worker to worker."""
-        ray, board, total = self._ray, None, 0
-        if progress is not silent:
-            tasks = list(tasks)
-            total = len(tasks)
-            here = self._affinity(ray.get_runtime_context().get_node_id())  # another node may die
-            board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
+        ray, done = self._ray, 0
         halves = 1 if merge is None else 2
         remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
         join = ray.remote(num_cpus=1, max_retries=TRIES)(_merge)
         sent: deque[_Group] = deque()
 
-        def submit(some: list[Any], number: int, avoid: list[str]) -> _Group:
+        def submit(some: list[Any], avoid: list[str]) -> _Group:
             options: dict[str, Any] = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
                 options["scheduling_strategy"] = self._affinity(others[0], soft=True)
@@ -297,40 +292,38 @@ class RayEngine(Engine):
             for task in some:
                 if len(owns) >= self._window:
                     ray.wait(owns, num_returns=len(owns) - self._window + 1)
-                place = number + len(owns)
-                made = remote.options(**options).remote(work, shared, board, merge is not None, task, place)
+                made = remote.options(**options).remote(work, shared, merge is not None, task)
                 own, *joint = made if merge is not None else [made]
                 owns.append(own)
                 joints += joint
             joints = tree(joints, len(joints), lambda values: join.remote(merge, *values))
-            return _Group(some, number, owns, joints, avoid)
+            return _Group(some, owns, joints, avoid)
 
         def taken() -> tuple[list[Any], list[Any]]:
+            nonlocal done
             while True:
                 item = sent[0]
                 self._waiting = sum(len(item.tasks) for item in sent)
                 awaited = [*item.owns, *item.joints]
                 while ray.wait(awaited, num_returns=len(awaited), timeout=_LOOK)[1]:
-                    if board is not None:
-                        progress(_joined(ray.get(board.look.remote()), total))
+                    progress(Progress("tasks", done, None, "tasks", detail=self.status()))
                 try:
                     owns, joints = ray.get(item.owns), ray.get(item.joints)
                 except ray.exceptions.RayTaskError as error:
-                    sent[0] = submit(item.tasks, item.number, [*item.avoid, self._failing_node(item, error)])
+                    sent[0] = submit(item.tasks, [*item.avoid, self._failing_node(item, error)])
                 except ray.exceptions.RayError as error:
                     raise OutputError(f"a task could not be done: {' '.join(str(error).split())[:300]}") from None
                 else:
                     sent.popleft()
+                    done += len(item.tasks)
                     for node, words, _ in owns:
                         self._done[node] += 1
                         self._words[node] += words
                     return [value for *_, value in owns], joints
 
         try:
-            number = 0
             for some in _grouped(tasks, group):
-                sent.append(submit(some, number, []))
-                number += len(some)
+                sent.append(submit(some, []))
                 if sum(len(item.tasks) for item in sent) >= self._window:
                     yield taken()
             while sent:
@@ -338,8 +331,6 @@ class RayEngine(Engine):
         finally:
             self._end([reference for item in sent for reference in (*item.owns, *item.joints)])
             self._waiting = 0
-            if board is not None:
-                ray.kill(board)
 
     def _end(self, left: list[Any]) -> None:
         """Stop tasks that are no longer wanted; they have time to write a checkpoint.
@@ -462,17 +453,14 @@ class _InStore:
         return _ray().get(self.reference)
 
 
-def _work(work: Any, shared: _InStore, board: Any, halves: bool, task: Any, number: int) -> Any:
+def _work(work: Any, shared: _InStore, halves: bool, task: Any) -> Any:
     """Do a task: its node, how many words it read, and its result; the second half of the result apart."""
     name, id = _node()
-    words, last = 0, 0.0
+    words = 0
 
     def report(at: Progress) -> None:
-        nonlocal words, last
+        nonlocal words
         words = at.done if at.unit == "words" else 0
-        if board is not None and time.monotonic() - last >= _LOOK:
-            last = time.monotonic()
-            board.tell.remote(number, name, at)
 
     try:
         key = shared.reference.hex()
@@ -487,36 +475,6 @@ def _work(work: Any, shared: _InStore, board: Any, halves: bool, task: Any, numb
 
 def _merge(merge: Any, *values: Any) -> Any:
     return merge(list(values))
-
-
-class _Board:
-    """An actor that holds the latest progress of each task."""
-
-    def __init__(self) -> None:
-        self.told: dict[int, tuple[str, float, Progress]] = {}
-
-    def tell(self, number: int, node: str, at: Progress) -> None:
-        """Note the progress of a task."""
-        self.told[number] = (node, time.monotonic(), at)
-
-    def look(self) -> list[tuple[str, bool, Progress]]:
-        """The node of each task, whether its progress is fresh, and the progress."""
-        now = time.monotonic()
-        return [(node, now - when < 10 * _LOOK, at) for node, when, at in self.told.values()]
-
-
-def _joined(told: list[tuple[str, bool, Progress]], total: int) -> Progress:
-    """The progress of all tasks together: the share that is done, and the speed of each node."""
-    speeds: dict[str, float] = {}
-    share = 0.0
-    for node, fresh, at in told:
-        share += 1.0 if not fresh else at.done / at.total if at.total else 0.0
-        if fresh:
-            speeds[node] = speeds.get(node, 0.0) + at.speed
-    detail = ", ".join(f"{node} {speed / 1e6:.2f}" for node, speed in sorted(speeds.items()) if speed)
-    detail = f"{detail}{'; ' if detail else ''}{total - len(told)} waiting"
-    unit = told[-1][2].unit if told else "words"
-    return Progress(f"{total} runs", int(1000 * share), 1000 * total, unit, sum(speeds.values()), detail=detail)
 
 
 def _node() -> tuple[str, str]:

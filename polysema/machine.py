@@ -1,4 +1,4 @@
-"""This machine: its processors and memory, and work that threads do ahead of its use."""
+"""This machine: its processors and memory, and threads that prepare work ahead of its use."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ U = TypeVar("U")
 
 
 def processors() -> int:
-    """How many processors this process may use; where the system does not say (macOS, Windows), how many there are."""
+    """How many processors this process may use, or the machine has where the system does not say (macOS, Windows)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def forget_peak() -> None:
-    """Let :func:`peak_memory` begin anew, where the system can: else it is the peak since the process began."""
+    """Reset :func:`peak_memory`, where the system can; elsewhere it counts from the start of the process."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> int | None:
-    """The most bytes of memory that this process has had, mapped files among them; None where nobody says."""
+    """The peak memory of this process in bytes, mapped files included; None if unknown."""
     with suppress(OSError):
         if found := re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text()):
             return int(found[1]) * 1024
@@ -44,9 +44,9 @@ def peak_memory() -> int | None:
 
 
 def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
-    """Yield items that a thread makes a few ahead of their use; its errors are raised here.
+    """Yield items that a thread prepares ahead of their use; its errors are raised here.
 
-    The thread ends with the iteration. One that waits for input that never comes is not waited for.
+    The thread ends with the iteration; if it is blocked on input, it is left behind.
     """
     queue: Queue[tuple[bool, Any]] = Queue(most)
     stop = Event()
@@ -55,7 +55,7 @@ def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
         while not stop.is_set():
             try:
                 return queue.put(item, timeout=0.1)
-            except Full:  # see whether it is still wanted
+            except Full:  # check whether it is still wanted
                 continue
 
     def make() -> None:
@@ -65,7 +65,7 @@ def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
                 if stop.is_set():
                     return
             put((False, None))
-        except BaseException as error:  # handed over to whoever waits
+        except BaseException as error:  # raised where the items are used
             put((False, error))
 
     thread = Thread(target=make, daemon=True)
@@ -84,7 +84,7 @@ def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
 
 
 def in_turn(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
-    """The results in order, at most so many of them under way."""
+    """The results in order, with at most so many under way."""
     waiting: deque[Future[U]] = deque()
     try:
         for item in items:

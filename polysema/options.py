@@ -42,13 +42,13 @@ def option(
     """A field of :class:`Options`.
 
     Args:
-        default: its value where none is given; None where it is settled later.
-        help: one line for ``--help`` and the docs. Empty, or with a colon at its end, it goes on with what the table of
-            choices says of each.
+        default: None if it is decided later.
+        help: one line for ``--help`` and the docs. If it is empty or ends with a colon, the choices are appended with
+            the help of each.
         least, most: the range, ends included.
-        above: the lower end where it is excluded.
-        choices: the names it can have.
-        by_default: in words what None is settled as.
+        above: the lower end, excluded.
+        choices: the names it can have, or a table of names with their help.
+        by_default: what None stands for, in words.
     """
     if isinstance(choices, Mapping) and help[-1:] in ("", ":"):
         help = f"{help} ".lstrip() + "; ".join(f"{name}: {what}" for name, what in choices.items())
@@ -60,10 +60,10 @@ def option(
 
 @dataclass(frozen=True)
 class Options:
-    """A base of options: types, ranges and choices are checked when they are made."""
+    """A base class of options: types, ranges and choices are checked when an instance is made."""
 
     model: ClassVar[str] = ""
-    """The name of the model they are of, for messages."""
+    """The name of the model that has these options, for messages."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -71,7 +71,7 @@ class Options:
 
     @classmethod
     def given(cls, values: Mapping[str, Any]) -> Self:
-        """Options by name, as from a command line or a file; one that does not exist is an error, None is none."""
+        """Options by name, as from a command line or a file. An unknown name is an error; None means not set."""
         known = [field.name for field in dataclasses.fields(cls)]
         for name in values:
             if name not in known:
@@ -84,14 +84,14 @@ class Options:
 
 
 def kind_of(options: type[Options], name: str) -> Any:
-    """The type of an option: int, float, bool or str; None for one that may be anything, such as a lexicon."""
+    """The type of an option: int, float, bool or str; None for any other, such as a lexicon."""
     hint = get_type_hints(options)[name]
     kinds = [kind for kind in getattr(hint, "__args__", (hint,)) if kind is not type(None)]
     return kinds[0] if len(kinds) == 1 and kinds[0] in _KINDS else None
 
 
 def checked(options: type[Options], field: dataclasses.Field[Any], value: Any) -> Any:
-    """The value of an option in its own type; InputError where type, range or choice is wrong."""
+    """The value of an option, converted to its type; InputError if its type, range or choice is wrong."""
     facts, name = field.metadata, field.name.replace("_", " ")
     if value is None and field.default is None:
         return None

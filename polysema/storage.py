@@ -116,16 +116,15 @@ def locked(path: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout  # takes 50 ms to load
 
-    place = Path(os.path.realpath(path.parent)) / path.name
-    lock = FileLock(beside(place, "lock"), timeout=0, is_singleton=True)
+    lock = FileLock(beside(path.parent.resolve() / path.name, "lock"), timeout=0, is_singleton=True)
     try:
         lock.acquire()
-    except Timeout:
-        if not os.path.exists(lock.lock_file):  # a file system such as /proc, where no file can be made
-            raise OutputError(f"{path}: cannot be written: {os.strerror(errno.ENOENT)}") from None
-        raise OutputError(f"{path}: is being written by another process: wait for it, or choose another name") from None
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        if isinstance(error, Timeout) and os.path.exists(lock.lock_file):
+            why = "is being written by another process: wait for it, or choose another name"
+        else:  # without a file on a file system such as /proc, where none can be made
+            why = f"cannot be written: {error.strerror or os.strerror(errno.ENOENT)}"
+        raise OutputError(f"{path}: {why}") from None
     try:
         if lock.lock_counter == 1:
             _finish(path)
@@ -251,11 +250,9 @@ def read_config(path: Path, format: str = "", version: int | None = None) -> dic
     """
     file = path / "config.json"
     wanted = format or "folder of polysema's"
-    if not path.is_dir():
-        what = "a file, where a folder is wanted" if path.exists() else "no such folder"
-        raise FormatError(f"{path}: {what}: this is no {wanted}")
     if not file.is_file():
-        raise FormatError(f"{path}: a folder without config.json is no {wanted}")
+        what = "a folder without config.json" if path.is_dir() else "a file" if path.exists() else "no such folder"
+        raise FormatError(f"{path}: {what}, where a {wanted} is expected")
     try:
         config = json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
@@ -272,10 +269,7 @@ def read_config(path: Path, format: str = "", version: int | None = None) -> dic
 
 
 def unpacked_limit(path: Path) -> int:
-    """How many bytes an archive may unpack to: 64 times its size, or 64 MiB.
-
-    Numbers and words pack to a tenth of their size at best, archives made to fill the memory to a thousandth.
-    """
+    """How many bytes an archive may unpack to: 64 times its size, or 64 MiB. Text packs to a tenth of its size."""
     return max(LEAST_UNPACKED, 64 * path.stat().st_size)
 
 
@@ -325,13 +319,12 @@ def _check_replaced(path: Path, overwrite: bool, owner: Owner) -> None:
 
 
 def _overlap(output: Path, given: Path) -> bool:
-    try:
+    with suppress(OSError, RuntimeError, ValueError):  # links in a circle, or not a path
         one, other = output.resolve(), given.resolve()
         if one == other or one in other.parents or other in one.parents:
             return True
         return one.exists() and other.exists() and os.path.samefile(one, other)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, or not a path
-        return False
+    return False
 
 
 def beside(path: Path, what: str) -> Path:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysema.corpus.corpus import FILES, FORMAT, VERSION, Corpus, is_corpus
-from polysema.corpus.readers import CorpusOptions, Source, Sources, describe, find_sources
+from polysema.corpus.readers import CorpusOptions, Sources, describe, find_sources
 from polysema.engine import Engine, engine_named
 from polysema.errors import InputError
 from polysema.progress import Report, silent
@@ -34,9 +34,9 @@ def build_corpus(
         sources: a path, a glob, a folder, a URL, ``-`` for standard input, or a list of those; or any iterable of
             sentences, each a list of words. Files may be packed with gz, bz2, xz or zst.
         output: the folder to write. If it already holds a corpus of the same sources and options, that one is returned.
-        engine: who reads and tokenises: ``local``, ``ray``, or an engine (``docs/cluster.md``). The result does not
+        engine: what reads and tokenises: ``local``, ``ray``, or an engine (``docs/cluster.md``). The result does not
             depend on it.
-        overwrite: whether a folder with another corpus may be replaced; nothing else ever is.
+        overwrite: whether a folder with another corpus may be replaced; other folders never are.
         progress: called now and then.
         options: see :class:`CorpusOptions`, such as ``min_count=5``.
     """
@@ -45,13 +45,19 @@ def build_corpus(
         from polysema.corpus.tokenising import lemmatiser
 
         lemmatiser(chosen.lemmatise)  # refuses an unknown language before anything is read
-    files = _files(sources)
+    given: Any = [sources] if isinstance(sources, str | Path) else sources
+    files = described = None
+    inputs: list[str | Path] = []
+    if isinstance(given, Sequence) and all(isinstance(item, str | Path) for item in given):
+        files = find_sources(given)
+        inputs = [str(item) for item in (*given, *files) if str(item) != "-" and "://" not in str(item)]
+        if all(str(source) != "-" for source in files):
+            described = [describe(source) for source in files]
     owner = holds(FORMAT, VERSION, FILES)
     recover(output)
-    described = _described(files) if files is not None else None
     if described is not None and is_corpus(output) and not overwrite:
         return _reused(Corpus(output), sources, described, chosen, progress, options)
-    check_output(output, overwrite=overwrite, inputs=_inputs(sources, files), owner=owner)
+    check_output(output, overwrite=overwrite, inputs=inputs, owner=owner)
     from polysema.corpus.encoding import Encoding, TextReader  # compiled kernels
 
     reader = TextReader(files, chosen)
@@ -74,37 +80,10 @@ def encoded(text: Corpus | str | Path | Sources, folder: Path) -> Corpus:
     return build_corpus(text, folder)
 
 
-def _files(sources: Sources) -> list[Source] | None:
-    """The files to read; None for an iterable of token lists."""
-    if isinstance(sources, str | Path):
-        return find_sources(sources)
-    if isinstance(sources, Sequence) and all(isinstance(item, str | Path) for item in sources):
-        return find_sources([item for item in sources if isinstance(item, str | Path)])
-    return None
-
-
-def _inputs(sources: Any, files: list[Source] | None) -> list[str | Path]:
-    """The local files and folders that are read, as they were given and one by one."""
-    given = [sources] if isinstance(sources, str | Path) else sources if files is not None else ()
-    return [str(item) for item in (*given, *(files or ())) if str(item) != "-" and "://" not in str(item)]
-
-
-def _described(files: list[Source]) -> list[dict[str, Any]] | None:
-    """The facts that identify the files; None for standard input."""
-    if any(str(source) == "-" for source in files):
-        return None
-    return [describe(source) for source in files]
-
-
 def _reused(
-    built: Corpus,
-    sources: Sources,
-    described: list[dict[str, Any]],
-    chosen: CorpusOptions,
-    progress: Report,
-    options: Any,
+    built: Corpus, sources: Sources, described: list[Any], chosen: CorpusOptions, progress: Report, options: Any
 ) -> Corpus:
-    """The corpus that is there, if it was built from the same text with the same options; an error otherwise.
+    """An existing corpus, if it was built from the same text with the same options; otherwise an error.
 
     A file that was moved, linked or given other permissions has another name or time but the same content. So files of
     the same sizes are encoded again, and the digests are compared.

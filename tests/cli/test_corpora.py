@@ -110,9 +110,9 @@ def test_notes_on_what_was_met(run, tmp_path):
     [
         (["corpus", "build", "nowhere", "-o", "x"], "nowhere: no such file or folder"),
         (["corpus", "build", "nowhere"], "Missing option '-o'"),
-        (["corpus", "info", "nowhere"], "nowhere: no such folder: this is no polysema-corpus"),
-        (["corpus", "head", "text"], "text: a file, where a folder is wanted"),
-        (["corpus", "head", "."], "a folder without config.json is no polysema-corpus"),
+        (["corpus", "info", "nowhere"], "nowhere: no such folder, where a polysema-corpus is expected"),
+        (["corpus", "head", "text"], "text: a file, where a polysema-corpus is expected"),
+        (["corpus", "head", "."], "a folder without config.json, where a polysema-corpus is expected"),
         (["corpus", "build", "", "-o", "x"], "an empty name is no text"),
         (["corpus", "build", "text", "-o", "x", "--encoding", "utf-16"], "text: cannot be read as utf-16"),
         (["corpus", "build", "text", "-o", "x", "--encoding", "hex"], "unknown encoding 'hex'"),

@@ -34,9 +34,8 @@ def test_order_and_progress(engine):
     said = []
     found = list(engine.map(work.square, engine.put(7), range(9), progress=said.append))
     assert found == [(7, n * n) for n in range(9)]
-    assert engine.status().count(":") >= 1
     assert "M words/s; 0 waiting" in engine.status()
-    assert all(at.total == 9000 for at in said)
+    assert {at.stage for at in said} <= {"tasks"}
 
 
 def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
