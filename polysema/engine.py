@@ -94,9 +94,9 @@ class Engine:
         """The results of all tasks, in their order; few are held at once.
 
         Args:
-            shared: what all tasks need. A worker gets it once and keeps it: what is expensive to make, such as a loaded
-                encoder, it makes at first use (``functools.cached_property``).
-            tasks: what differs between them, small; larger things are placed. Taken as they are needed.
+            shared: what all tasks need. A worker gets it once and keeps it; expensive parts, such as a loaded encoder,
+                are made at first use (``functools.cached_property``).
+            tasks: what differs between tasks, small; larger values are placed. They are taken as they are needed.
             cores, gpus: how many processors and cards a task uses.
             progress: called now and then: by this process with the progress of each task, by a cluster with how many
                 tasks are done.
@@ -126,7 +126,7 @@ class Engine:
         self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
         progress: Report,
     ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
-        """The results of each group, and what is merged of them; without ``merge``, results come whole."""
+        """For each group, its results (the first halves, if there is a ``merge``) and the merged second halves."""
         for some in _grouped(tasks, group):
             owns: list[Any] = []
 
@@ -213,11 +213,11 @@ def _ray(local: bool = False) -> Any:
 
 @dataclass(slots=True)
 class _Group:
-    """Tasks under way whose results come together.
+    """Tasks under way whose results are awaited together.
 
     Attributes:
         tasks: the tasks.
-        owns, joints: references to the results, and to what is merged of them.
+        owns, joints: references to the results, and to the merged second halves.
         avoid: ids of nodes whose disk failed.
     """
 
@@ -276,7 +276,7 @@ class RayEngine(Engine):
         self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
         progress: Report,
     ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
-        """As :meth:`Engine._groups`, however workers finish or die; what is merged goes from worker to worker."""
+        """As :meth:`Engine._groups`, in whatever order workers finish or die; workers merge among themselves."""
         ray, done = self._ray, 0
         halves = 1 if merge is None else 2
         remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
@@ -333,9 +333,9 @@ class RayEngine(Engine):
             self._waiting = 0
 
     def _end(self, left: list[Any]) -> None:
-        """Stop tasks that are no longer wanted; they have time to write a checkpoint.
+        """Stop tasks that are no longer wanted, with time to write a checkpoint.
 
-        Short ones are waited for: Ray ends the whole process when a task is cancelled just as it ends.
+        Short tasks are awaited: Ray ends the whole process when a task is cancelled just as it ends.
         """
         for timeout, force in ((_SHORT, False), (_PARTING, True)):
             left = self._ray.wait(left, num_returns=len(left), timeout=timeout)[1] if left else []
@@ -454,7 +454,7 @@ class _InStore:
 
 
 def _work(work: Any, shared: _InStore, halves: bool, task: Any) -> Any:
-    """Do a task: its node, how many words it read, and its result; the second half of the result apart."""
+    """Do a task. Returns its node, how many words it read, and its result; the second half separately if ``halves``."""
     name, id = _node()
     words = 0
 

@@ -105,7 +105,7 @@ def progress_report(quiet: bool = False) -> Iterator[Report]:
 
 @contextmanager
 def library_report(quiet: bool = False) -> Iterator[Report]:
-    """The progress of a call of the library whose caller hands in none: see the head of this module."""
+    """The report used by a call of the library that is given none; see the top of this module."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if quiet:
@@ -165,7 +165,7 @@ def _lines(write: Callable[[str], None]) -> Report:
 
 
 def _throttled(show: Report, write: Callable[[str], None], seconds: float, last: float) -> Report:
-    """Show progress at most every so many seconds, and write its notes at once."""
+    """Show progress once in ``seconds`` at most, and write notes at once."""
 
     def report(at: Progress) -> None:
         nonlocal last

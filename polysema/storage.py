@@ -64,7 +64,7 @@ def atomic_folder(path: Path, overwrite: bool = False, owner: Owner | None = Non
 
 @contextmanager
 def _replacing(path: Path, overwrite: bool, owner: Owner | None) -> Iterator[Path]:
-    """A temporary name. What is there when the block ends without an error replaces what is at the path."""
+    """A temporary name. What the block puts there replaces the path when the block ends without an error."""
     with writing(path, overwrite=overwrite, owner=owner), disk_errors(path):
         new = beside(path, "new")
         try:
@@ -86,9 +86,9 @@ def writing(
 
     Args:
         path: the file or folder to write.
-        overwrite: whether what is there may be replaced. Foreign files never are.
+        overwrite: whether an existing file or folder may be replaced. Foreign ones never are.
         inputs: files and folders that are read.
-        owner: how to tell that polysema wrote what is there; by default, by its marker.
+        owner: checks that polysema wrote the existing one; by default, by its marker.
     """
     _check_name(path)
     for item in inputs:
@@ -122,7 +122,7 @@ def locked(path: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, Timeout) and os.path.exists(lock.lock_file):
             why = "is being written by another process: wait for it, or choose another name"
-        else:  # without a file on a file system such as /proc, where none can be made
+        else:  # no permission, or a file system such as /proc, where no file can be made
             why = f"cannot be written: {error.strerror or os.strerror(errno.ENOENT)}"
         raise OutputError(f"{path}: {why}") from None
     try:

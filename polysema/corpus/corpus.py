@@ -3,9 +3,9 @@
 ==================  ==========================================================================================
 ``config.json``     format, version, sizes, options, sources, counts of the text that was read, the digest
 ``vocabulary.txt``  a word a line, the most frequent first
-``counts.npy``      how often each occurs in the corpus, int64
-``tokens.npy``      the ids of all words, one after the other, int32
-``sentences.npy``   where each sentence starts in them, and where the last ends, int64
+``counts.npy``      how often each word occurs in the corpus, int64
+``tokens.npy``      the word ids of the whole text, int32
+``sentences.npy``   the index of the first token of each sentence, then the number of tokens, int64
 ==================  ==========================================================================================
 
 A word's id is its line in the vocabulary, from 0.
@@ -32,13 +32,13 @@ FORMAT = "polysema-corpus"
 VERSION = 2
 FILES = ("config.json", "vocabulary.txt", "counts.npy", "tokens.npy", "sentences.npy")
 HEADER = 128
-"""Bytes of an array's file before the numbers. It never changes, so that the length can be filled in at the end."""
+"""Size of the header of an array's file in bytes. It is fixed, so that the length can be filled in at the end."""
 
 _CHECKED = 1 << 24  # numbers that are checked together
 
 
 def header(dtype: str, count: int) -> bytes:
-    """The start of an npy file of so many numbers (format 1.0)."""
+    """The header of an npy file of ``count`` numbers (format 1.0)."""
     described = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({count},), }}".encode()
     return npy.magic(1, 0) + struct.pack("<H", HEADER - 10) + described.ljust(HEADER - 11) + b"\n"
 
@@ -69,7 +69,7 @@ class Corpus:
         if self.config["version"] != VERSION or not isinstance(self.config.get("digest"), str):
             raise self._damaged("config.json", f"not of version {VERSION}, or without a digest: build it again")
         self.digest: str = self.config["digest"]
-        """The digest of its words in their order, sentence by sentence: equal for equal text."""
+        """A digest of the text, word by word and sentence by sentence: equal for equal text."""
         self._tokens = self._mapped("tokens", "<i4", "tokens")
         self._sentences = self._mapped("sentences", "<i8", "sentences", 1)
         self.counts = self._mapped("counts", "<i8", "types")
@@ -78,7 +78,7 @@ class Corpus:
         return FormatError(f"{self.path / name}: damaged: {why}")
 
     def _mapped(self, name: str, dtype: str, key: str, extra: int = 0) -> NDArray[Any]:
-        """The numbers of a file, read-only. An error names the file that is damaged: the array's or ``config.json``."""
+        """The numbers of a file, read-only. An error names the damaged file: the array's or ``config.json``."""
         file = self.path / f"{name}.npy"
         check_regular(file)
         size = file.stat().st_size - HEADER
@@ -93,7 +93,7 @@ class Corpus:
 
     @cached_property
     def tokens(self) -> NDArray[np.int32]:
-        """The ids of all words. The first access checks ids, sentences and counts once: kernels trust them."""
+        """The word ids of the text. The first access checks ids, sentences and counts: kernels trust them."""
         starts, words, types = self._sentences, len(self._tokens), len(self.counts)
         if int(starts[0]) != 0 or int(starts[-1]) != words:
             raise self._damaged("sentences.npy", f"sentences go from {starts[0]} to {starts[-1]}, not 0 to {words}")
@@ -112,7 +112,7 @@ class Corpus:
 
     @property
     def sentences(self) -> NDArray[np.int64]:
-        """Where each sentence starts in the tokens, and where the last ends."""
+        """The index of the first token of each sentence, then the number of tokens."""
         self.tokens  # noqa: B018 - checks both
         return self._sentences
 

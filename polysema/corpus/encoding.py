@@ -1,8 +1,8 @@
 """Encode text in one pass.
 
-Workers turn blocks of text into ids of their own, each with a table of words of its own. The main thread takes the
-blocks in order, gives each word that is new to a worker its global id, and writes; so the result is the same for any
-number of workers. When all is read the vocabulary is cut and sorted, and the ids are renumbered in place.
+Each worker has its own table of words and turns blocks of text into ids of that table. The main thread takes the
+blocks in order, gives words new to a worker a global id, and writes the ids; so the result is the same for any number
+of workers. When all is read, the vocabulary is cut and sorted, and the ids are renumbered in place.
 
 Workers of a cluster get *pieces*: a small file is one, and is read by the worker; the blocks of a large one are sent.
 """
@@ -69,12 +69,12 @@ Settled = tuple[tuple[Array, Array, Array], int]
 """The ids and ends of whole sentences, the words of sentences too short; and bytes read so far."""
 
 Piece = tuple[Source, int] | list[Block]
-"""A task for a worker of a cluster: a file, after so many bytes of others; or blocks."""
+"""A task for a worker of a cluster: a file and the number of bytes of the files before it, or some blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextReader:
-    """Reads the blocks of files; None for token lists, which are sent."""
+    """Reads the blocks of files. ``files`` is None for lists of words, whose blocks are sent."""
 
     files: list[Source] | None
     options: CorpusOptions
@@ -96,7 +96,7 @@ class TextReader:
             read = latest
 
     def read(self, source: Source, before: int) -> Iterator[Block]:
-        """The blocks of a file, after so many bytes of others."""
+        """The blocks of a file; ``before`` is the number of bytes of the files before it."""
         for block in read_blocks(source, self.options):
             data, invalid = block.data, 0
             if self.options.normalisation.raw and block.columns is None:
@@ -127,7 +127,7 @@ def sent(blocks: Iterable[Block]) -> Iterator[Piece]:
 
 
 def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[list[list[Tokens]], WordCounts]:
-    """Read and tokenise a piece: its blocks as ids of tables, most often of one, and the words of these tables."""
+    """Read and tokenise a piece: its blocks as ids, grouped by table (usually one), and the words of the tables."""
     table, found = new_table(), list[WordCounts]()
     some: list[list[Tokens]] = [[]]
     for block in piece if isinstance(piece, list) else reader.read(*piece):
@@ -142,7 +142,7 @@ def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[li
 
 
 def _valid(data: bytes) -> tuple[bytes, int]:
-    """Text with invalid UTF-8 replaced, and how many bytes were: the kernel does not check raw words."""
+    """Text with invalid UTF-8 replaced, and the number of replacements: the kernel does not check raw words."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -191,7 +191,7 @@ class Encoding:
         while self.slots > 1 << 16 and self.slots * self.workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
-        self.plain = False  # whether the text is so small that no compiled code reads it
+        self.plain = False  # whether the text is small and is read without compiled code
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
     def run(self, lists: Any, config: dict[str, Any]) -> None:
@@ -292,7 +292,7 @@ class Encoding:
     def _placed(
         self, worker: _Worker, retired: _Worker | None, first: int, last: int, tokens: Tokens
     ) -> tuple[Array, Array, Array, int]:
-        """Give a block's new words their global ids; see :meth:`_place`."""
+        """Give the new words of a block their global ids; see :meth:`_place`."""
         if retired is not None:
             self.words.add_counts(retired.table.entries, retired.mapping)
         self.words.add(worker.table.arena, worker.table.offsets, first, last, worker.mapping)
@@ -313,10 +313,10 @@ class Encoding:
             yield from in_turn(pool, self._settle, placed(), 64)
 
     def _place(self, item: Tokens, mapping: Array) -> tuple[Array, Array, Array]:
-        """End a block's sentences; an open sentence waits for the next block.
+        """Close the sentences of a block; an open sentence is kept for the next block.
 
         Returns:
-            the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` where they are global already).
+            the ids and ends of whole sentences, and the map to global ids (``_GLOBAL`` if they are global already).
         """
         ids, ends = item.ids, item.ends
         if len(self.open):
@@ -327,7 +327,7 @@ class Encoding:
         if item.ends_source and closed < len(ids):
             ends = np.append(ends, len(ids))
             closed = len(ids)
-        elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence without one
+        elif len(ids) - closed >= MAX_SENTENCE:  # do not wait for the end of a sentence that has none
             closed += (len(ids) - closed) // MAX_SENTENCE * MAX_SENTENCE
             ends = np.append(ends, closed)
         self.open = ids[closed:] if mapping is _GLOBAL else mapping[ids[closed:]]
@@ -337,7 +337,7 @@ class Encoding:
         return ids, self._cut_long(ends), mapping
 
     def _settle(self, placed: tuple[Array, Array, Array, int]) -> Settled:
-        """Give whole sentences global ids, and leave out those too short. Runs in a thread."""
+        """Give whole sentences global ids and drop those too short. Runs in a thread."""
         ids, ends, mapping, read = placed
         ids, ends = (array if array.flags.writeable else array.copy() for array in (ids, ends))  # a cluster's
         size = int(ends[-1]) if len(ends) else 0
@@ -347,7 +347,7 @@ class Encoding:
         return (out[:words], out_ends[:sentences], dropped[:left_out]), read
 
     def _cut_long(self, ends: Array) -> Array:
-        """Sentence ends, with further ends within sentences that are too long."""
+        """Sentence ends, with further ends inside sentences that are too long."""
         lengths = np.diff(ends, prepend=0)
         if not len(lengths) or int(lengths.max()) <= MAX_SENTENCE:
             return ends

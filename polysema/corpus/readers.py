@@ -68,7 +68,7 @@ class ReadingOptions(Options):
 
 @dataclass(frozen=True)
 class CorpusOptions(ReadingOptions):
-    """The options of ``build_corpus``: those of reading, and what is kept."""
+    """Options of ``build_corpus``: how text is read, and which words are kept."""
 
     normalisation: Normalisation = option(Normalisation(), "what counts as a word and as a sentence")
     min_count: int = option(1, "leave out words seen less often", least=1)
@@ -101,13 +101,13 @@ class CorpusOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Column numbers from 0 in a format with one token a line; −1 for none.
+    """Column numbers, from 0, of a format with one token a line; −1 if there is no such column.
 
     Attributes:
         token: the word or lemma.
-        fallback: the word to take where the lemma is unknown.
+        fallback: the word, used if the lemma is unknown.
         tag: the part of speech to append.
-        number: the token's number, by which CoNLL-U marks lines that are not tokens.
+        number: the number of the token; CoNLL-U uses it to mark lines that are not tokens.
         markup: lines such as ``<s>`` are marks.
         comments: lines that start with # are skipped.
     """
@@ -131,9 +131,9 @@ class Block:
     Attributes:
         data: UTF-8 bytes.
         goes_on: whether it starts in the middle of a sentence.
-        columns: of formats with one token a line; None for running text.
-        ends_source: whether it is the last of its source.
-        read: bytes read from the file so far, packed as they are.
+        columns: the columns, if there is one token a line; None for running text.
+        ends_source: whether it is the last block of its source.
+        read: bytes read from the file so far, before unpacking.
         replaced: how many characters could not be decoded.
     """
 
@@ -151,10 +151,10 @@ class Block:
 Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
 
 ARCHIVE_PIECE = 1 << 12
-"""Bytes of an archive that are unpacked at once: at most 32768 times as many come out (zst), 128 MiB."""
+"""Bytes of an archive that are unpacked at once: they give at most 32768 times as many (zst), 128 MiB."""
 
 WINDOW = 1 << 29
-"""Bytes of unpacked text that an archive may ask to be kept for reference."""
+"""The largest window of an archive in bytes: unpacked text that the unpacker keeps for back-references."""
 
 _HIDDEN = re.compile(r"(^|/)\.")
 _VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
@@ -186,9 +186,9 @@ Source = Path | Url
 
 
 def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:
-    """The files that paths, folders, globs and URLs name, in order; ``-`` is standard input.
+    """The files of paths, folders, globs and URLs, in order; ``-`` is standard input.
 
-    A folder stands for all files below it except hidden ones, sorted by name.
+    A folder means all files below it except hidden ones, sorted by name.
     """
     found: list[Source] = []
     for item in [sources] if isinstance(sources, str | Path) else sources:
@@ -222,7 +222,7 @@ def _find_files(item: str | Path) -> list[Path]:
 
 
 def _find_urls(url: str) -> list[Url]:
-    """The files that a URL, a folder or a glob names, sorted; hidden files of folders are left out."""
+    """The files of a URL, which may name a folder or hold wildcards, sorted and without hidden files."""
     system, path = _file_system(url)
     try:
         if any(sign in path for sign in "*?["):
@@ -252,7 +252,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def size_of(source: Source) -> int:
-    """The size of a file in bytes, packed as it is."""
+    """The size of a file in bytes, before unpacking."""
     return int(source.info["size"]) if isinstance(source, Url) else source.stat().st_size
 
 
@@ -303,7 +303,7 @@ class DamagedArchiveError(Exception):
 
 
 def unpacked(raw: io.BufferedReader) -> IO[bytes]:
-    """The stream itself or, where its first bytes are those of an archive, the unpacked content."""
+    """The stream itself or, if its first bytes are those of an archive, its unpacked content."""
     start = raw.peek(8)[:8]
     if start.startswith(b"\x1f\x8b"):
         return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
@@ -323,7 +323,7 @@ def unpacked(raw: io.BufferedReader) -> IO[bytes]:
 
 
 class _Made:
-    """A stream of bytes that are made piece by piece; fewer than asked for come at the end only."""
+    """A stream of bytes that are made piece by piece; :meth:`read` returns fewer than asked only at the end."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
@@ -333,7 +333,7 @@ class _Made:
         raise NotImplementedError
 
     def read(self, size: int) -> bytes:
-        """Read so many bytes."""
+        """Read ``size`` bytes."""
         while len(self._pending) < size and (more := self.more(size)) is not None:
             self._pending += more
         taken = bytes(self._pending[:size])
@@ -460,7 +460,7 @@ def _blocks(counter: Counter, name: str, options: ReadingOptions) -> Iterator[Bl
 
 
 def _read_whole(stream: IO[bytes], size: int) -> bytes:
-    """Read so many bytes, fewer only at the end: pipes and unpackers return what they have."""
+    """Read ``size`` bytes, fewer only at the end: pipes and unpackers may return less at once."""
     data = stream.read(size) or b""
     while data and len(data) < size and (more := stream.read(size - len(data))):
         data += more
@@ -468,9 +468,9 @@ def _read_whole(stream: IO[bytes], size: int) -> bytes:
 
 
 def _between_words(data: bytes, must: bool) -> int:
-    """The last place to cut a long line: a space with a letter on either side, so that no sentence can end there.
+    """The last place where a long line may be cut: a space between two letters, where no sentence can end.
 
-    Without such a place: 0 or, if it must be cut, the start of the last character.
+    If there is none: 0 or, if it must be cut, the start of the last character.
     """
     end = len(data)
     while (space := data.rfind(b" ", 1, end)) > 0:
@@ -488,7 +488,7 @@ def _between_words(data: bytes, must: bool) -> int:
 
 
 def _as_utf8(data: bytes) -> bytes:
-    """The bytes themselves; bytes that are not UTF-8 are taken for Latin-1."""
+    """The bytes themselves if they are UTF-8; otherwise they are decoded as Latin-1."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -517,7 +517,7 @@ def list_blocks(sentences: Iterable[Sequence[str]], size: int) -> Iterator[Block
 
 
 def recognise_columns(name: str, start: bytes, options: ReadingOptions) -> Columns | None:
-    """The columns of a source, by its first bytes; None for running text."""
+    """The columns of a source, recognised from its first bytes; None for running text."""
     lines = start.decode("utf-8", "replace").split("\n")
     if len(lines) > 1:
         lines.pop()  # the last may be cut
@@ -555,7 +555,7 @@ def _guess_format(lines: list[str]) -> str:
 
 
 def _guess_columns(lines: list[str]) -> tuple[str, ...]:
-    """Form first; of the next two, the one that looks like tags (short, upper case, few different ones) is the tag.
+    """The form comes first; of the next two columns, the one with short upper-case values is the tag.
 
     ukWaC has form, tag, lemma; Wackypedia has form, lemma, tag and then the parse.
     """

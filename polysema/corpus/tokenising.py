@@ -1,7 +1,7 @@
 """Blocks of text to word ids, and the tables of words.
 
-Text is read by compiled kernels (:mod:`polysema.kernels.tokens`). The first text that is read on a machine is often
-small, and compiling takes longer than reading it: :class:`PlainReader` gives the same bits in plain Python.
+Text is read by compiled kernels (:mod:`polysema.kernels.tokens`). The first text read on a machine is often small, and
+compiling takes longer than reading it: :class:`PlainReader` gives the same bits in plain Python.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from polysema.kernels.sorting import sort_words
 Array = NDArray[Any]
 
 SLOTS = 1 << 20
-"""Words that a worker's table has room for, about."""
+"""The approximate number of words in a worker's table."""
 
 SMALL = 1 << 22
-"""Bytes of text that are read by plain Python where the kernels are not compiled yet."""
+"""The largest text in bytes that plain Python reads if the kernels are not compiled yet."""
 
-_FEW = 1 << 18  # words that NumPy sorts in the time that loading a kernel takes; the kernel needs less memory for more
+_FEW = 1 << 18  # words that NumPy sorts; for more, the kernel is faster and needs less memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Tokens:
         ids, ends: its words, and where its sentences end.
         size: bytes of text, without the line break that the reader adds to the end of a file.
         invalid, overlong: bytes that are not valid text, and runs too long for words.
-        ends_source: whether it is the last of its file.
-        read: bytes read so far, packed as they are.
+        ends_source: whether it is the last block of its file.
+        read: bytes read so far, before unpacking.
     """
 
     ids: Array
@@ -53,20 +53,20 @@ class Tokens:
 
 
 def new_table(size: int = 0, slots: int | None = None) -> k.Table:
-    """An empty table of words, with room for a block of at least so many bytes."""
+    """An empty table of words, with room for a block of ``size`` bytes."""
     slots = max(slots or SLOTS, 1 << size.bit_length())
     return k.new_table(slots, slots, 16 * slots)
 
 
 def has_room(table: k.Table, size: int) -> bool:
-    """Whether a table can take a block of so many bytes: at worst every other byte starts a new word."""
+    """Whether a table has room for a block of ``size`` bytes: at worst, every other byte starts a new word."""
     used = int(table.used[0])
     fits = int(table.offsets[used]) + size <= len(table.arena)
     return fits and used + size // 2 + 1 <= (len(table.offsets) - 1) * 9 // 10
 
 
 def tokenise(normalisation: Normalisation, block: Block, table: k.Table) -> Tokens:
-    """A block as ids of a table, to which its new words are added."""
+    """Turn a block into ids of a table; new words are added to the table."""
     size = len(block.data)
     data = np.zeros(size + 8, np.uint8)
     data[:size] = np.frombuffer(block.data, np.uint8)
@@ -116,7 +116,7 @@ class PlainReader:
 
     @staticmethod
     def reads(normalisation: Normalisation, blocks: list[Block]) -> bool:
-        """Whether it can read these blocks: running text in UTF-8 with the usual rules for words."""
+        """Whether it can read these blocks: running text in UTF-8 with the default rules for words."""
         usual = Normalisation(sentences=normalisation.sentences, min_sentence=normalisation.min_sentence)
         return normalisation == usual and all(block.columns is None and _is_text(block.data) for block in blocks)
 
@@ -146,7 +146,7 @@ class PlainReader:
         return Tokens(ids, marks, size, block.replaced, overlong, block.ends_source, block.read)
 
     def _ending(self, gap: str) -> int:
-        """What a gap says about sentences: NEWLINE; STRONG or PERIOD followed by white space; or 0."""
+        """How a gap ends a sentence: NEWLINE; STRONG or PERIOD followed by white space; or 0."""
         ended, space, line = 0, False, False
         for kind in map(self._kind, gap):
             if kind == k.SPACE:
@@ -195,7 +195,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Array, Array, Array]:
-    """Whole sentences with global ids, their ends, and the words of sentences too short; as the kernel ``settle``."""
+    """As the kernel ``settle``: whole sentences with global ids, their ends, and the words of sentences too short."""
     lengths = np.diff(ends, prepend=0)
     long = lengths >= shortest
     words = np.repeat(long, lengths)
@@ -205,7 +205,7 @@ def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Arr
 
 
 def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, int]:
-    """Final ids and ends of the words that are kept, and their hash; as the kernels ``renumber`` and ``hashed``."""
+    """As the kernels ``renumber`` and ``hashed``: final ids and ends of the words that are kept, and their hash."""
     found = mapping[ids]
     kept = found >= 0
     before = np.concatenate([[0], np.cumsum(kept)])[ends]
@@ -216,8 +216,8 @@ def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, i
 class WordTable:
     """The distinct words of a corpus in the order they were first seen, with their counts, in little memory.
 
-    A word takes its bytes, 8 for where they start, 8 for its count and at most 11 for its slot (12 while sorting, when
-    slots are gone). Arrays grow in place, and by little. No Python string is made of a word, except for its lemma.
+    A word takes its bytes, 8 for its offset, 8 for its count and at most 11 for its slot (12 while sorting, when slots
+    are freed). Arrays grow in place, in small steps. Words become Python strings only to find their lemmas.
     """
 
     def __init__(self) -> None:
@@ -275,7 +275,7 @@ class WordTable:
         return out.tobytes()
 
     def add_counts(self, entries: NDArray[np.uint64], mapping: NDArray[np.uint32]) -> None:
-        """Add the counts of another table, whose words have the ids ``mapping`` here."""
+        """Add the counts of another table; ``mapping`` holds the ids of its words here."""
         _, _, marks, counts = entries.reshape(-1, 4).T
         taken = marks.nonzero()[0]
         self.counts[mapping[(marks[taken] >> np.uint64(8)) - np.uint64(1)]] += counts[taken].astype(np.int64)
@@ -291,7 +291,7 @@ class WordTable:
         return found[found >= 0]
 
     def forget_slots(self) -> None:
-        """Free the memory of look-ups, once there are no more of them."""
+        """Free the memory of look-ups when they are over."""
         self.slots = np.zeros(1, np.uint32)
 
     def cut(self, length: int) -> None:
@@ -302,7 +302,7 @@ class WordTable:
         self._used[0] = length
 
     def sort(self, indices: NDArray[np.uint32]) -> None:
-        """Sort indices by count, the largest first, and words of equal count alphabetically (by code point)."""
+        """Sort indices by decreasing count, and words of equal count by code point."""
         if len(indices) > _FEW:
             sort_words(indices, self.counts, self.arena, self.offsets)
             return
@@ -370,7 +370,7 @@ class WordCounts:
     """The distinct words of some tables, in the order in which they were first seen.
 
     Attributes:
-        arena, offsets, counts: their bytes, where each word starts, how often each occurs.
+        arena, offsets, counts: the bytes of all words, the offset of each word, and its count.
         ids: for each table, the ids of its words here.
     """
 
@@ -381,7 +381,7 @@ class WordCounts:
 
 
 def words_of(table: k.Table, blocks: list[Tokens]) -> WordCounts:
-    """The words of a table, counted in the blocks that use it."""
+    """The words of a table with their counts in the blocks that use it."""
     used = int(table.used[0])
     offsets = table.offsets[: used + 1].copy()
     counts = np.zeros(used, np.int64)
@@ -399,7 +399,7 @@ def merge_words(parts: list[WordCounts]) -> WordCounts:
 
 
 def add_words(table: WordTable, words: WordCounts) -> list[Array]:
-    """Add words and their counts to a table. Returns the ids there for each table that the words come from."""
+    """Add words and their counts to a table. Returns their ids there, for each table that they come from."""
     mapping = np.empty(len(words.counts), np.uint32)
     table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what is sent is read-only
     table.counts[mapping] += words.counts

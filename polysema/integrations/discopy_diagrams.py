@@ -7,7 +7,7 @@ A composition is a diagram of the same shape as its tree. The functor acts on th
 
 ==========  ==========================================================================================
 ``phaser``  the operator ρ^½
-``fuzz``    Σᵢ √λᵢ Pᵢ ⊗ |i⟩, whose second wire, which eigenspace it was, is discarded
+``fuzz``    Σᵢ √λᵢ Pᵢ ⊗ |i⟩; the second wire, the number of the eigenspace, is discarded
 ``mult``    both meanings are states, and their wires meet in a spider: Σᵢ |i⟩⟨ii|
 ``add``     the mixture is a state: its sense wire is that of both sides, one after the other
 ==========  ==========================================================================================
