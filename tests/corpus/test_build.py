@@ -63,11 +63,8 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("block", [7, 64, 1 << 19])
-def test_text_equals_the_reference(options, workers, block, tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_bytes(TEXT.encode())
-    corpus = build_corpus(path, tmp_path / "corpus", normalisation=options, workers=workers, block=block)
-    same(corpus, expected_of(TEXT.encode(), options))
+def test_text_equals_the_reference(options, workers, block, build):
+    same(build(TEXT, normalisation=options, workers=workers, block=block), expected_of(TEXT.encode(), options))
 
 
 PIECES = st.sampled_from(
@@ -122,15 +119,12 @@ PACKERS = {
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_packed_files_and_truncated_ones(suffix, tmp_path):
-    path = tmp_path / f"text.{suffix}"
-    path.write_bytes(PACKERS[suffix](TEXT.encode()))
-    same(build_corpus(path, tmp_path / "corpus"), expected_of(TEXT.encode()))
-    path.write_bytes(PACKERS[suffix]((TEXT * 50).encode())[:-20])
+def test_packed_files_and_truncated_ones(suffix, build, tmp_path):
+    same(build(PACKERS[suffix](TEXT.encode())), expected_of(TEXT.encode()))
     if suffix != "txt":
-        with pytest.raises(CorpusError, match=rf"text.{suffix}: truncated or damaged archive near byte \d+"):
-            build_corpus(path, tmp_path / "other")
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["corpus", path.name]
+        with pytest.raises(CorpusError, match=r"cut: truncated or damaged archive near byte \d+"):
+            build(PACKERS[suffix]((TEXT * 50).encode())[:-20], "cut")
+        assert len(list(tmp_path.iterdir())) == 3  # two texts and one corpus
 
 
 def test_folders_globs_and_lists_are_read_in_order(tmp_path):
@@ -190,27 +184,24 @@ WACKYPEDIA = "\n".join(
 @pytest.mark.parametrize("text", [UKWAC, WACKYPEDIA], ids=["ukwac", "wackypedia"])
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 @pytest.mark.parametrize("block", [16, 1 << 19])
-def test_vertical_files(text, encoding, block, tmp_path):
-    path = tmp_path / "wacky.xml"
-    path.write_bytes(text.encode(encoding))
+def test_vertical_files(text, encoding, block, build):
     taken = {
         "form": [["the", "banks", "of", "cafés"], ["zorblaxes", "ran"]],
         "lemma": [["the", "bank", "of", "café"], ["zorblaxes", "run"]],
         "lemma_pos": [["the_DT", "bank_NNS", "of_IN", "café_NNS"], ["zorblaxes_NNS", "run_VVD"]],
     }
     for token, lists in taken.items():
-        same(build_corpus(path, tmp_path / f"{token}", token=token, block=block), reference.encode(lists))
+        same(build(text.encode(encoding), token=token, block=block), reference.encode(lists))
 
 
-def test_vertical_columns_by_name(tmp_path):
-    path = tmp_path / "x.vert"
-    path.write_text("<s>\nDET\tthe\tThe\nN\tdog\tDogs\n</s>\n")
-    corpus = build_corpus(path, tmp_path / "c", columns=["tag", "lemma", "form"], token="lemma_pos")
+def test_vertical_columns_by_name(build):
+    text = "<s>\nDET\tthe\tThe\nN\tdog\tDogs\n</s>\n"
+    corpus = build(text, columns=["tag", "lemma", "form"], token="lemma_pos")
     same(corpus, reference.encode([["the_DET", "dog_N"]]))
     with pytest.raises(UnknownChoiceError, match="unknown column 'pos'"):
-        build_corpus(path, tmp_path / "d", columns=["pos"])
+        build(text, columns=["pos"])
     with pytest.raises(CorpusError, match="there is no lemma among them"):
-        build_corpus(path, tmp_path / "d", columns=["form", "tag"], token="lemma")
+        build(text, columns=["form", "tag"], token="lemma")
 
 
 CONLLU = """# sent_id = 1
@@ -228,81 +219,75 @@ CONLLU = """# sent_id = 1
 """
 
 
-def test_conllu(tmp_path):
-    path = tmp_path / "x.conllu"
-    path.write_text(CONLLU)
-    same(build_corpus(path, tmp_path / "1"), reference.encode([["do", "go"], ["dogs", "bark"]]))
-    same(build_corpus(path, tmp_path / "2", token="lemma"), reference.encode([["do", "not", "go"], ["dog", "bark"]]))
+def test_conllu(build):
+    same(build(CONLLU), reference.encode([["do", "go"], ["dogs", "bark"]]))
+    same(build(CONLLU, token="lemma"), reference.encode([["do", "not", "go"], ["dog", "bark"]]))
     expected = reference.encode([["do_AUX", "not_PART", "go_VERB"], ["dog_NOUN", "bark_VERB"]])
-    same(build_corpus(path, tmp_path / "3", token="lemma_pos", block=20), expected)
+    same(build(CONLLU, token="lemma_pos", block=20), expected)
 
 
-def test_other_encodings(tmp_path):
-    for encoding in ("latin-1", "utf-16", "cp1252"):
-        path = tmp_path / encoding
-        path.write_bytes("naïve café\nzwölf Boxkämpfer".encode(encoding))
-        chosen = "auto" if encoding == "utf-16" else encoding
-        same(
-            build_corpus(path, tmp_path / f"c-{encoding}", encoding=chosen, block=5),
-            expected_of("naïve café\nzwölf Boxkämpfer".encode()),
-        )
-    (tmp_path / "bom").write_bytes(b"\xef\xbb\xbfbyte order mark")
-    same(build_corpus(tmp_path / "bom", tmp_path / "c-bom"), expected_of(b"byte order mark"))
+def test_other_encodings(build):
+    text = "naïve café\nzwölf Boxkämpfer"
+    for encoding, chosen in (("latin-1", "latin-1"), ("utf-16", "auto"), ("cp1252", "cp1252"), ("utf-8-sig", "auto")):
+        same(build(text.encode(encoding), encoding=chosen, block=5), expected_of(text.encode()))
     with pytest.raises(UnknownChoiceError, match="unknown encoding 'klingon'"):
-        build_corpus(tmp_path / "bom", tmp_path / "k", encoding="klingon")
+        build(text, encoding="klingon")
 
 
 @pytest.mark.parametrize("long_line", [40, 200])
-def test_a_line_without_end_is_cut_where_it_does_no_harm(long_line, tmp_path):
-    rng = np.random.default_rng(0)
-    vocabulary = "the cat. Sat on it! Why? élan Mr. Smith 42 No. foo_bar Σίσυφος and so"
-    text = " ".join(rng.choice(vocabulary.split(), 4000))
-    path = tmp_path / "line"
-    path.write_text(text)
-    for block in (16, 1 << 19):
-        corpus = build_corpus(path, tmp_path / f"c{block}", block=block, long_line=long_line, workers=2)
-        same(corpus, expected_of(text.encode()))
+@pytest.mark.parametrize("block", [16, 1 << 19])
+def test_a_line_without_end_is_cut_where_it_does_no_harm(long_line, block, build):
+    words = [
+        "the",
+        "cat.",
+        "Sat",
+        "on",
+        "it!",
+        "Why?",
+        "élan",
+        "Mr.",
+        "Smith",
+        "42",
+        "No.",
+        "foo_bar",
+        "Σίσυφος",
+        "and",
+        "so",
+    ]
+    text = " ".join(np.random.default_rng(0).choice(words, 4000))
+    same(build(text, block=block, long_line=long_line, workers=2), expected_of(text.encode()))
 
 
-def test_sentences_without_end_are_cut_into_pieces(tmp_path):
+def test_sentences_without_end_are_cut_into_pieces(build):
     text = " ".join(["word", "other"] * 12_345)
-    path = tmp_path / "long"
-    path.write_text(text)
     for long_line in (1000, 1 << 19):
-        corpus = build_corpus(path, tmp_path / f"c{long_line}", long_line=long_line, block=500)
+        corpus = build(text, long_line=long_line, block=500)
         same(corpus, expected_of(text.encode()))
     assert np.diff(corpus.sentences).max() == MAX_SENTENCE
 
 
-def test_runs_without_end_are_no_words(tmp_path):
-    path = tmp_path / "run"
-    path.write_text("before " + "x" * 100_000 + " after it\n")
-    corpus = build_corpus(path, tmp_path / "c", block=1000, long_line=2000)
+def test_runs_without_end_are_no_words(build):
+    corpus = build("before " + "x" * 100_000 + " after it\n", block=1000, long_line=2000)
     assert {"before", "after", "it"} <= set(corpus.vocabulary.words)
     assert corpus.config["read"]["overlong_runs"] >= 1
 
 
-def test_long_words_with_equal_keys_stay_apart(tmp_path):
+def test_long_words_with_equal_keys_stay_apart(build):
     """Words of one length that share their first eight bytes, and many of them: nothing merges."""
     rng = np.random.default_rng(1)
     words = {"abcdefgh" + "".join(rng.choice(list("ab"), 24)) for _ in range(3000)}
-    path = tmp_path / "t"
-    path.write_text("\n".join(f"{word} {word}" for word in words))
-    corpus = build_corpus(path, tmp_path / "c")
+    corpus = build("\n".join(f"{word} {word}" for word in words))
     assert set(corpus.vocabulary.words) == words
     assert (corpus.counts == 2).all()
 
 
-def test_the_table_retires_when_it_is_full(tmp_path, monkeypatch):
+def test_the_table_retires_when_it_is_full(build, monkeypatch):
     monkeypatch.setattr(tokenising, "SLOTS", 256)
     rng = np.random.default_rng(2)
-    text = "\n".join(
-        " ".join(rng.choice([f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)], 7)) for _ in range(500)
-    )
-    path = tmp_path / "t"
-    path.write_text(text)
+    words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)]
+    text = "\n".join(" ".join(rng.choice(words, 7)) for _ in range(500))
     for workers in (1, 3):
-        same(build_corpus(path, tmp_path / f"c{workers}", workers=workers, block=64), expected_of(text.encode()))
+        same(build(text, workers=workers, block=64), expected_of(text.encode()))
 
 
 @pytest.mark.parametrize("how", ["rights", "date", "link", "moved"])
@@ -345,38 +330,26 @@ def test_a_second_run_reuses_the_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "options", "message"),
     [
-        (b"\x7fELF\x00\x01", "text: a binary file, not text"),
-        (b"", "there is nothing to encode"),
-        (b"word\nword\n", "there is nothing to encode"),
-        (b"PK\x03\x04", "text: .*zip archives are not read"),
-        (b"\x1f\x8bnonsense", "text: (truncated or damaged|cannot be read)"),
+        (b"\x7fELF\x00\x01", {}, "text: a binary file, not text"),
+        (b"", {}, "there is nothing to encode"),
+        (b"word\nword\n", {}, "there is nothing to encode"),
+        (b"PK\x03\x04", {}, "text: .*zip archives are not read"),
+        (b"\x1f\x8bnonsense", {}, "text: (truncated or damaged|cannot be read)"),
+        ("a few words", {"min_count": 5}, "none of 3 words is seen 5 times"),
+        ("a few words", {"token": "lemma"}, "running text has no lemmas to take"),
+        ("a few words", {"min_count": 0}, "must be at least 1, not 0"),
+        ("a few words", {"max_size": 0}, "must be at least 1, not 0"),
+        ("a few words", {"format": "pdf"}, "unknown format 'pdf': choose auto, text, vertical or conllu"),
+        ("a few words", {"token": "stem"}, "unknown token 'stem'"),
+        ("a few words", {"lemmatise": "xx"}, "unknown language to lemmatise 'xx'"),
     ],
 )
-def test_what_is_no_text(content, message, tmp_path):
-    (tmp_path / "text").write_bytes(content)
-    with pytest.raises(CorpusError, match=message):
-        build_corpus(tmp_path / "text", tmp_path / "c")
-    assert not (tmp_path / "c").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_count": 5}, "none of 3 words is seen 5 times"),
-        ({"token": "lemma"}, "running text has no lemmas to take"),
-        ({"min_count": 0}, "must be at least 1, not 0"),
-        ({"max_size": 0}, "must be at least 1, not 0"),
-        ({"format": "pdf"}, "unknown format 'pdf': choose auto, text, vertical or conllu"),
-        ({"token": "stem"}, "unknown token 'stem'"),
-        ({"lemmatise": "xx"}, "unknown language to lemmatise 'xx'"),
-    ],
-)
-def test_bad_options(options, message, tmp_path):
-    (tmp_path / "t").write_text("a few words")
+def test_bad_text_and_bad_options(content, options, message, build, tmp_path):
     with pytest.raises((CorpusError, InputError), match=message):
-        build_corpus(tmp_path / "t", tmp_path / "c", **options)
+        build(content, **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
 def test_bad_sources(tmp_path):
@@ -410,45 +383,32 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t", "warm"]
 
 
-def test_stopping_leaves_nothing_half_written(tmp_path):
-    path = tmp_path / "t"
-    path.write_text("some words here\n" * 50_000)
-
+def test_stopping_leaves_nothing_half_written(build, tmp_path):
     def stop(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        build_corpus(path, tmp_path / "c", progress=stop, block=1000)
-    assert [p.name for p in tmp_path.iterdir()] == ["t"]
+        build("some words here\n" * 50_000, progress=stop, block=1000)
+    assert [p.name for p in tmp_path.iterdir()] == ["text"]
     assert threading.active_count() <= before + 1
 
 
-def test_progress_counts_bytes_words_and_sentences(tmp_path):
-    path = tmp_path / "t.gz"
-    path.write_bytes(gzip.compress(b"two words\n" * 3000))
-    seen: list[tuple] = []
-    build_corpus(
-        path,
-        tmp_path / "c",
-        progress=lambda p: seen.append((p.stage, p.done, p.total, p.words, p.sentences)),
-        block=500,
-    )
-    assert seen[-1] == ("writing", 6000, 6000, 6000, 3000)
-    reading = [item for item in seen if item[0] == "reading"]
-    assert reading[-1][1:] == (path.stat().st_size, path.stat().st_size, 6000, 3000)
-    assert [item[3] for item in reading] == sorted(item[3] for item in reading)
+def test_progress_counts_bytes_words_and_sentences(build):
+    packed = gzip.compress(b"two words\n" * 3000)
+    seen: list[Progress] = []
+    build(packed, progress=seen.append, block=500)
+    last, reading = seen[-1], [at for at in seen if at.stage == "reading"]
+    assert (last.stage, last.done, last.total, last.words, last.sentences) == ("writing", 6000, 6000, 6000, 3000)
+    assert (reading[-1].done, reading[-1].total) == (len(packed), len(packed))
+    assert [at.words for at in reading] == sorted(at.words for at in reading)
 
 
-def test_lemmatising_running_text(tmp_path):
+def test_lemmatising_running_text(build):
     pytest.importorskip("simplemma", reason="simplemma is not installed")
-    path = tmp_path / "t"
-    path.write_text("The mice ran. A mouse runs houses.\n")
-    corpus = build_corpus(path, tmp_path / "c", lemmatise="en", keep=["house"], min_count=2)
-    same(
-        corpus,
-        reference.encode([["the", "mouse", "run"], ["a", "mouse", "run", "house"]], min_count=2, keep=("house",)),
-    )
+    corpus = build("The mice ran. A mouse runs houses.\n", lemmatise="en", keep=["house"], min_count=2)
+    lemmas = [["the", "mouse", "run"], ["a", "mouse", "run", "house"]]
+    same(corpus, reference.encode(lemmas, min_count=2, keep=("house",)))
 
 
 @pytest.mark.parametrize("words", ["a\n", "a\nb\nc\n"])
@@ -482,14 +442,11 @@ def test_memory_does_not_grow_with_a_line(tmp_path):
     assert int(done.stdout) < 500 * 1024
 
 
-def test_real_text_equals_the_reference(shared, tmp_path):
+def test_real_text_equals_the_reference(shared, build):
     with lzma.open(shared / "corpus" / "simplewiki.txt.xz") as file:
         data = file.read(3_000_000)
     data = data[: data.rfind(b"\n")]
-    path = tmp_path / "t"
-    path.write_bytes(data)
     for options in (Normalisation(), Normalisation(hyphens=True, lower=False)):
         expected = expected_of(data, options, min_count=3)
         for workers in (1, 2, 5):
-            folder = tmp_path / f"c{workers}{options.lower}"
-            same(build_corpus(path, folder, normalisation=options, workers=workers, min_count=3), expected)
+            same(build(data, normalisation=options, workers=workers, min_count=3), expected)
