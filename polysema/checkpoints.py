@@ -97,7 +97,12 @@ class WorkingFolder:
 
     def removed_as_finished(self, output: Path) -> bool:
         """Remove the folder if the output is newer: the run was killed after it wrote it. False if it is not."""
-        if not is_marked(self.path) or not output.exists():
+        if not output.exists():
+            return False
+        if (dying := beside(self.path, "new")).is_dir():  # killed while the folder was deleted
+            remove(dying)
+            return True
+        if not is_marked(self.path):
             return False
         newest, written = (
             max(item.stat().st_mtime_ns for item in (path, *path.rglob("*")) if item.is_file() or item == path)

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from polysema import checkpoints
 from polysema.checkpoints import WorkingFolder
 from polysema.errors import InputError, OutputError
 from polysema.storage import atomic_file, atomic_folder
@@ -65,6 +66,20 @@ def test_a_run_that_never_began_leaves_nothing(tmp_path):
     with suppress(InputError), working.held():  # it was there before
         raise InputError
     assert working.path.exists()
+
+
+def test_killed_while_the_folder_was_deleted(tmp_path, monkeypatch):
+    working, output = WorkingFolder(tmp_path / "out.training"), tmp_path / "out"
+    working.file("state").write_text("state")
+    assert not working.removed_as_finished(output)
+    output.write_text("whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "remove", lambda path: None)
+        working.remove()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert working.removed_as_finished(output)
+    assert not working.removed_as_finished(output)
+    assert list(tmp_path.iterdir()) == [output]
 
 
 def test_a_bad_byte_in_the_mark_is_no_fault(tmp_path):
