@@ -9,7 +9,7 @@ import sys
 import click
 import pytest
 
-from polysema.cli import main, polysema
+from polysema.cli import polysema
 from polysema.cli.training import _next
 from polysema.errors import install_command
 from tests.planted import planted_lexicon
@@ -49,16 +49,13 @@ def test_lines_of_json_in_and_out(run, model, typed):
     assert (first["id"], first["word"]) == ("a", "bank")
     assert first["senses"][0]["probability"] > 0.9
     assert "does not stand in" in second["error"]
+    typed("(muddy bank)\n" * 300)  # more than are asked together
+    code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", model)
+    assert (code, len(lines(out))) == (0, 300)
     typed('{"text": "muddy bank", "id": 1}\ncentral bank\n')
     code, out, _ = run("read", "--file", "-", "--jsonl", "--no-parser", "-l", model)
     assert code == 0
     assert [(item.get("id"), len(item["words"])) for item in lines(out)] == [(1, 1), (None, 1)]
-
-
-def test_batches_are_many(run, model, typed):
-    typed("(muddy bank)\n" * 300)
-    code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", model)
-    assert (code, len(lines(out))) == (0, 300)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +102,6 @@ def test_the_command_line_stays_small():
 
     assert len(polysema.commands) <= 22
     assert options(polysema) <= 120
-
-
-def test_completion_completes(monkeypatch, capsys):
-    monkeypatch.setenv("_POLYSEMA_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "polysema disamb")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    assert main([]) == 0
-    assert "disambiguate" in capsys.readouterr().out
 
 
 def test_evaluate_says_at_once_what_is_missing(run, tmp_path, monkeypatch):

@@ -21,8 +21,9 @@ def model(lexicon: Lexicon, tmp_path_factory) -> str:
     return str(path)
 
 
-def test_info(run, model):
-    code, out, _ = run("info", model)
+def test_info(run, model, monkeypatch):
+    monkeypatch.setenv("POLYSEMA_LEXICON", model)
+    code, out, _ = run("info")
     assert code == 0
     assert "12 words, 6×3 density matrices" in out
     code, out, _ = run("info", model, "--json")
@@ -126,17 +127,6 @@ def test_convert_and_use_any_format(run, model, tmp_path, lexicon):
     assert load(tmp_path / "out").factors.dtype == np.float16
 
 
-def test_force_replaces_no_other_file_with_a_folder(run, model, tmp_path):
-    note = tmp_path / "note"
-    note.write_text("years of work")
-    code, _, err = run("convert", model, str(note), "--force")
-    assert (code, "is not overwritten" in err) == (2, True)
-    assert note.read_text() == "years of work"
-    code, out, _ = run("convert", model, str(tmp_path / "model_lr0.025"), "--json")
-    assert (code, json.loads(out)["words"]) == (0, 12)
-    assert run("info", str(tmp_path / "model_lr0.025"))[0] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -197,8 +187,3 @@ def test_the_installed_command(model):
     bad = subprocess.run([*command[:-1], "nowhere"], capture_output=True, text=True, env=environment)
     assert bad.returncode == 2
     assert "Traceback" not in bad.stderr
-
-
-def test_the_environment_names_the_lexicon(run, model, monkeypatch):
-    monkeypatch.setenv("POLYSEMA_LEXICON", model)
-    assert run("ambiguity")[0] == 0

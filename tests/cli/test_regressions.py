@@ -34,33 +34,6 @@ def corpus(place):
     return place / "corpus"
 
 
-def test_a_foreign_folder_beside_the_output_stays(place):
-    (place / "wiki.training").mkdir()
-    (place / "wiki.training" / "thesis.tex").write_text("Chapter one.")
-    main(["train", "text.txt", "-o", "wiki", *TOY])
-    assert (place / "wiki.training" / "thesis.tex").read_text() == "Chapter one."
-
-
-def test_a_corpus_named_like_a_state_stays(place, corpus):
-    corpus.rename(place / "wiki.training")
-    main(["train", "wiki.training", "-o", "wiki", *TOY])
-    assert (place / "wiki.training" / "tokens.npy").exists()
-
-
-@pytest.mark.parametrize(
-    "output", ["text.txt", "notes.txt", "missing/out", "out.pkl", "notes.txt/out", "n" * 300, "loop", "pipe"]
-)
-def test_outputs_that_cannot_be_are_refused(place, output, capsys):
-    (place / "loop").symlink_to("loop")
-    os.mkfifo(place / "pipe")
-    before = (place / "text.txt").read_bytes()
-    assert main(["train", "text.txt", "-o", output, "--force", *TOY]) == 2
-    assert "epoch" not in capsys.readouterr().err
-    assert (place / "text.txt").read_bytes() == before
-    assert (place / "notes.txt").read_text() == "mine"
-    assert not list(place.glob("*.training"))
-
-
 @pytest.mark.parametrize("name", ["loop", "pipe", "/dev/urandom", "missing", "."])
 @pytest.mark.parametrize(
     "argv",

@@ -23,6 +23,14 @@ PHRASE_FILES = {
     "GS2012": ("GS2012data.txt", ["adj_subj", "subj", "verb", "adj_obj", "obj"], [], "annotator_score"),
     "KS2013": ("KS2013-CoNLL.txt", ["adj_subj", "subj", "verb", "adj_obj", "obj"], [], "annotator_score"),
 }
+METHODS = [
+    "verb",
+    "mult",
+    "add",
+    "tensor",
+    *(name + who for name in ("phaser", "fuzz") for who in ("", "-noun", "-left")),
+]
+METHODS += ["smooth", "smooth-noun"]
 
 
 def word_items(folder: Path, name: str):

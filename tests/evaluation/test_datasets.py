@@ -8,10 +8,10 @@ import pytest
 
 from polysema.errors import DataError, TreeError, UnknownChoiceError
 from polysema.evaluation import datasets
-from polysema.evaluation.datasets import EvaluationSet, load_sets, read_own_sets, read_set, search, words_of
-from polysema.evaluation.evaluate import load_all
-from polysema.evaluation.records import DISAMBIGUATION, RECORDS, WORD_SIMILARITY, record_named
+from polysema.evaluation.datasets import EvaluationSet, load_all, load_sets, read_own_sets, read_set, search
+from polysema.evaluation.records import RECORDS, record_named
 from polysema.evaluation.statistics import human_agreement
+from tests.evaluation.reference import PHRASE_FILES, WORD_FILES
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,7 @@ def no_cache(monkeypatch, tmp_path):
 
 
 def test_the_table_names_the_nine_sets_of_the_paper():
-    assert WORD_SIMILARITY[:5] == ("RG", "WS", "MC", "SL", "MEN")
-    assert DISAMBIGUATION[:4] == ("ML2008", "GS2011", "GS2012", "KS2013")
+    assert list(RECORDS)[:9] == [*WORD_FILES, *PHRASE_FILES]
     for record in RECORDS.values():
         assert record.citation
         assert record.home.startswith("http")
@@ -35,8 +34,8 @@ def test_the_table_names_the_nine_sets_of_the_paper():
 
 
 def test_items_and_traps(sets):
-    assert {name: len(items) for name, items in sets.items()} == {name: r.items for name, r in RECORDS.items()}
-    assert [len(sets[name]) for name in DISAMBIGUATION] == [120, 200, 194, 194]
+    assert all(len(items) == RECORDS[name].items for name, items in sets.items())
+    assert [len(sets[name]) for name in PHRASE_FILES] == [120, 200, 194, 194]
     both = [i for i, phrase in enumerate(sets["GS2011"].first) if phrase == ("system", "meet", "criterion")]
     assert sum(sets["GS2011"].second[i] == ("system", "visit", "criterion") for i in both) == 2  # as HIGH and as LOW
     assert sets["GS2012"].first[0] == ("statistical", "table", "express", "good", "result")  # landmark stands first
@@ -46,19 +45,18 @@ def test_items_and_traps(sets):
     assert sets["WS"].gold[2] == 10.0
     assert (sets["WS"].first[2], sets["WS"].pattern) == (("tiger",), "word")
     assert {name: len(set(sets[name].clusters)) for name in sets} == {
-        **{name: len(sets[name]) for name in WORD_SIMILARITY},
+        **{name: len(sets[name]) for name in WORD_FILES},
         **{"ML2008": 30, "GS2011": 20, "GS2012": 20, "KS2013": 20},
     }
     assert "53" in sets["ML2008"].note
-    assert len(words_of(sets.values())) == len({word.lower() for items in sets.values() for word in items.words})
-    for name in DISAMBIGUATION:
+    for name in PHRASE_FILES:
         items = sets[name]
         assert all(" ".join(phrase) in items.sentences for phrase in items.first + items.second), name
     assert sets["GS2011"].sentence(("family", "provide", "home")) == "The family provides the home."
 
 
 def test_human_agreement(sets):
-    found = [human_agreement(sets[name].ratings) for name in DISAMBIGUATION]
+    found = [human_agreement(sets[name].ratings) for name in PHRASE_FILES]
     assert [round(item.pairwise, 3) for item in found] == [0.454, 0.600, 0.480, 0.343]
     assert [round(item.one_against_rest, 3) for item in found] == [0.660, 0.739, 0.687, 0.575]
     assert [item.annotators for item in found] == [60, 25, 50, 43]
@@ -82,12 +80,12 @@ def test_searched_by_name_and_verified(data, tmp_path):
 def test_links_may_lead_in_circles(data, tmp_path):
     (tmp_path / "sets").symlink_to(data)
     (tmp_path / "again").symlink_to(tmp_path)
-    assert len(load_sets(None, tmp_path)[0]) == 9
+    assert len(load_sets(None, tmp_path)[0]) >= 9
 
 
 def test_the_variable_names_the_directory(data, monkeypatch):
     monkeypatch.setenv("POLYSEMA_DATA", str(data))
-    assert len(load_all(None)) == 9
+    assert len(load_all(None)) >= 9
 
 
 def test_missing_sets_say_what_to_do(tmp_path):

@@ -8,7 +8,7 @@ from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.models import EncoderModel
-from polysema.evaluation.records import DISAMBIGUATION
+from tests.evaluation import reference
 
 
 class Letters:
@@ -31,17 +31,9 @@ class Letters:
 
 @pytest.fixture
 def toy():
-    return EvaluationSet(
-        "toy",
-        "subj verb obj",
-        (("family", "run", "hotel"), ("family", "run", "hotel")),
-        (("family", "operate", "hotel"), ("family", "move", "hotel")),
-        np.array([6.0, 1.0]),
-        sentences={
-            "family run hotel": "The family runs the hotel.",
-            "family move hotel": "The family moves the hotel.",
-        },
-    )
+    first, second = [(("family", a, "hotel"), ("family", b, "hotel")) for a, b in (("run", "run"), ("operate", "move"))]
+    sentences = {f"family {verb} hotel": f"The family {verb}s the hotel." for verb in ("run", "move")}
+    return EvaluationSet("toy", "subj verb obj", first, second, np.array([6.0, 1.0]), sentences=sentences)
 
 
 def test_full_sentences_are_read_once(toy):
@@ -78,7 +70,7 @@ def test_as_any_model(toy):
         EncoderModel(Letters()).scores(toy, "max")
 
 
-@pytest.mark.parametrize("name", DISAMBIGUATION)
+@pytest.mark.parametrize("name", reference.PHRASE_FILES)
 def test_every_verb_of_the_sets_is_found(name, sets):
     items = sets[name]
     verb = items.roles.index("verb")

@@ -32,20 +32,8 @@ WORDS = [
     NASTY, "..", "a/b", "x.json", "100%", "{{7*7}}",
 ]  # fmt: skip
 SENTENCE = "(bob (likes (old cars)))"
-REPORT = {
-    "results": [
-        {
-            "model": "m",
-            "set": "verbs",
-            "method": "phaser",
-            "items": 5,
-            "covered": 4,
-            "spearman": 0.25,
-            "sd": None,
-            "interval": [0.1, 0.4],
-        }
-    ]
-}
+FIGURES = {"items": 5, "covered": 4, "spearman": 0.25, "sd": None, "interval": [0.1, 0.4]}
+REPORT = {"results": [{"model": "m", "set": "verbs", "method": "phaser", **FIGURES}]}
 
 
 def made(seed: int = 7) -> Lexicon:
@@ -330,9 +318,11 @@ def test_a_tree_is_placed_without_two_nodes_in_one_place():
     assert words == ["bob", "likes", "old", "cars"]
 
 
-def test_lexicons_by_name():
+def test_lexicons_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seed=1").mkdir()
     assert named([]) == {"default": "default"}
-    assert named(["a=x/y", "models/z/"]) == {"a": "x/y", "z": "models/z/"}
+    assert named(["a=x/y", "models/z/", "seed=1"]) == {"a": "x/y", "z": "models/z/", "seed=1": "seed=1"}
     for wrong in (["a=x", "a=y"], ["=x"], ["x" * 80]):
         with pytest.raises(InputError, match="name of its own"):
             named(wrong)
@@ -433,11 +423,3 @@ def test_the_openapi_document_is_valid(client):
     assert {"sort", "part_of_speech", "page"} <= {
         p["name"] for p in document["paths"]["/list.json"]["get"]["parameters"]
     }
-
-
-def test_a_folder_with_an_equals_sign_in_its_name_is_a_path(tmp_path, monkeypatch):
-    from polysema.explorer.server import named
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "seed=1").mkdir()
-    assert named(["seed=1", "late=model"]) == {"seed=1": "seed=1", "late": "model"}

@@ -21,6 +21,7 @@ from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
+from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
@@ -28,6 +29,7 @@ from polysema.reproduction.pages import escaped, to_csv, to_html, to_markdown, w
 from polysema.reproduction.report import Settings, build_report
 from polysema.reproduction.tables import Cell, PaperComparison, Report, Section, Skipped, Table, TableRow, shown, signed
 
+SETS = [*published.SETS, *published.DATA_SETS]
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
 
 
@@ -362,9 +364,12 @@ def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
     assert rows(held)["good", "MEN", "word"]["items"] == 3000
     assert rows(held)["good", "GS2011", "phaser"]["items"] == 200
     assert held["models"][0]["ambiguity"][0]["words"] == 12
-    assert main(["data", "verify"]) == 0
+    main(["data", "verify", "--json"])
+    state = json.loads(capsys.readouterr().out)
+    assert all(state[file.name] == "ok" for name in SETS for file in RECORDS[name].files)
     assert main(["data", "list", "--json"]) == 0
-    assert main(["data", "fetch"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["items"] == 65
+    assert main(["data", "fetch", *SETS]) == 0
     assert "nothing is missing" in capsys.readouterr().out
 
 

@@ -61,7 +61,7 @@ def tiny():
 
 
 def test_the_table_is_the_papers():
-    assert [variant.row for variant in VARIANTS] == list(WORD_SIMILARITY)
+    assert [variant.row for variant in VARIANTS if variant.row in WORD_SIMILARITY] == list(WORD_SIMILARITY)
     assert set(PRESETS) == {"smoke", "small", "paper"}
     dot = next(variant for variant in VARIANTS if variant.row == "MS-Word2DM dot 10")
     assert options_of(dot, PRESETS["paper"]) == {"preset": "paper", "init": "paper", "select": "dot", "senses": 10}
@@ -265,9 +265,9 @@ def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
         {"name": name, "reason": "give its weights with --infersent WEIGHTS VECTORS"}
         for name in ("InferSent1", "InferSent2")
     ]
-    assert set(models_of(held)) == {*WORD_SIMILARITY, "tiny-bert"}
+    assert set(models_of(held)) == {*(variant.row for variant in VARIANTS), "tiny-bert"}
     assert held["paper"]["tiny-bert"] == "BERT"
-    assert {held["paper"][name] for name in held["paper"]} == set(PAPER_ROWS) - {"InferSent1", "InferSent2"}
+    assert {*held["paper"].values()} - {None} == set(PAPER_ROWS) - {"InferSent1", "InferSent2"}
     assert not list((out / "models").glob("*.training"))
     assert "encoder: tiny-bert" in (out / "report" / "report.md").read_text()
     capsys.readouterr()
