@@ -48,8 +48,8 @@ def main() -> None:
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words))
     measures = {"entropy": lexicon.entropies}
-    if lexicon.information is not None:
-        measures[lexicon.information.measure] = np.asarray(lexicon.information.values, np.float64)
+    if lexicon.parts.information is not None:
+        measures[lexicon.parts.information.measure] = np.asarray(lexicon.parts.information.values, np.float64)
     known = (
         (synsets > 0) & (counts >= arguments.min_count) & np.all([np.isfinite(x) for x in measures.values()], axis=0)
     )

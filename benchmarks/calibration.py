@@ -29,7 +29,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.lexicon.lexicon import with_matrices
 from polysema.meanings.context_model import USUAL, cosines, directions, log_evidence, softmax
-from polysema.senses.evidence import Occurrences, Seen
+from polysema.senses.occurrences import Occurrences, Seen
 
 Array = NDArray[np.float64]
 ALARMS = (0.02, 0.05, 0.1, 0.2)
@@ -101,7 +101,7 @@ def sense_vectors(lexicon: ps.Lexicon, row: int) -> tuple[Array, Array]:
 
 def two_as_one(lexicon: ps.Lexicon, pairs: list[tuple[Seen, Seen, int, int]]) -> tuple[Array, Array, NDArray[np.int64]]:
     """p(k | c) and p_k, (occurrences, 2), and which of the two words stood there."""
-    formula = lexicon.context_model or USUAL
+    formula = lexicon.parts.context_model or USUAL
     told, prior, right = [], [], []
     for first, second, a, b in pairs:
         vectors = np.concatenate([sense_vectors(lexicon, a)[1], sense_vectors(lexicon, b)[1]])
@@ -120,7 +120,7 @@ def two_as_one(lexicon: ps.Lexicon, pairs: list[tuple[Seen, Seen, int, int]]) ->
 
 def none_of_these(lexicon: ps.Lexicon, own: dict[int, Seen]) -> tuple[list[float], list[float], float]:
     """The shares that are caught and turned away at each threshold, and the area under that curve."""
-    formula = lexicon.context_model or USUAL
+    formula = lexicon.parts.context_model or USUAL
     hidden, kept = [], []  # how far an occurrence stands in its word's own distribution
     for row, seen in own.items():
         weights, vectors = sense_vectors(lexicon, row)

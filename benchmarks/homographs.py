@@ -29,7 +29,7 @@ def main() -> None:
     lexicon = ps.load(options.lexicon)
     rows = [row for row in homographs() if row["word"] in lexicon]
     asked = [(row["word"], row["sentence"]) for row in rows]
-    found = lexicon.disambiguate_all(asked, nlp=None if options.parse else False)
+    found = lexicon.disambiguate(asked, nlp=None if options.parse else False)
     shown: list[list[str]] = []
     by_word: dict[str, list[tuple[str, dict[int, float]]]] = {}
     for row, answer in zip(rows, found, strict=True):

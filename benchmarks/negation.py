@@ -20,14 +20,12 @@ from pathlib import Path
 import numpy as np
 from wordnet import read_index, read_synsets
 
-from polysema.composition.negation import NEGATIONS, negate_by
 from polysema.composition.operators import negated
 from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import COMMON, Lexicon, with_matrices
+from polysema.lexicon.lexicon import COMMON, Lexicon, load, with_matrices
 from polysema.measures import similarity
-from polysema.senses.alternatives import mixed, neighbourhood
+from polysema.senses.negation import NEGATIONS, mixed, negate_by, neighbourhood
 
 
 def items(lexicon: Lexicon, folder: Path, seed: int) -> list[tuple[str, list[str], list[str]]]:

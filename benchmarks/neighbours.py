@@ -30,14 +30,14 @@ queries = [model.vocabulary.words[i] for i in rng.choice(count, arguments["queri
 start = time.perf_counter()
 model.neighbours(queries[0])
 first = time.perf_counter() - start
-model.neighbours_of(queries[:20])  # compiles
+model.neighbours(queries[:20])  # compiles
 single = []
 for query in queries[:50]:
     start = time.perf_counter()
     model.neighbours(query)
     single.append(time.perf_counter() - start)
 start = time.perf_counter()
-model.neighbours_of(queries)
+model.neighbours(queries)
 many = (time.perf_counter() - start) / len(queries)
 print(json.dumps({"first": first, "one": float(np.median(single)), "many": many, "words": count,
                   "numbers": int(np.prod(model.factors.shape[1:]))}))

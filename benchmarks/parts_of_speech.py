@@ -79,7 +79,7 @@ def sentences(lexicon: ps.Lexicon, folder: Path) -> list[list[str]]:
             parts = [plain(lexicon.sense_part(use.form, sense)[0]) for sense in ids]
             if len({part for part in parts if part}) > 1:
                 asked.append((use, parts[0]))
-    told = lexicon.disambiguate_all([(use.form, use.sentence) for use, _ in asked], nlp=False)
+    told = lexicon.disambiguate([(use.form, use.sentence) for use, _ in asked], nlp=False)
     for (use, first), item in zip(asked, told, strict=True):
         true = next(tag for part, tag in PARTS.items() if use.synset.endswith(part))
         right["the sense that is told"] += plain(item.sense.part) == true

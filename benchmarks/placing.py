@@ -32,7 +32,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.evaluation.evaluate import load_all
 from polysema.evaluation.statistics import ranks
 from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.meanings.parts import Information, Inventory
+from polysema.meanings.parts import Information, Inventory, Parts
 from polysema.senses.adapt import learn_placing
 from polysema.vocabulary import Vocabulary
 
@@ -107,17 +107,19 @@ def without(lexicon: ps.Lexicon, words: list[str]) -> ps.Lexicon:
     """The lexicon without some words."""
     gone = set(words)
     rows = [row for row, word in enumerate(lexicon.vocabulary.words) if word not in gone]
-    vocabulary, inventory, information = lexicon.vocabulary, lexicon.inventory, lexicon.information
+    vocabulary, inventory, information = lexicon.vocabulary, lexicon.parts.inventory, lexicon.parts.information
     return ps.Lexicon(
         Vocabulary([vocabulary.words[row] for row in rows], vocabulary.counts[rows]),
         lexicon.factors[rows],
         metadata=lexicon.metadata,
-        contexts=None if lexicon.contexts is None else lexicon.contexts[rows],
-        context_model=lexicon.context_model,
-        information=None if information is None else Information(information.values[rows], information.measure),
-        inventory=None
-        if inventory is None
-        else Inventory(inventory.senses[rows], inventory.weights[rows], inventory.least[rows]),
+        parts=Parts(
+            contexts=None if lexicon.parts.contexts is None else lexicon.parts.contexts[rows],
+            context_model=lexicon.parts.context_model,
+            information=None if information is None else Information(information.values[rows], information.measure),
+            inventory=None
+            if inventory is None
+            else Inventory(inventory.senses[rows], inventory.weights[rows], inventory.least[rows]),
+        ),
     )
 
 

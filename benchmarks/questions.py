@@ -16,9 +16,7 @@ import numpy as np
 from measure import homographs, machine, seconds, table
 
 from polysema.corpus.normalisation import is_content
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import with_matrices
-from polysema.models import default_path
+from polysema.lexicon.lexicon import default_path, load, with_matrices
 
 
 def main() -> None:
@@ -41,8 +39,8 @@ def main() -> None:
     senses = np.array([seconds(lambda w=w: lexicon.senses(w)) for w in words[:half]])
     asked = [(w, f"They saw the {w} near the old river in the city.") for w in words[half:]]
     single = np.array([seconds(lambda p=p: lexicon.disambiguate(*p, nlp=False)) for p in asked])
-    lexicon.disambiguate_all(batch[:200], nlp=False)
-    many = seconds(lambda: lexicon.disambiguate_all(batch, nlp=False))
+    lexicon.disambiguate(batch[:200], nlp=False)
+    many = seconds(lambda: lexicon.disambiguate(batch, nlp=False))
     ranked = seconds(lexicon.ambiguity)
 
     def row(name: str, values: Any, scale: float, unit: str) -> list[str]:

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from wordnet import read_examples
 
 from polysema.evaluation.datasets import load_sets
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.parsing.sentences import parser
 from polysema.slots.model import Slots, condition
 from polysema.slots.parse import parse_text

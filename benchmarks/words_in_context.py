@@ -137,7 +137,7 @@ Told = dict[Use, Any]
 
 def told(lexicon: ps.Lexicon, uses: Sequence[Use]) -> Told:
     """Each use in its sentence, without a parser."""
-    found = lexicon.disambiguate_all([(use.form, use.sentence) for use in uses], nlp=False, top=1)
+    found = lexicon.disambiguate([(use.form, use.sentence) for use in uses], nlp=False, top=1)
     return {use: answer for use, answer in zip(uses, found, strict=True) if not isinstance(answer, ps.Failed)}
 
 
@@ -162,7 +162,7 @@ def _bag(lexicon: ps.Lexicon, found: Any) -> Array:
     words = re.findall(r"[^\W\d_]+", found.context.lower())
     rows = [lexicon.vocabulary.find(word) for word in words if word != found.form.lower()]
     rows = [row for row in rows if row >= 0]
-    return np.asarray(lexicon.contexts)[rows].astype(np.float64).sum(axis=0) if rows else np.zeros(lexicon.n)
+    return np.asarray(lexicon.parts.contexts)[rows].astype(np.float64).sum(axis=0) if rows else np.zeros(lexicon.n)
 
 
 def _cosine(a: Array, b: Array) -> float:
@@ -200,10 +200,10 @@ def main() -> None:
         uses = [use for use in uses if use.lemma in kept]
     tasks = {"same word": same_word(uses, options.seed), "two words": two_words(uses, synsets, options.seed)}
     asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
-    assert lexicon.context_model is not None
+    assert lexicon.parts.context_model is not None
     ways = {
         f"flatness {f:g}, pull {b:g}": told(
-            lexicon.with_parts(context_model=replace(lexicon.context_model, flatness=f, pull=b)), asked
+            lexicon.with_parts(context_model=replace(lexicon.parts.context_model, flatness=f, pull=b)), asked
         )
         for f in options.flatness
         for b in options.pull

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 
-from polysema.registry import provide
 from polysema.version import __version__ as __version__
 
 TYPE_CHECKING = False
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.methods import VECTOR_METHODS as VECTOR_METHODS
-    from polysema.composition.negation import NEGATIONS as NEGATIONS
     from polysema.composition.occurrences import Occurrence as Occurrence
     from polysema.composition.occurrences import find_occurrences as find_occurrences
     from polysema.composition.phrases import Brackets as Brackets
@@ -64,20 +62,20 @@ if TYPE_CHECKING:
     from polysema.explorer.server import Explorer as Explorer
     from polysema.explorer.server import explore as explore
     from polysema.integrations.frames import frame as frame
-    from polysema.lexicon.formats import load as load
-    from polysema.lexicon.formats.flat import from_gensim as from_gensim
     from polysema.lexicon.lexicon import Lexicon as Lexicon
     from polysema.lexicon.lexicon import VectorLexicon as VectorLexicon
+    from polysema.lexicon.lexicon import from_gensim as from_gensim
+    from polysema.lexicon.lexicon import load as load
+    from polysema.meanings.ambiguity import Ambiguity as Ambiguity
+    from polysema.meanings.context_model import ContextModel as ContextModel
     from polysema.meanings.descriptions import SenseDescription as SenseDescription
-    from polysema.meanings.parts import ContextModel as ContextModel
     from polysema.meanings.parts import EncoderPart as EncoderPart
     from polysema.meanings.parts import Information as Information
     from polysema.meanings.parts import Inventory as Inventory
+    from polysema.meanings.parts import Parts as Parts
     from polysema.meanings.parts import SenseClusters as SenseClusters
     from polysema.meanings.parts import Speech as Speech
-    from polysema.meanings.results import Ambiguity as Ambiguity
     from polysema.meanings.results import Neighbour as Neighbour
-    from polysema.meanings.results import Sense as Sense
     from polysema.measures import effective_senses as effective_senses
     from polysema.measures import entropy as entropy
     from polysema.measures import fidelity as fidelity
@@ -95,6 +93,8 @@ if TYPE_CHECKING:
     from polysema.senses.describe import describe as describe
     from polysema.senses.disambiguation import Disambiguation as Disambiguation
     from polysema.senses.disambiguation import SenseInContext as SenseInContext
+    from polysema.senses.negation import NEGATIONS as NEGATIONS
+    from polysema.senses.senses import Sense as Sense
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vectors import Vector as Vector
@@ -115,11 +115,12 @@ _NAMES = {
     "measures": "similarity overlap entropy purity effective_senses fidelity trace_distance "
     "relative_entropy k_hyp k_ba k_e",
     # a vocabulary with its density matrices, or its vectors; several as one
-    "lexicon.formats": "load",
-    "lexicon.formats.flat": "from_gensim",
-    "lexicon.lexicon": "Lexicon VectorLexicon",
-    "meanings.parts": "EncoderPart SenseClusters ContextModel Information Inventory Speech",
-    "meanings.results": "Neighbour Sense Ambiguity",
+    "lexicon.lexicon": "load from_gensim Lexicon VectorLexicon",
+    "meanings.parts": "Parts EncoderPart SenseClusters Information Inventory Speech",
+    "meanings.context_model": "ContextModel",
+    "meanings.results": "Neighbour",
+    "meanings.ambiguity": "Ambiguity",
+    "senses.senses": "Sense",
     "meanings.descriptions": "SenseDescription",
     # what a corpus shows of a lexicon's senses
     "senses.describe": "describe",
@@ -131,7 +132,7 @@ _NAMES = {
     "encoders.contextual": "Contextual",
     # composition
     "composition.methods": "METHODS VECTOR_METHODS",
-    "composition.negation": "NEGATIONS",
+    "senses.negation": "NEGATIONS",
     "composition.compose": "Composer Method fold Composition Step",
     "composition.trees": "Leaf Node parse_brackets either from_pattern",
     "composition.phrases": "PlainText Brackets",
@@ -158,19 +159,6 @@ _NAMES = {
 }
 _WHERE = {name: f"polysema.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_WHERE]
-
-# what lower rooms ask of upper ones; see polysema.registry
-provide("parser", "polysema.parsing.sentences:parse_sentences")
-provide("contextual", "polysema.encoders.contextual:compose_in_context")
-provide("neighbourhood", "polysema.senses.alternatives:neighbourhood")
-provide("hypernyms", "polysema.senses.alternatives:hypernyms")
-provide("below hypernyms", "polysema.senses.wordnet:below_hypernyms")
-provide("memory", "polysema.senses.memory:recalled")
-provide("slots", "polysema.slots.model:compose")
-provide("senses to tell", "polysema.encoders.contextual:senses_to_tell")
-provide("sense probabilities", "polysema.encoders.contextual:sense_probabilities")
-provide("push to hub", "polysema.integrations.hub:push_to_hub")
-provide("from hub", "polysema.integrations.hub:from_hub")
 
 
 def __getattr__(name: str) -> Any:

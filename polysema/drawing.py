@@ -18,8 +18,8 @@ from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.meanings.results import Sense
 from polysema.measures import entropy
+from polysema.senses.senses import Sense, senses_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,7 +208,7 @@ def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, A
 
 
 def _nearest_sense(lexicon: Lexicon, word: str, vector: Array) -> Array:
-    _, vectors = lexicon.sense_vectors(word)
+    vectors = senses_of(lexicon, word).vectors
     cosines = vectors @ vector
     best = int(np.argmax(np.abs(cosines)))
     return np.asarray(vectors[best] * np.sign(cosines[best]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysema import Lexicon, Vocabulary
+from polysema.meanings.parts import Parts
 
 TOPICS = {
     "water": ["river", "water", "boat", "flooded", "muddy"],
@@ -39,7 +40,7 @@ def planted_lexicon(seed: int = 0, contexts: bool = True) -> Lexicon:
     around.append(rng.normal(size=n))
     counts = [100] * (len(words) - 1) + [100_000]
     kept = np.array(around, dtype=np.float32) if contexts else None
-    return Lexicon(Vocabulary(words, counts), np.array(factors), contexts=kept)
+    return Lexicon(Vocabulary(words, counts), np.array(factors), parts=Parts(contexts=kept))
 
 
 def topic_of(word: str) -> str:

@@ -41,8 +41,8 @@ def test_matrices(name):
     assert model.vocabulary.counts.tolist() == [40, 30, 20, 10]
     if name != "lexicon.npz":
         assert model.metadata == {"model": "ms-word2dm", "options": {"seed": 7}}
-        np.testing.assert_array_equal(model.contexts, np.arange(8).reshape(4, 2))
-        assert model.columns == "senses"
+        np.testing.assert_array_equal(model.parts.contexts, np.arange(8).reshape(4, 2))
+        assert model.parts.columns == "senses"
 
 
 def test_matrices_of_few_columns():

@@ -39,6 +39,6 @@ def test_opening_a_corpus_loads_no_lexicon(tmp_path):
 def test_opening_a_lexicon_loads_no_compiler(lexicon, tmp_path, ask):
     lexicon.save(tmp_path / "model")
     found = loaded(f"import polysema; lexicon = polysema.load({str(tmp_path / 'model')!r}); {ask}")
-    upper = ("contexts", "encoders", "training", "parsing", "evaluation", "drawing", "notebook", "cli", "kernels")
+    upper = ("training", "evaluation", "drawing", "notebook", "cli", "kernels")
     assert not {name for name in found if name.startswith(tuple(f"polysema.{room}" for room in upper))}
     assert not HEAVY & found

@@ -21,8 +21,7 @@ import polysema
 from polysema import Corpus, build_corpus
 from polysema.corpus.corpus import is_corpus
 from polysema.corpus.normalisation import Normalisation
-from polysema.lexicon.lexicon import with_matrices
-from polysema.models import DEFAULT
+from polysema.lexicon.lexicon import DEFAULT, with_matrices
 from polysema.parsing.sentences import parser as pipeline
 from polysema.progress import progress_report
 from polysema.senses.adapt import learn_placing

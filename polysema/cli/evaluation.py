@@ -294,7 +294,7 @@ def _sets(given: Shared, options: dict[str, Any]) -> tuple[dict[str, Any], dict[
 
 def _models(lexicons: Iterable[str], options: dict[str, Any]) -> list[tuple[str, Any]]:
     """Lexicons and encoders by name; the default model where there is none."""
-    from polysema.lexicon.formats import load
+    from polysema.lexicon.lexicon import load
 
     models = [_named(argument) for argument in lexicons]
     models += [_encoder(name, options["layer"]) for name in options["encoders"]]
@@ -311,7 +311,7 @@ def _example() -> dict[str, Any]:
 
 def _named(argument: str) -> tuple[str, Any]:
     """A lexicon and its name, from NAME=PATH or PATH."""
-    from polysema.lexicon.formats import load
+    from polysema.lexicon.lexicon import load
 
     name, path = _name_and_path(argument)
     return name, load(path)

@@ -29,16 +29,18 @@ from polysema.cli.output import (
     shortened,
 )
 from polysema.composition.compose import Composition
-from polysema.composition.methods import COMPOSERS
-from polysema.composition.negation import NEGATIONS
 from polysema.errors import Failed, InputError, check_choice
-from polysema.lexicon.formats import left_behind, load, write, writing_lexicon
+from polysema.lexicon.formats import left_behind, write, writing_lexicon
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.lexicon.formats.flat import with_senses
-from polysema.lexicon.lexicon import COMMON, AnyLexicon, Lexicon, VectorLexicon, with_matrices
+from polysema.lexicon.lexicon import COMPOSERS, AnyLexicon, Lexicon, VectorLexicon, as_lexicon, load, with_matrices
 from polysema.meanings.ambiguity import MEASURES as AMBIGUITY_MEASURES
+from polysema.meanings.ambiguity import Ambiguity
 from polysema.meanings.descriptions import SenseDescription
-from polysema.meanings.results import Ambiguity, Neighbour, Results, Sense
+from polysema.meanings.meanings import COMMON
+from polysema.meanings.results import Neighbour, Results
+from polysema.senses.negation import NEGATIONS
+from polysema.senses.senses import Sense
 
 
 @command("path", "as_json")
@@ -54,7 +56,7 @@ def info(given: Shared, lexicon: str | None) -> None:
     lexicon = lexicon or given.path
     model = load(lexicon)
     facts: dict[str, Any] = {"words": len(model), "kind": model.kind, "tokens": int(model.vocabulary.counts.sum())}
-    facts |= {"n": model.n, **({"m": model.m, "columns": model.columns} if isinstance(model, Lexicon) else {})}
+    facts |= {"n": model.n, **({"m": model.m, "columns": model.parts.columns} if isinstance(model, Lexicon) else {})}
     facts |= {"dtype": str(model.array.dtype)}
     if given.as_json:
         arrays = {name: list(array.shape) for name, array in to_arrays(model).items()}
@@ -99,7 +101,7 @@ def convert(given: Shared, lexicon: str, out: Path, format: str, senses: bool, w
     with writing_lexicon(out, inputs=[lexicon], **how):
         model = load(lexicon, kind)
         if senses:
-            model = with_senses(with_matrices(model, "--senses"), words)
+            model = as_lexicon(with_senses(with_matrices(model, "--senses"), words))
         if lost := left_behind(model, out, format):
             say(f"note: {out} will not hold {', '.join(lost)}")
         write(model, out, **how)
@@ -158,7 +160,11 @@ def neighbours(given: Shared, queries: tuple[str, ...], common: int | None) -> N
       polysema neighbours bank
       polysema neighbours "(river bank)" "(savings bank)" --top 5 -l MODEL
     """
-    found = load(given.path).neighbours_of(queries, given.top, common)
+    found = []
+    for near in load(given.path).neighbours(list(queries), given.top, common):
+        if isinstance(near, Failed):
+            raise near.error
+        found.append(near)
     if given.as_json:
         return print_json(
             [{"query": query, "neighbours": _pairs(near)} for query, near in zip(queries, found, strict=True)]
@@ -309,7 +315,7 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     how: dict[str, Any] = {"negation": negation, "readings": readings, "memory": given.memory}
 
     def ask(part: list[Asked]) -> list[Answered]:
-        found = model.compose_all([item.text for item in part], given.method, given.pattern, **how)
+        found = model.compose([item.text for item in part], given.method, given.pattern, **how)
         return list(zip(part, found, strict=True))
 
     def facts(one: Asked, item: Composition | Failed) -> dict[str, Any]:
@@ -337,7 +343,7 @@ def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]
 
 def _plausibility(model: AnyLexicon, composed: Composition) -> dict[str, float | None]:
     """How well the words of a phrase go together: the mean ln Z of its verb's slots, for a lexicon of slots."""
-    if not isinstance(model, Lexicon) or model.slots is None:
+    if not isinstance(model, Lexicon) or model.parts.slots is None:
         return {}
     from polysema.slots.model import Slots, filled, phrase_plausibility
 

@@ -13,8 +13,7 @@ import click
 
 from polysema.cli.output import NEEDED, PATH, Shared, command, say
 from polysema.errors import FormatError, InputError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import with_matrices
+from polysema.lexicon.lexicon import load, with_matrices
 from polysema.storage import atomic_file, check_regular, read_text, writing
 
 _PICTURES = {

@@ -11,9 +11,8 @@ import numpy as np
 from polysema.cli.output import Answered, Asked, Shared, answer, asked, command, heading, number, print_table
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, MissingExtraError, PolysemaError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon, with_matrices
-from polysema.meanings.results import Ambiguity
+from polysema.lexicon.lexicon import Lexicon, load, with_matrices
+from polysema.meanings.ambiguity import Ambiguity
 from polysema.senses.disambiguation import Disambiguation
 
 
@@ -52,10 +51,10 @@ def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], ev
 
     def ask(part: list[Asked]) -> list[Answered]:
         results: list[Answered] = []
-        first = model.disambiguate_all([(item.word(word), item.text) for item in part], **options)
+        first = model.disambiguate([(item.word(word), item.text) for item in part], **options)
         for sentence, told in zip(part, first, strict=True):
             if every and isinstance(told, Disambiguation) and told.occurrences > 1:
-                several = model.disambiguate_every(sentence.word(word), sentence.text, **options)
+                several = model.disambiguate(sentence.word(word), sentence.text, **options, which="all")
                 results += [(sentence, one) for one in several]
             else:
                 results.append((sentence, told))

@@ -19,8 +19,8 @@ from polysema.compiling import begin
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.lexicon.formats import load, write, writing_lexicon
-from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, with_matrices
+from polysema.lexicon.formats import write, writing_lexicon
+from polysema.lexicon.lexicon import AnyLexicon, VectorLexicon, load, with_matrices
 from polysema.options import Options, kind_of
 from polysema.progress import Progress, progress_report
 from polysema.storage import read_text
@@ -194,7 +194,7 @@ def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
     word, where = content[len(content) // 10], shlex.quote(output)
     if isinstance(lexicon, VectorLexicon):
         return f"polysema neighbours {word} -l {where}", f"polysema evaluate {where}"
-    if lexicon.slots is not None:
+    if lexicon.parts.slots is not None:
         return f"polysema neighbours {word} -l {where}", f"polysema info {where}"
     return f"polysema senses {word} -l {where}", f"polysema ambiguity --top 20 -l {where}"
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.negation import Negate, negate_by
 from polysema.composition.phrases import Read
 from polysema.composition.trees import (
     Leaf,
@@ -41,7 +40,10 @@ class WordMeanings(Protocol):
 
 
 class Composer(Protocol):
-    """A way to compose phrases: a :class:`Method` folds over the tree, ``contextual`` reads the whole sentence."""
+    """A way to compose phrases.
+
+    A :class:`Method` folds over the tree, ``contextual`` reads the whole sentence, ``slots`` fills slots of heads.
+    """
 
     @property
     def name(self) -> str:
@@ -57,6 +59,37 @@ class Composer(Protocol):
 
     def compose(self, words: WordMeanings, read: Read) -> Composition:
         """The meaning of a phrase and of each of its parts."""
+
+
+# ----------------------------------------------------------------------------------------------------------- negation
+
+Negate = Callable[[Array, Tree], Array]
+"""From the unit factor (n, m) of a phrase, and the phrase, to the factor of its negation, of any trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A way to negate density matrices; :data:`polysema.senses.negation.NEGATIONS` is the table.
+
+    Attributes:
+        name: as it is written everywhere.
+        formula: what it computes.
+        apply: from a unit factor B and the factor C of the worldly context; None: negation changes nothing.
+        context: the factor of the worldly context, from the words, the unit factor and the phrase; None where the
+            negation needs no context.
+    """
+
+    name: str
+    formula: str
+    apply: Callable[[Array, Array | None], Array] | None
+    context: Callable[[Any, Array, Tree], Array] | None = None
+
+    def on(self, words: Any) -> Negate | None:
+        """The negation of phrases of these words; None where it changes nothing."""
+        apply, context = self.apply, self.context
+        if apply is None:
+            return None
+        return lambda factor, phrase: apply(factor, None if context is None else context(words, factor, phrase))
 
 
 # ------------------------------------------------------------------------------------------------------------ methods
@@ -93,7 +126,7 @@ class Method:
         parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
         mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
         by_words: whether coordinated sides weigh as many words as they hold; else as many conjuncts.
-        negation: what *not* does, a name in :data:`~polysema.composition.negation.NEGATIONS`.
+        negation: what *not* does; None: nothing. Vectors have no negation.
     """
 
     name: str
@@ -103,7 +136,7 @@ class Method:
     parts: Callable[[PhraseState], tuple[Array, ...]] = _core
     mix: Callable[[Any, Any, float], Any] = operators.add
     by_words: bool = False
-    negation: str = ""
+    negation: Negation | None = None
 
     def at(self, node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         """The state at a node: combined, or mixed where words are coordinated or there are several readings."""
@@ -124,7 +157,8 @@ class Method:
         def meaning_of(leaf: Leaf) -> Array:
             return np.asarray(read.recalled.get(leaf.position, words[leaf.word]).parts[0])
 
-        return composed(read.tree, meaning_of, self, read.left_out, negate_by(self.negation, words, self.on))
+        negate = self.negation.on(words) if self.negation is not None and self.on == "matrices" else None
+        return composed(read.tree, meaning_of, self, read.left_out, negate)
 
 
 # --------------------------------------------------------------------------------------------------------------- fold

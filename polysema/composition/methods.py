@@ -11,19 +11,15 @@ every method takes the mixture.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition import operators
-from polysema.composition.compose import Composer, Composition, Kind, Method, PhraseState, WordMeanings
-from polysema.composition.negation import negation_named
-from polysema.composition.phrases import Read
+from polysema.composition.compose import Composer, Method, PhraseState
 from polysema.composition.trees import Node
-from polysema.errors import InputError, chosen
-from polysema.registry import provider
+from polysema.errors import chosen
 
 Array = NDArray[np.float64]
 Parts = Callable[[PhraseState], tuple[Array, ...]]
@@ -150,57 +146,6 @@ VECTOR_METHODS: dict[str, Method] = _table(
 """Composition methods for vectors (paper, §4.1.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class InContext:
-    """A composer that is no fold: it reads the whole sentence; see :mod:`polysema.encoders.contextual`."""
-
-    name: str = "contextual"
-    formula: str = "the head as the encoder sees it in the whole sentence"
-    on: Kind = "matrices"
-
-    def compose(self, words: WordMeanings, read: Read) -> Composition:
-        """Ask the encoder that the lexicon was made with."""
-        found = provider("contextual")(words, read)
-        assert isinstance(found, Composition)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class BySlots:
-    """A composer that conditions the slots of the head on what fills them; see :mod:`polysema.slots.model`."""
-
-    name: str = "slots"
-    formula: str = "the head and its slots, Σ p exp(τ cos(n, x)) n nᵀ, each given the word x that fills it"
-    on: Kind = "matrices"
-    negation: str = ""
-
-    def compose(self, words: WordMeanings, read: Read) -> Composition:
-        """Ask the slots that the lexicon holds."""
-        found = provider("slots")(words, read, self.name, self.negation)
-        assert isinstance(found, Composition)
-        return found
-
-
-CONTEXTUAL = InContext()
-SLOTS = (
-    BySlots(),
-    BySlots("slots+plausibility", "the same; compared, with 0.2 ln Z of the substitute: do its words go together?"),
-)
-COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL, **{each.name: each for each in SLOTS}}
-"""Every way to compose density matrices: the methods, ``contextual`` for lexicons made with an encoder, and ``slots``
-for lexicons of slots."""
-
-
 def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer:
     """The composer of that name; an unknown one is an error that lists the choices."""
     return chosen("composition method for vectors" if table is VECTOR_METHODS else "composition method", name, table)
-
-
-def negating(composer: Composer, negation: str) -> Composer:
-    """The same composer with another negation; one that reads *not* itself takes none."""
-    if not negation:
-        return composer
-    negation_named(negation)
-    if isinstance(composer, Method | BySlots):
-        return replace(composer, negation=negation)
-    raise InputError(f"{composer.name} reads *not* in the sentence itself: it takes no negation, not {negation!r}")

@@ -1,26 +1,24 @@
-"""What a user writes as a phrase, as trees: brackets, words with a pattern, plain text, many at once.
+"""What a user writes as a phrase: brackets, words with a pattern, plain text.
 
 Text is text and brackets are brackets, by their type::
 
     PlainText("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
 
 A plain string is taken for text, punctuation and all. It is taken for brackets only where it cannot be mistaken: see
-:func:`is_brackets`. Text is parsed by the service ``parser`` of :mod:`polysema.registry`, which also takes what spaCy
-has parsed: a Doc, a Span or a Token.
+:func:`is_brackets`. :mod:`polysema.parsing` parses text with spaCy, and takes what spaCy has parsed.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from polysema import registry
 from polysema.composition.occurrences import Occurrence, Span, Tokenised, leaf_tokens
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, leaves, parse_brackets
-from polysema.errors import InputError, MissingExtraError, PolysemaError, TreeError
+from polysema.errors import InputError, TreeError
 
 
 class PlainText(str):
@@ -57,7 +55,7 @@ class Read(Tokenised):
         left_out: the words of a text that are not in the tree, and why.
         is_text: whether the source is plain text, not brackets or words with a pattern.
         recalled: what earlier sentences told of words, by the position of their leaves; see
-            :mod:`polysema.senses.memory`.
+            :mod:`polysema.senses.disambiguation`.
     """
 
     tree: Tree
@@ -144,46 +142,8 @@ def is_word(phrase: str) -> bool:
     return not isinstance(phrase, PlainText) and len(phrase.split()) < 2 and not any(mark in phrase for mark in "()")
 
 
-def as_tree(phrase: Phrase, pattern: str | None = None) -> Tree:
-    """The tree that brackets, a word, words with a pattern, or a tree itself stand for."""
-    return _without_parser(phrase, pattern).tree
-
-
-def read_phrases(
-    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None, readings: bool = False
-) -> list[Read | PolysemaError]:
-    """Each phrase as read, or what is wrong with it; plain texts are parsed in one batch, each distinct one once.
-
-    Args:
-        known: the words there are meanings for; in plain text the others are left out.
-        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
-        readings: whether a text that can be parsed in several ways is read in all of them.
-    """
-    phrases = list(phrases)
-    how = {"readings": True} if readings else {}
-    keys: dict[int, Any] = {}
-    for i, phrase in enumerate(phrases):
-        if pattern is None and (is_parsed(phrase) or is_text(phrase)):
-            keys[i] = phrase if is_parsed(phrase) else str(phrase)
-    distinct = list(dict.fromkeys(keys.values()))
-    parsed: dict[Any, Read | PolysemaError] = {}
-    if distinct:
-        try:
-            parsed = dict(zip(distinct, registry.provider("parser")(distinct, known, nlp, **how), strict=True))
-        except MissingExtraError as error:
-            parsed = dict.fromkeys(distinct, error)
-    of_text = {i: parsed[key] for i, key in keys.items()}
-    return [of_text.get(i) or _attempt(phrase, pattern) for i, phrase in enumerate(phrases)]
-
-
-def _attempt(phrase: Phrase, pattern: str | None) -> Read | PolysemaError:
-    try:
-        return _without_parser(phrase, pattern)
-    except PolysemaError as error:
-        return error
-
-
-def _without_parser(phrase: Phrase, pattern: str | None) -> Read:
+def read_phrase(phrase: Phrase, pattern: str | None = None) -> Read:
+    """Brackets, a word, words with a pattern, or a tree as read; plain text is for :mod:`polysema.parsing`."""
     if isinstance(phrase, Leaf | Node):
         if pattern is not None:
             raise InputError("a pattern goes with words, not with a tree")

@@ -40,7 +40,7 @@ from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
 from polysema.machine import ahead, processors
-from polysema.meanings.parts import EncoderPart, SenseClusters
+from polysema.meanings.parts import EncoderPart, Parts, SenseClusters
 from polysema.options import option
 from polysema.progress import Progress, Report, silent
 
@@ -121,21 +121,23 @@ def bert2dm(
     return Lexicon(
         sample.vocabulary,
         factors,
-        columns="senses" if chosen.cluster else "eigen",
         metadata={
             "model": chosen.model,
             "options": {name: value for name, value in chosen.as_dict().items() if name != "store"},
             "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
             "encoder": reader.facts(reader.name),
         },
-        encoder=EncoderPart(
-            reader.name,
-            ",".join(map(str, reader.layers)),
-            projection=projection.basis.astype(np.float32),
-            projection_mean=projection.mean.astype(np.float32),
-            **statistics,
+        parts=Parts(
+            columns="senses" if chosen.cluster else "eigen",
+            encoder=EncoderPart(
+                reader.name,
+                ",".join(map(str, reader.layers)),
+                projection=projection.basis.astype(np.float32),
+                projection_mean=projection.mean.astype(np.float32),
+                **statistics,
+            ),
+            clusters=SenseClusters(**senses) if senses else None,
         ),
-        clusters=SenseClusters(**senses) if senses else None,
     )
 
 

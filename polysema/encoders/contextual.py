@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,8 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition
-from polysema.composition.methods import CONTEXTUAL
+from polysema.composition.compose import Composition, Kind
 from polysema.composition.occurrences import Span, span_of
 from polysema.composition.phrases import Read
 from polysema.composition.sentences import TENSES, as_sentence
@@ -28,8 +28,9 @@ from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import EncoderPart
+from polysema.senses.senses import WordSenses, senses_of
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
@@ -92,14 +93,14 @@ def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
 _OPEN: WeakKeyDictionary[EncoderPart, Contextual] = WeakKeyDictionary()  # encoders that are loaded
 
 
-def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
+def contextual(lexicon: Matrices, encoder: Encoder | None = None) -> Contextual:
     """The contextual matrices that a lexicon of an encoder offers.
 
     Args:
         encoder: the encoder, where it is loaded already; else it is loaded by the name that the lexicon keeps, or from
             the folder that the variable POLYSEMA_ENCODER names.
     """
-    part = lexicon.encoder
+    part = lexicon.parts.encoder
     if part is None or part.layer_means is None:
         raise InputError("this lexicon was not made with an encoder (--model bert2dm): it has no contextual meanings")
     known = _OPEN.get(part)
@@ -114,9 +115,9 @@ def contextual(lexicon: Lexicon, encoder: Encoder | None = None) -> Contextual:
     return _OPEN[part]
 
 
-def is_offered(lexicon: Lexicon) -> bool:
+def is_offered(lexicon: Matrices) -> bool:
     """Whether a lexicon has contextual meanings, and its encoder seems to be at hand."""
-    part = lexicon.encoder
+    part = lexicon.parts.encoder
     if part is None or part.layer_means is None:
         return False
     return part in _OPEN or _may_be_here(_name(part))
@@ -133,7 +134,7 @@ def _may_be_here(name: str) -> bool:
     return (path / "config.json").is_file() if path.is_dir() else not (path.is_absolute() or name.startswith("."))
 
 
-def compose_in_context(lexicon: Lexicon, read: Read) -> Composition:
+def compose_in_context(lexicon: Matrices, read: Read) -> Composition:
     """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
 
     A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
@@ -147,24 +148,40 @@ def compose_in_context(lexicon: Lexicon, read: Read) -> Composition:
     return Composition(read.tree, CONTEXTUAL.name, meanings, read.left_out)
 
 
-def heads_in_context(lexicon: Lexicon, trees: Sequence[Tree]) -> DensityMatrix:
+def heads_in_context(lexicon: Matrices, trees: Sequence[Tree]) -> DensityMatrix:
     """The head of each phrase as it is meant in the whole: a stack of k, what :func:`compose_in_context` comes to."""
     return contextual(lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
 
 
-def senses_to_tell(lexicon: Lexicon, word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The weights (k,) of the senses of a word that a sentence can mean, falling, and their unit vectors (k, n).
+@dataclass(frozen=True, slots=True)
+class InContext:
+    """The composer that reads the whole sentence with the encoder that the lexicon was made with."""
+
+    name: str = "contextual"
+    formula: str = "the head as the encoder sees it in the whole sentence"
+    on: Kind = "matrices"
+
+    def compose(self, words: Any, read: Read) -> Composition:
+        """Each word as it is meant in the whole sentence."""
+        return compose_in_context(words, read)
+
+
+CONTEXTUAL = InContext()
+
+
+def senses_in_context(lexicon: Matrices, word: str) -> WordSenses:
+    """The senses of a word that a sentence can mean, the weightiest first.
 
     They are the clusters of its occurrences: the columns of a clustered lexicon, else those kept beside the matrices. A
     lexicon that has neither gives the eigenvectors of the word's matrix.
     """
-    if lexicon.clusters is None:
-        return lexicon.sense_vectors(word)
-    return lexicon.clusters.of(lexicon.vocabulary.index(word))
+    clusters = lexicon.parts.clusters
+    weights, vectors = senses_of(lexicon, word)[1:] if clusters is None else clusters.of(lexicon.vocabulary.index(word))
+    return WordSenses(np.arange(len(weights)), weights, vectors)
 
 
-def sense_probabilities(lexicon: Lexicon, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
-    """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_to_tell`.
+def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
+    """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_in_context`.
 
     See :func:`all_sense_probabilities`.
 
@@ -175,7 +192,7 @@ def sense_probabilities(lexicon: Lexicon, word: str, sentence: str, span: Span |
     return found
 
 
-def all_sense_probabilities(lexicon: Lexicon, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
+def all_sense_probabilities(lexicon: Matrices, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
     """P(sense k | sentence) of each sense of words in sentences, each given with where it stands.
 
     With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
@@ -188,17 +205,18 @@ def all_sense_probabilities(lexicon: Lexicon, asked: Sequence[tuple[str, str, Sp
     """
     reader = contextual(lexicon)
     vectors = reader.encoder.words([sentence for _, sentence, _ in asked], [span for _, _, span in asked])
-    assert lexicon.encoder is not None  # or there would be no reader
-    units = _unit(lexicon.encoder.projected(vectors)).astype(np.float64)
-    signed = lexicon.columns == "senses" or lexicon.clusters is not None
+    parts = lexicon.parts
+    assert parts.encoder is not None  # or there would be no reader
+    units = _unit(parts.encoder.projected(vectors)).astype(np.float64)
+    signed = parts.columns == "senses" or parts.clusters is not None
     found = []
     for (word, _, _), u in zip(asked, units, strict=True):
-        weights, senses = senses_to_tell(lexicon, word)
-        found.append(told_apart(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
+        _, weights, senses = senses_in_context(lexicon, word)
+        found.append(posterior_of(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
     return found
 
 
-def told_apart(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:
+def posterior_of(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:
     """exp(β cos(v_k − v̄, u − v̄)) of weights (k,), unit vectors (k, n) and u (…, n), as shares of one: (…, k)."""
     middle = weights @ senses / weights.sum()
     logits = SHARPNESS * _unit(u - middle) @ _unit(senses - middle).T

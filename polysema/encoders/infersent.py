@@ -123,7 +123,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _load(path: str | Path) -> AnyLexicon:
-    from polysema.lexicon.formats import load
+    from polysema.lexicon.lexicon import load
 
     return load(path, "vectors")
 

@@ -9,7 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from polysema.composition.methods import CONTEXTUAL, METHODS, SLOTS
+from polysema.composition.methods import METHODS
+from polysema.encoders.contextual import CONTEXTUAL
 from polysema.engine import Engine, Local
 from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
@@ -19,6 +20,7 @@ from polysema.evaluation.records import WORD
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.progress import Report
+from polysema.slots.model import SLOTS
 
 Evaluated = AnyLexicon | Model
 """What can be evaluated."""

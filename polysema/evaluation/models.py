@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.composition.compose import Method, fold
-from polysema.composition.methods import CONTEXTUAL, BySlots, method_named
+from polysema.composition.methods import method_named
 from polysema.composition.occurrences import Span, counted_word
 from polysema.density import DensityMatrix, unit_trace
+from polysema.encoders.contextual import CONTEXTUAL
 from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.records import WORD
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
+from polysema.slots.model import BySlots
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 

@@ -15,14 +15,15 @@ import numpy as np
 
 from polysema import measures
 from polysema.composition.compose import Composition
+from polysema.composition.methods import method_named
 from polysema.composition.phrases import is_brackets, is_text, is_word
 from polysema.composition.trees import Leaf, leaves, with_paths, words_of
 from polysema.drawing import Box, on_plane, overlap, tree_places
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.meanings.results import Sense
 from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.senses import Sense, senses_of
 
 AMBIGUOUS = 0.1
 """Least weight of the second sense of an ambiguous word."""
@@ -45,7 +46,7 @@ def sentence(lexicon: AnyLexicon, text: str, method: str = "", nlp: Any = None) 
         nlp: the spaCy pipeline; by default the one that the library finds.
     """
     method = method or lexicon.default_method
-    lexicon.composer(method)
+    method_named(method, lexicon.methods)
     facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "steps": [], "methods": []}
     composed: Composition | None = None
     try:
@@ -81,8 +82,8 @@ def _steps(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
         )
     meanings = [composed.meanings[step["path"]] for step in found]
     if all(meaning.n == lexicon.n for meaning in meanings):  # products and slots have another space
-        for step, near in zip(found, lexicon.neighbours_of(meanings, 6), strict=True):
-            step["neighbours"] = [item.to_dict() for item in near]
+        for step, near in zip(found, lexicon.neighbours(meanings, 6), strict=True):
+            step["neighbours"] = [] if isinstance(near, Failed) else [item.to_dict() for item in near]
     return found
 
 
@@ -109,8 +110,8 @@ def _read(lexicon: Lexicon, text: str, composed: Composition | None, method: str
     if composed is None or not is_brackets(text):
         return lexicon.read(text, method=method, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp)
     words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree) if leaf.word in lexicon)
-    several = [word for word in words if len(lexicon.sense_ids(word, AMBIGUOUS)) > 1]
-    results = lexicon.disambiguate_all([(word, composed) for word in several], method=method)
+    several = [word for word in words if len(senses_of(lexicon, word, AMBIGUOUS).ids) > 1]
+    results = lexicon.disambiguate([(word, composed) for word in several], method=method)
     return [item for item in results if not isinstance(item, Failed)]
 
 
@@ -139,7 +140,11 @@ def _sense(sense: Sense) -> Facts:
 
 def _information(lexicon: AnyLexicon) -> str:
     """The name of the measure of information; empty where the lexicon has none."""
-    return lexicon.information.measure if isinstance(lexicon, Lexicon) and lexicon.information is not None else ""
+    return (
+        lexicon.parts.information.measure
+        if isinstance(lexicon, Lexicon) and lexicon.parts.information is not None
+        else ""
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ compare
@@ -168,7 +173,7 @@ def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
         rows.append(_measured("similarity", [value, value], "The cosine of two vectors.", True))
     sides = [_side(lexicon, query, meaning) for query, meaning in zip((a, b), asked, strict=True)]
     if isinstance(lexicon, Lexicon) and all(side["is_word"] for side in sides):
-        first, second = (lexicon.sense_vectors(side["query"])[1] for side in sides)
+        first, second = (senses_of(lexicon, side["query"]).vectors for side in sides)
         shared = ((first @ second.T) ** 2).tolist()
     return {"a": sides[0], "b": sides[1], "measures": rows, "shared": shared}
 
@@ -260,7 +265,7 @@ def warm(lexicons: Sequence[AnyLexicon], nlp: Any) -> None:
     for lexicon in lexicons:
         if usual := listing(lexicon).examples(4):
             listing(lexicon).order("word")
-            lexicon.neighbours_of(usual, 1)
+            lexicon.neighbours(usual, 1)
             sentence(lexicon, f"The {usual[0]} likes {' and '.join(usual)}.", nlp=nlp)
     for lexicon in lexicons:
         _ = listing(lexicon).parts_of_speech

@@ -65,7 +65,7 @@ class Listing:
 
     def __init__(self, lexicon: AnyLexicon) -> None:
         self.vocabulary = lexicon.vocabulary
-        known = lexicon.descriptions if isinstance(lexicon, Lexicon) else None
+        known = lexicon.parts.descriptions if isinstance(lexicon, Lexicon) else None
         self.descriptions: Mapping[str, Mapping[int, SenseDescription]] = known or {}
         self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}

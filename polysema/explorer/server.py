@@ -20,8 +20,7 @@ from typing import Any
 
 from polysema.errors import InputError, needing
 from polysema.explorer.web import Answer, Pages, is_json
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.lexicon.lexicon import AnyLexicon, load
 
 with needing("the explorer", "explore"):
     import uvicorn

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polysema.errors import Failed, InputError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.meanings.results import frame as frame
 from polysema.meanings.results import framed, pandas_library, to_rows
 
@@ -21,7 +20,7 @@ def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:
     """The von Neumann entropy of each word, as a column of numbers."""
     known = _lexicon(lexicon)
     rows = [known.vocabulary.find(word) if isinstance(word, str) else -1 for word in _values(words)]
-    return _column([None if row < 0 else float(known.entropies[row]) for row in rows], words, "entropy")
+    return _column([None if row < 0 else float(known.ranking.entropies[row]) for row in rows], words, "entropy")
 
 
 def ambiguity(words: Any, lexicon: Lexicon | None = None, *, by: str = "") -> Any:
@@ -47,7 +46,7 @@ def disambiguate(words: Any, contexts: Any, lexicon: Lexicon | None = None, **op
     asked = [words] * len(sentences) if isinstance(words, str) else _values(words)
     if len(asked) != len(sentences):
         raise InputError(f"{len(asked)} words and {len(sentences)} contexts: give one context per word")
-    return _answers(contexts, [asked, sentences], lambda pairs: known.disambiguate_all(pairs, **options))
+    return _answers(contexts, [asked, sentences], lambda pairs: known.disambiguate(pairs, **options))
 
 
 def _answers(column: Any, columns: list[list[Any]], ask: Any) -> Any:

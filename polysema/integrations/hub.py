@@ -7,18 +7,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysema.errors import FormatError, InputError, OutputError, needing
+from polysema.lexicon import formats
 from polysema.lexicon.formats.card import card
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.meanings.meanings import Meanings
 from polysema.storage import signed
 from polysema.version import __version__
 
 SCHEME = "hf://"
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl")
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl", "placing.safetensors")
 """What a folder of a lexicon holds: all that is fetched."""
 
 
 def push_to_hub(
-    lexicon: AnyLexicon,
+    lexicon: Meanings[Any],
     name: str,
     *,
     private: bool = False,
@@ -37,7 +38,7 @@ def push_to_hub(
     hub = _hub()
     with TemporaryDirectory(prefix="polysema-") as temporary:
         folder = Path(temporary) / "lexicon"
-        lexicon.save(folder, dtype=dtype)
+        formats.write(lexicon, folder, dtype=dtype)
         (folder / "README.md").write_text(signed(model_card(lexicon, repository)), encoding="utf-8")
         try:
             api = hub.HfApi(token=token, library_name="polysema", library_version=__version__)
@@ -69,7 +70,7 @@ def from_hub(name: str) -> Path:
     return Path(folder)
 
 
-def model_card(lexicon: AnyLexicon, repository: str) -> str:
+def model_card(lexicon: Meanings[Any], repository: str) -> str:
     """The card that the hub shows: the lexicon's own, below what the hub reads of it."""
     tags = ["density-matrices", "word-senses", "lexical-ambiguity", "word-embeddings"]
     head = ["---", "library_name: polysema", "tags:", *(f"- {tag}" for tag in tags), "---", ""]

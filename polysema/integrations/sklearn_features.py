@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from polysema.composition.compose import Composition
+from polysema.composition.methods import method_named
 from polysema.composition.occurrences import tokenised
 from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, check_choice
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.measures import entropy
+from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,8 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Iterable[str], y: Any = None) -> SentenceFeatures:
         """Check the settings and the sentences."""
-        self._opened().composer(self.method)
+        lexicon = self._opened()
+        method_named(self.method or lexicon.default_method, lexicon.methods)
         self._chosen()
         _checked(X)
         return self
@@ -103,7 +105,7 @@ def _checked(sentences: Iterable[str]) -> list[str]:
 
 
 def _composed(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> list[Composition | Failed]:
-    return lexicon.compose_all(sentences, own.method, nlp=own.nlp)
+    return lexicon.compose(sentences, own.method, nlp=own.nlp)
 
 
 def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
@@ -121,7 +123,7 @@ def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
 def _vectors(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
     words = [[token.text.lower() for token in tokenised(sentence).tokens] for sentence in sentences]
     known = {word for own in words for word in own if word in lexicon}
-    first = {word: lexicon.sense_vectors(word)[1][0] for word in known}
+    first = {word: senses_of(lexicon, word).vectors[0] for word in known}
     return _means([[first[word] for word in own if word in known] for own in words], lexicon.n)
 
 
@@ -131,8 +133,8 @@ def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
         found.append([])
         for item in lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp):
             probability = {sense.id: sense.probability for sense in item.senses}
-            shares = np.array([probability[number] for number in lexicon.sense_ids(item.word).tolist()])
-            found[-1].append(shares @ lexicon.sense_vectors(item.word)[1])
+            known = senses_of(lexicon, item.word)
+            found[-1].append(np.array([probability[number] for number in known.ids.tolist()]) @ known.vectors)
     return _means(found, lexicon.n)
 
 

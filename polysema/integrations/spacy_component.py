@@ -24,12 +24,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
 from polysema.composition.compose import Composition
+from polysema.composition.methods import method_named
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, with_matrices
-from polysema.meanings.results import Ambiguity, Sense
+from polysema.lexicon.lexicon import AnyLexicon, load, with_matrices
+from polysema.meanings.ambiguity import Ambiguity
 from polysema.senses.disambiguation import Disambiguation, SenseInContext
+from polysema.senses.senses import Sense
 
 _KEY = "polysema"
 _COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()
@@ -56,7 +57,7 @@ class PolysemaComponent:
         """The lexicon; it can be replaced."""
         if self._lexicon is None:
             self._lexicon = load(self.source)
-            self._lexicon.composer(self.method)
+            method_named(self.method or self._lexicon.default_method, self._lexicon.methods)
         return self._lexicon
 
     @lexicon.setter
@@ -102,8 +103,7 @@ class PolysemaComponent:
     def _disambiguated(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
         lexicon = with_matrices(self.lexicon, "a choice of senses")
         content = [t for t in doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
-        chosen = {"method": self.method} if self.method else {}
-        found = lexicon.disambiguate_all(content, top=self.top, **chosen)
+        found = lexicon.disambiguate(content, method=self.method or "phaser", top=self.top)
         return {token.i: item for token, item in zip(content, found, strict=True)}
 
     def spelled(self, token: Token) -> str | None:
@@ -113,7 +113,7 @@ class PolysemaComponent:
 
     def composed(self, phrase: Doc | Span) -> Composition | None:
         """Compose a phrase along its dependencies."""
-        (result,) = self.lexicon.compose_all([phrase], self.method)
+        (result,) = self.lexicon.compose([phrase], self.method)
         if isinstance(result, Failed):
             if phrase.doc.has_annotation("DEP"):
                 return None

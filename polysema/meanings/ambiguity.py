@@ -3,15 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import is_content
 from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
-from polysema.meanings.results import Ambiguity
-from polysema.vocabulary import Vocabulary
+from polysema.meanings.meanings import Matrices
+from polysema.meanings.neighbours import blocks
+from polysema.measures import entropy
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """How ambiguous a word is.
+
+    Attributes:
+        word: the word.
+        entropy: its von Neumann entropy.
+        effective_senses: exp of that.
+        count: how often the word was seen; 0 where that is not known.
+        information: how much of its meaning contexts tell; None where that is not known.
+        percentile: the share, in percent, of words of like frequency that are less ambiguous; None where there are no
+            others.
+    """
+
+    word: str
+    entropy: float
+    effective_senses: float
+    count: int
+    information: float | None = None
+    percentile: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        told = "" if self.information is None else f", information={self.information:.3f}"
+        return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f}{told})"
+
 
 MEASURES = ("information", "entropy", "percentile")
 LIKE = 250
@@ -21,16 +55,18 @@ LIKE = 250
 class Ranking:
     """How ambiguous the words of a lexicon are.
 
-    Args:
+    Attributes:
         entropies: (V,), von Neumann entropies.
         information: (V,), how much of each word's meaning contexts tell; not a number where that is not known.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, entropies: NDArray[np.float64], information: NDArray[np.floating] | None = None
-    ) -> None:
-        self.vocabulary, self.entropies = vocabulary, entropies
-        self.information = None if information is None else np.asarray(information, np.float64)
+    def __init__(self, model: Matrices) -> None:
+        self.vocabulary = model.vocabulary
+        self.entropies = np.empty(len(model))
+        for part in blocks(len(model), 8192):
+            self.entropies[part] = entropy(model.stack(model.vocabulary.words[part]))
+        known = model.parts.information
+        self.information = None if known is None else np.asarray(known.values, np.float64)
 
     @cached_property
     def content(self) -> NDArray[np.bool_]:
@@ -75,16 +111,15 @@ class Ranking:
         return self.entropies if by == "entropy" or self.information is None else self.information
 
     def _of(self, row: int) -> Ambiguity:
-        entropy = float(self.entropies[row])
-        told = None if self.information is None else float(self.information[row])
-        stands = float(self.percentiles[row])
+        information = np.nan if self.information is None else float(self.information[row])
+        percentile = float(self.percentiles[row])
         return Ambiguity(
             self.vocabulary.words[row],
-            entropy,
-            float(np.exp(entropy)),
+            float(self.entropies[row]),
+            float(np.exp(self.entropies[row])),
             int(self.vocabulary.counts[row]),
-            told if told is not None and np.isfinite(told) else None,
-            stands if np.isfinite(stands) else None,
+            information if np.isfinite(information) else None,
+            percentile if np.isfinite(percentile) else None,
         )
 
 

@@ -1,21 +1,62 @@
-"""Tells the senses of words apart by the words around, as :class:`~polysema.meanings.parts.ContextModel` says."""
+"""How context vectors choose among the senses of a word."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import STOP_WORDS
-from polysema.meanings.parts import ContextModel
+from polysema.errors import InputError
 from polysema.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from polysema.lexicon.lexicon import Lexicon
-
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ContextModel:
+    """How the context vectors of a lexicon tell the senses of its words apart.
+
+    With v_k the unit vector of sense k, p_k its weight and x_j the context vector of the word at distance j,
+
+        p(k | c) ∝ p_k exp(β s cos(u_k, c)) ,      c = Σ_j g_j a_j x_j ,      s = K / (K + κ)
+
+    Attributes:
+        sharpness: β.
+        little: κ, with how much evidence K it counts half; 0 counts all evidence in full.
+        centred: whether u_k is v_k less the weighted mean of the word's senses; otherwise it is v_k.
+        subsampled: whether a_j is the chance that the word survives subsampling, and K the sum of these. Otherwise
+            a_j = 1, context vectors say by their length how much they count, and K = |c|.
+        distance_weights: (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1.
+        flatness: f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one.
+        pull: b; in the word's matrix in context, sense k has the direction v_k + b μ̂, with μ̂ the unit mean of the
+            directions of the content words around, rare ones counting more.
+    """
+
+    sharpness: float
+    little: float = 0.0
+    centred: bool = False
+    subsampled: bool = False
+    distance_weights: NDArray[Any] | None = None
+    flatness: float = 1.0
+    pull: float = 0.0
+
+    def __post_init__(self) -> None:
+        weights = self.distance_weights
+        if weights is not None and (weights.ndim != 1 or len(weights) % 2 or not np.isfinite(weights).all()):
+            raise InputError(f"distance weights of shape {weights.shape}: give (2W,) numbers, for −W … −1, 1 … W")
+        if not (self.sharpness >= 0 and self.little >= 0 and self.flatness > 0 and self.pull >= 0):
+            raise InputError(f"sharpness, little, flatness and pull must not be negative: {self!r}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All but the array, for JSON."""
+        names = ("sharpness", "little", "centred", "subsampled", "flatness", "pull")
+        return {name: getattr(self, name) for name in names}
+
 
 USUAL = ContextModel(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
@@ -27,14 +68,19 @@ RARELY_KEPT = 0.02
 """Words whose chance to survive subsampling is lower give no evidence."""
 
 
-def evidence_weights(vocabulary: Vocabulary, formula: ContextModel, subsample: float = 1e-5) -> Array:
+def evidence_weights(vocabulary: Vocabulary, formula: ContextModel, metadata: Mapping[str, Any]) -> Array:
     """How much each word says about the words around it, (V,).
 
     The chance that it survives subsampling; nothing for function words and for words that nearly never survive. Where
     the lengths of context vectors say it, 1.
+
+    Args:
+        metadata: of the lexicon; its training's ``subsample`` is the threshold, 1e-5 where that is not known.
     """
     if not formula.subsampled:
         return np.ones(len(vocabulary))
+    made = metadata.get("options", {})
+    subsample = float((made.get("subsample") if isinstance(made, dict) else None) or 1e-5)
     keep = vocabulary.keep_probabilities(subsample if vocabulary.counts.any() else 0.0)
     keep[keep < RARELY_KEPT] = 0.0
     keep[[vocabulary.indices[word] for word in STOP_WORDS if word in vocabulary]] = 0.0
@@ -75,13 +121,17 @@ def context_vectors(
     return c, amounts if formula.subsampled else np.linalg.norm(c, axis=1)
 
 
-def mean_direction(lexicon: Lexicon, rows: Sequence[int]) -> Array:
-    """The unit mean (n,) of the directions of some words, the rare ones counting more; zero where there are none."""
-    if not rows:
-        return np.zeros(lexicon.n)
-    counts = lexicon.vocabulary.counts
-    rare = RARE / (RARE + counts[list(rows)] / max(lexicon.tokens, 1))
-    mean = rare @ directions_of_words(lexicon.factors[list(rows)])
+def mean_direction(factors: NDArray[np.floating], frequencies: Array) -> Array:
+    """The unit mean (n,) of the directions of some words by their factors (k, n, m), the rare ones counting more.
+
+    Zero where there are none.
+
+    Args:
+        frequencies: (k,), the share of the text that each word makes up.
+    """
+    if not len(factors):
+        return np.zeros(factors.shape[1])
+    mean = (RARE / (RARE + frequencies)) @ directions_of_words(factors)
     length = np.linalg.norm(mean)
     return np.asarray(mean / length if length > 0 else mean)
 

@@ -13,13 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple, get_args
 
 from polysema.errors import FormatError
-from polysema.meanings.parts import PARTS_OF_SPEECH, PartOfSpeech
 
 FILE = "senses.jsonl"
 _HEAD = re.compile(rb'\s*\{\s*"word"\s*:\s*')
+
+PartOfSpeech = Literal[
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
+    "VERB", "X",
+]  # fmt: skip
+"""The parts of speech of Universal Dependencies."""
+
+PARTS_OF_SPEECH: tuple[PartOfSpeech, ...] = get_args(PartOfSpeech)
 
 
 class Example(NamedTuple):

@@ -1,14 +1,17 @@
-"""What a lexicon may hold beside its matrices, each part with the names of its arrays on disk."""
+"""What a lexicon may hold beside its words and their meanings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import InputError
+from polysema.meanings.context_model import ContextModel
+from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech, SenseDescriptions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,48 +70,6 @@ class SenseClusters:
         return f"SenseClusters({len(self.vectors)} of {len(self.starts) - 1} words)"
 
 
-@dataclass(frozen=True, eq=False)
-class ContextModel:
-    """How the context vectors of a lexicon tell the senses of its words apart.
-
-    With v_k the unit vector of sense k, p_k its weight and x_j the context vector of the word at distance j,
-
-        p(k | c) ∝ p_k exp(β s cos(u_k, c)) ,      c = Σ_j g_j a_j x_j ,      s = K / (K + κ)
-
-    Attributes:
-        sharpness: β.
-        little: κ, with how much evidence K it counts half; 0 counts all evidence in full.
-        centred: whether u_k is v_k less the weighted mean of the word's senses; otherwise it is v_k.
-        subsampled: whether a_j is the chance that the word survives subsampling, and K the sum of these. Otherwise
-            a_j = 1, context vectors say by their length how much they count, and K = |c|.
-        distance_weights: (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1.
-        flatness: f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one.
-        pull: b; in the word's matrix in context, sense k has the direction v_k + b μ̂, with μ̂ the unit mean of the
-            directions of the content words around, rare ones counting more.
-    """
-
-    sharpness: float
-    little: float = 0.0
-    centred: bool = False
-    subsampled: bool = False
-    distance_weights: NDArray[Any] | None = None
-    flatness: float = 1.0
-    pull: float = 0.0
-
-    def __post_init__(self) -> None:
-        weights = self.distance_weights
-        if weights is not None and (weights.ndim != 1 or len(weights) % 2 or not np.isfinite(weights).all()):
-            raise InputError(f"distance weights of shape {weights.shape}: give (2W,) numbers, for −W … −1, 1 … W")
-        if not (self.sharpness >= 0 and self.little >= 0 and self.flatness > 0 and self.pull >= 0):
-            raise InputError(f"sharpness, little, flatness and pull must not be negative: {self!r}")
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All but the array, for JSON."""
-        names = ("sharpness", "little", "centred", "subsampled", "flatness", "pull")
-        return {name: getattr(self, name) for name in names}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Information:
     """How ambiguous each word is: how much of its meaning its contexts tell.
@@ -155,15 +116,6 @@ class Inventory:
         return f"Inventory({len(self.senses)} words)"
 
 
-PartOfSpeech = Literal[
-    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
-    "VERB", "X",
-]  # fmt: skip
-"""The parts of speech of Universal Dependencies."""
-
-PARTS_OF_SPEECH: tuple[PartOfSpeech, ...] = get_args(PartOfSpeech)
-
-
 SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")
 """What the columns of a lexicon of slots are."""
 
@@ -192,10 +144,10 @@ class Speech:
 def grouped(
     owner: NDArray[np.int64], weights: NDArray[np.float64], vectors: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns put together: weights (m,) are added, unit vectors (n, m) averaged by weight, at the id of their owner.
+    """Columns of one sense joined: weights (m,) are added, unit vectors (n, m) averaged by weight.
 
     Args:
-        owner: (m,), whose a column is; negative: nobody's.
+        owner: (m,), the sense id of each column, −1 if dropped.
     """
     joined, mean = np.zeros_like(weights), np.zeros_like(vectors)
     for column in np.flatnonzero(owner >= 0):
@@ -236,3 +188,71 @@ class SlotFillers:
 
     def __repr__(self) -> str:
         return f"SlotFillers({len(self.keys)} slots, {len(self.fillers)} fillers)"
+
+
+Columns = Literal["senses", "eigen"]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a lexicon may hold beside its words and their meanings; None means not known.
+
+    Attributes:
+        columns: what the columns of a factor are: the word's ``senses``, as trained, or nothing by themselves, so that
+            senses are taken from the ``eigen`` decomposition.
+        contexts: context vectors, (V, n), or under Word2DM the factors (V, n, m) of the context side: what each word
+            predicts where it is the context.
+        norms: the Frobenius norms of the factors as they were trained, (V,).
+        encoder: the encoder that the lexicon was made with.
+        clusters: clusters of each word's occurrences.
+        context_model: how context vectors choose among senses; by default as for multi-sense Word2DM.
+        information: how ambiguous each word is, by its contexts.
+        inventory: which columns are senses; by default all of them.
+        speech: the part of speech of each sense.
+        descriptions: what the senses look like in use.
+        slots: what fills the slots of each word.
+        placing: the file with the regression that :func:`polysema.adapt` places new words with.
+    """
+
+    columns: Columns = "senses"
+    contexts: NDArray[Any] | None = None
+    norms: NDArray[Any] | None = None
+    encoder: EncoderPart | None = None
+    clusters: SenseClusters | None = None
+    context_model: ContextModel | None = None
+    information: Information | None = None
+    inventory: Inventory | None = None
+    speech: Speech | None = None
+    descriptions: SenseDescriptions | None = None
+    slots: SlotFillers | None = None
+    placing: Path | None = None
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Refuse parts that do not fit the meanings of a lexicon: vectors (V, n), or factors (V, n, m)."""
+        size, n, m = (*shape, 1)[:3]
+        contexts, norms, clusters, information = self.contexts, self.norms, self.clusters, self.information
+        if contexts is not None and (contexts.ndim not in (2, 3) or contexts.shape[:2] != (size, n)):
+            raise InputError(f"context vectors of shape {contexts.shape}: give {(size, n)}, a row a word")
+        if norms is not None and norms.shape != (size,):
+            raise InputError(f"norms of shape {norms.shape}: give one number a word, ({size},)")
+        if norms is not None and not np.isfinite(norms).all():
+            raise InputError("norms that are not finite (NaN or infinity)")
+        if clusters is not None and (len(clusters.starts) != size + 1 or clusters.vectors.shape[1:] != (n,)):
+            raise InputError(f"{clusters!r} in {clusters.vectors.shape[1:]} dimensions do not fit {size} words in {n}")
+        if information is not None and information.values.shape != (size,):
+            raise InputError(f"information of shape {information.values.shape}: give one number a word, ({size},)")
+        if (inventory := self.inventory) is not None:
+            shapes = inventory.senses.shape, inventory.weights.shape, inventory.least.shape
+            if shapes != ((size, m), (size, m), (size,)):
+                raise InputError(f"an inventory of shapes {shapes} does not fit {size} words of {m} columns")
+            if inventory.senses.size and not -1 <= inventory.senses.min() <= inventory.senses.max() < m:
+                raise InputError(f"an inventory with senses that are none of {m} columns")
+        if (speech := self.speech) is not None:
+            if speech.tags.shape != (size, m) or speech.shares.shape != (size, m):
+                raise InputError(f"{speech!r} do not fit {size} words of {m} columns")
+            if int(np.max(speech.tags, initial=0)) > len(PARTS_OF_SPEECH):
+                raise InputError(f"a part of speech that is none of {len(PARTS_OF_SPEECH)}")
+        if (slots := self.slots) is not None and len(slots.keys):
+            rows = int(slots.keys[-1]) // len(slots.names), int(np.max(slots.fillers, initial=0))
+            if max(rows) >= size or slots.starts[-1] != len(slots.fillers):
+                raise InputError(f"{slots!r} of {max(rows) + 1} words do not fit {size} words")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from polysema.composition.occurrences import LONGEST, OVERLONG, Token
-from polysema.composition.phrases import Read, is_parsed
+from polysema.composition.phrases import Phrase, Read, is_parsed, is_text, read_phrase
 from polysema.composition.trees import Tree, either, leaves, shown
 from polysema.errors import InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing.dependencies import composition_tree
@@ -46,6 +46,37 @@ def parse_sentences(
     for text in texts:
         source, tokens = _taken(text) if is_parsed(text) else (text, next(parsed))
         results.append(_read(source, tokens, known, readings))
+    return results
+
+
+def read_phrases(
+    phrases: Iterable[Phrase], pattern: str | None, known: Container[str], nlp: Any = None, readings: bool = False
+) -> list[Read | PolysemaError]:
+    """Each phrase as read, or what is wrong with it; plain texts are parsed in one batch, each distinct one once.
+
+    Args:
+        known: the words there are meanings for; in plain text the others are left out.
+        nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
+        readings: whether a text that can be parsed in several ways is read in all of them.
+    """
+    phrases = list(phrases)
+    keys: dict[int, Any] = {}
+    for i, phrase in enumerate(phrases):
+        if pattern is None and (is_parsed(phrase) or is_text(phrase)):
+            keys[i] = phrase if is_parsed(phrase) else str(phrase)
+    distinct = list(dict.fromkeys(keys.values()))
+    parsed: dict[Any, Read | PolysemaError] = {}
+    if distinct:
+        try:
+            parsed = dict(zip(distinct, parse_sentences(distinct, known, nlp, readings), strict=True))
+        except MissingExtraError as error:
+            parsed = dict.fromkeys(distinct, error)
+    results: list[Read | PolysemaError] = []
+    for i, phrase in enumerate(phrases):
+        try:
+            results.append(parsed[keys[i]] if i in keys else read_phrase(phrase, pattern))
+        except PolysemaError as error:
+            results.append(error)
     return results
 
 

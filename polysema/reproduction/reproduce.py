@@ -33,8 +33,7 @@ from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import Evaluated, evaluate_models
 from polysema.evaluation.models import ENCODER_METHODS
 from polysema.evaluation.results import Evaluation
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, load
 from polysema.machine import forget_peak, peak_memory
 from polysema.progress import Report, silent
 from polysema.reproduction.pages import write_report

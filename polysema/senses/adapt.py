@@ -19,7 +19,7 @@ Known words stay where they are; the weights of their senses move towards their 
 
     p_k′ = (N p_k + Σ_c p(k|c)) / (N + number of contexts c) ,      N = 100 .
 
-From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.senses.evidence`).
+From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.senses.occurrences`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from math import log
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -40,15 +40,16 @@ from polysema.corpus.build import encoded
 from polysema.corpus.corpus import Corpus
 from polysema.errors import InputError
 from polysema.kernels.contexts import weighted_context_sums
-from polysema.lexicon.lexicon import Lexicon
 from polysema.meanings.context_model import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
+from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.meanings.parts import Information, Inventory, Speech
 from polysema.progress import Progress, Report, silent
-from polysema.senses.evidence import Occurrences, draw_positions, least_cosines
+from polysema.senses.occurrences import Occurrences, draw_positions, least_cosines
 from polysema.senses.ridge import Ridge
 from polysema.vocabulary import Vocabulary
 
+L = TypeVar("L", bound=Matrices)
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -65,7 +66,7 @@ PRIOR = 100.0
 
 
 def adapt(
-    lexicon: Lexicon,
+    lexicon: L,
     text: Corpus | str | Path | Iterable[Any],
     *,
     min_count: int = 5,
@@ -75,7 +76,7 @@ def adapt(
     seed: int = 1,
     placing: Ridge | None = None,
     progress: Report = silent,
-) -> Lexicon:
+) -> L:
     """The lexicon with the words of a text that it did not know, its known words adapted to that text.
 
     It needs context vectors, as the model that ships has them, and no encoder.
@@ -94,7 +95,7 @@ def adapt(
         a lexicon whose metadata say under ``adapted`` how many words were placed, and how near words that were left out
         of the regression came to where they are: the mean similarity, and the median of their rank among all words.
     """
-    if lexicon.columns != "senses" or lexicon.contexts is None or lexicon.contexts.ndim != 2:
+    if lexicon.parts.columns != "senses" or lexicon.parts.contexts is None or lexicon.parts.contexts.ndim != 2:
         raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
@@ -117,7 +118,7 @@ class _Options:
     ridge: Ridge | None
 
 
-def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Report) -> Lexicon:
+def _adapted(lexicon: L, corpus: Corpus, options: _Options, progress: Report) -> L:
     min_count, occurrences, seed = options.min_count, options.occurrences, options.seed
     words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
     rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
@@ -158,9 +159,8 @@ def _adapted(lexicon: Lexicon, corpus: Corpus, options: _Options, progress: Repo
     result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
     if options.weights:
         result = _reweighed(result, corpus, occurrences, seed, progress)
-    if result.inventory is not None:
+    if (kept := result.parts.inventory) is not None:
         least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
-        kept = result.inventory
         least = np.where(least > -1, least, kept.least).astype(np.float32)
         result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
     facts = {
@@ -194,7 +194,7 @@ def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
 
 
 def learn_placing(
-    lexicon: Lexicon, text: Corpus | str | Path | Iterable[Any], *, seed: int = 1, progress: Report = silent
+    lexicon: Matrices, text: Corpus | str | Path | Iterable[Any], *, seed: int = 1, progress: Report = silent
 ) -> Ridge:
     """The regression of a lexicon, learnt on much text, for :func:`adapt` on little.
 
@@ -222,26 +222,26 @@ def _is_left_out(word: str) -> bool:
     return crc32(word.encode()) % HELD_OUT == 0
 
 
-def _targets(lexicon: Lexicon) -> Array:
+def _targets(lexicon: Matrices) -> Array:
     """What is regressed on: the mean direction and the context vector of every word, (V, 2n)."""
-    return np.concatenate([_means(lexicon), np.asarray(lexicon.contexts, np.float64)], axis=1)
+    return np.concatenate([_means(lexicon), np.asarray(lexicon.parts.contexts, np.float64)], axis=1)
 
 
-def _means(lexicon: Lexicon) -> Array:
+def _means(lexicon: Matrices) -> Array:
     """The mean directions μ of all words, unit vectors (V, n)."""
-    return np.concatenate([directions_of_words(lexicon.factors[part]) for part in blocks(len(lexicon))])
+    return np.concatenate([directions_of_words(lexicon.array[part]) for part in blocks(len(lexicon))])
 
 
 class _Features:
     """What stands around words of a corpus."""
 
     def __init__(
-        self, lexicon: Lexicon, corpus: Corpus, rows: Ids, occurrences: int | Ids, seed: int, progress: Report
+        self, lexicon: Matrices, corpus: Corpus, rows: Ids, occurrences: int | Ids, seed: int, progress: Report
     ) -> None:
         self.corpus, self.rows, self.seed = corpus, rows, seed
         self.occurrences, self.progress = occurrences, progress
         counts = lexicon.vocabulary.counts
-        rare = RARE / (RARE + counts / max(lexicon.tokens, 1))
+        rare = RARE / (RARE + counts / max(int(counts.sum()), 1))
         means = _means(lexicon)
         near = np.arange(1, REACH + 1) ** -0.5
         one = np.ones(len(means))
@@ -281,51 +281,43 @@ class _Features:
         return np.concatenate(found, axis=1)
 
 
-def _extended(lexicon: Lexicon, words: list[str], counts: Ids, placed: Array) -> Lexicon:
+def _extended(lexicon: L, words: list[str], counts: Ids, placed: Array) -> L:
     """The lexicon with new words, one sense each, behind its own."""
-    size, n, m = len(words), lexicon.n, lexicon.m
+    size, n, m, parts = len(words), lexicon.n, lexicon.m, lexicon.parts
     factors = np.zeros((size, n, m), lexicon.array.dtype)
     factors[:, :, 0] = placed[:, :n] / np.linalg.norm(placed[:, :n], axis=1, keepdims=True)
-    contexts = np.asarray(lexicon.contexts)
-    inventory, information = lexicon.inventory, lexicon.information
-    one = np.tile(np.where(np.arange(m) == 0, 0, -1).astype(np.int8), (size, 1))
-    alone = np.tile((np.arange(m) == 0).astype(np.float32), (size, 1))
-    norms = lexicon.norms
-    return Lexicon(
-        Vocabulary([*lexicon.vocabulary.words, *words], np.concatenate([lexicon.vocabulary.counts, counts])),
-        np.concatenate([lexicon.array, factors]),
-        columns="senses",
-        metadata=lexicon.metadata,
-        contexts=np.concatenate([contexts, placed[:, n:].astype(contexts.dtype)]),
-        norms=None if norms is None else np.concatenate([norms, np.full(size, np.median(norms), norms.dtype)]),
-        context_model=lexicon.context_model,
-        information=None
-        if information is None
-        else Information(np.concatenate([information.values, np.full(size, np.nan, np.float32)]), information.measure),
-        inventory=None
-        if inventory is None
-        else Inventory(
-            np.concatenate([inventory.senses, one]),
-            np.concatenate([inventory.weights, alone]),
-            np.concatenate([inventory.least, np.full(size, -1.0, np.float32)]),
-        ),
-        speech=None
-        if lexicon.speech is None
-        else Speech(
-            np.concatenate([lexicon.speech.tags, np.zeros((size, m), np.uint8)]),
-            np.concatenate([lexicon.speech.shares, np.zeros((size, m), np.uint8)]),
-        ),
-        descriptions=lexicon.descriptions,
+    first = np.tile(np.arange(m) == 0, (size, 1))
+    grown: dict[str, Any] = {"contexts": _with(parts.contexts, placed[:, n:])}
+    if parts.norms is not None:
+        grown["norms"] = _with(parts.norms, np.full(size, np.median(parts.norms)))
+    if (known := parts.information) is not None:
+        grown["information"] = Information(_with(known.values, np.full(size, np.nan)), known.measure)
+    if (own := parts.inventory) is not None:
+        arrays = (own.senses, np.where(first, 0, -1)), (own.weights, first), (own.least, np.full(size, -1.0))
+        grown["inventory"] = Inventory(*(_with(old, new) for old, new in arrays))
+    if parts.speech is not None:
+        unknown = np.zeros((size, m))
+        grown["speech"] = Speech(_with(parts.speech.tags, unknown), _with(parts.speech.shares, unknown))
+    return lexicon.with_parts(
+        words=Vocabulary([*lexicon.vocabulary.words, *words], np.concatenate([lexicon.vocabulary.counts, counts])),
+        array=np.concatenate([lexicon.array, factors]),
+        placing=None,
+        **grown,
     )
 
 
-def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> Lexicon:
+def _with(old: Any, new: NDArray[Any]) -> NDArray[Any]:
+    """The rows of a part with those of new words behind, of its own type."""
+    return np.concatenate([old, new.astype(old.dtype)])
+
+
+def _reweighed(lexicon: L, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> L:
     """The lexicon whose senses weigh what they do, and what their shares of the text are."""
-    formula = lexicon.context_model or USUAL
-    b = lexicon.factors
+    formula = lexicon.parts.context_model or USUAL
+    b = lexicon.array
     several = np.flatnonzero((b != 0).any(axis=1).sum(axis=1) > 1)
     seen = Occurrences(lexicon, corpus, most=max(occurrences, 2), words=several, seed=seed)
-    factors, inventory = np.array(b), lexicon.inventory
+    factors, inventory = np.array(b), lexicon.parts.inventory
     shares = None if inventory is None else np.array(inventory.weights)
     for done, row in enumerate(several.tolist(), 1):
         if done % 1024 == 0:
@@ -345,15 +337,15 @@ def _reweighed(lexicon: Lexicon, corpus: Corpus, occurrences: int, seed: int, pr
             shares[row, live] = after
     if inventory is not None and shares is not None:
         inventory = Inventory(inventory.senses, shares, inventory.least)
-    return lexicon.with_parts(factors=factors, inventory=inventory)
+    return lexicon.with_parts(array=factors, inventory=inventory)
 
 
-def _held_out(lexicon: Lexicon, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:
+def _held_out(lexicon: Matrices, means: Array, placed: Array, rows: Ids) -> dict[str, Any]:
     """How near words that were left out come to their matrices, and how many words are nearer to where they come."""
     if not len(rows):
         return {"held_out": 0}
     unit = placed / np.linalg.norm(placed, axis=1, keepdims=True)
-    b = lexicon.factors[rows].astype(np.float64)
+    b = lexicon.array[rows].astype(np.float64)
     overlap = ((b.mT @ unit[:, :, None]) ** 2).sum(axis=(1, 2))
     similarity = overlap / np.linalg.norm(b.mT @ b, axis=(1, 2))
     nearer = np.empty(len(rows))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +22,20 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, MissingExtraError
-from polysema.lexicon.lexicon import Lexicon
-from polysema.meanings.context_model import cosines, directions, log_evidence, softmax
+from polysema.meanings.context_model import ContextModel, cosines, directions, log_evidence, softmax
 from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions
-from polysema.meanings.parts import ContextModel, Information, Inventory
+from polysema.meanings.meanings import Matrices
+from polysema.meanings.parts import Information, Inventory
 from polysema.progress import Progress, Report, silent
-from polysema.senses.evidence import WINDOW, Occurrences, Seen
 from polysema.senses.inventory import SEPARATION, FoundSenses, count_senses, holevo
+from polysema.senses.occurrences import WINDOW, Occurrences, Seen
 from polysema.senses.speech import Tagger, Told
 from polysema.senses.wordnet import SynsetMatcher
 
 FEWEST = 10
 """Words that stand in the corpus less often are not described."""
 
+L = TypeVar("L", bound=Matrices)
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -46,7 +48,7 @@ _SHORT, _LONG = 5, 40  # words of an example
 
 
 def describe(
-    lexicon: Lexicon,
+    lexicon: L,
     corpus: Corpus,
     *,
     most: int = 150,
@@ -56,7 +58,7 @@ def describe(
     parts: bool = True,
     seed: int = 1,
     progress: Report = silent,
-) -> Lexicon:
+) -> L:
     """The lexicon with what a corpus shows of its words: ambiguity, senses, and what these look like in use.
 
     It needs context vectors: multi-sense Word2DM has them. Edits of senses are kept, and so are the senses and the
@@ -72,7 +74,7 @@ def describe(
             them; needs spaCy and an English pipeline (extra ``parse``), and is left out where there is none.
         progress: told how far it has come.
     """
-    if lexicon.columns != "senses":
+    if lexicon.parts.columns != "senses":
         raise InputError("the columns of this lexicon are no senses: describe a lexicon of ms-word2dm")
     started = time.perf_counter()
     progress(Progress("drawing occurrences", 0))
@@ -81,8 +83,8 @@ def describe(
     shown = _shown(lexicon, seen, faces)
     size = len(lexicon)
     before = lexicon.metadata.get("described", {"kept": True})
-    decided = lexicon.inventory if before.get("kept") else None
-    speech = None if decided is None else lexicon.speech
+    decided = lexicon.parts.inventory if before.get("kept") else None
+    speech = None if decided is None else lexicon.parts.speech
     maker, tagger = Describer(corpus), _tagger(corpus, progress) if parts and faces and speech is None else None
     information = np.full(size, np.nan, np.float32)
     kind = np.int8 if lexicon.m <= 128 else np.int32
@@ -121,7 +123,7 @@ def describe(
                 left=spent / last * (size - last),
             )
         )
-    known = lexicon.information
+    known = lexicon.parts.information
     facts = {"most": most, "separation": separation, "seed": seed, "kept": decided is not None}
     return lexicon.with_parts(
         metadata={**lexicon.metadata, "described": facts},
@@ -132,9 +134,9 @@ def describe(
     )
 
 
-def _columns(lexicon: Lexicon, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _columns(lexicon: Matrices, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The traces (m,) of a word's columns and their unit vectors (m, n)."""
-    factor = lexicon.factors[row].astype(np.float64).T
+    factor = lexicon.array[row].astype(np.float64).T
     traces = (factor**2).sum(axis=1)
     return traces, factor / np.sqrt(np.where(traces > 0, traces, 1.0))[:, None]
 
@@ -145,7 +147,7 @@ def _information(weights: NDArray[np.float64], vectors: NDArray[np.float64], own
     return holevo(softmax(np.log(np.maximum(weights / weights.sum(), 1e-12)) + evidence), vectors)
 
 
-def _shown(lexicon: Lexicon, seen: Occurrences, most: int) -> NDArray[np.bool_]:
+def _shown(lexicon: Matrices, seen: Occurrences, most: int) -> NDArray[np.bool_]:
     """Which words are shown in use, (V,): the most frequent content words."""
     content = np.array(is_content(lexicon.vocabulary.words), bool)
     order = np.argsort(np.where(content, -seen.counts, 1), kind="stable")[: max(most, 0)]

@@ -25,10 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.meanings.context_model import cosines, directions, log_evidence, softmax
-from polysema.meanings.parts import ContextModel
+from polysema.meanings.context_model import ContextModel, cosines, directions, log_evidence, softmax
 from polysema.measures import mixture_entropies
-from polysema.senses.evidence import least_cosine
+from polysema.senses.occurrences import least_cosine
 
 Array = NDArray[np.float64]
 

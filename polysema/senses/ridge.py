@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.storage import atomic_file
 
@@ -87,7 +87,7 @@ class Ridge:
         solved: Array = np.asarray(np.linalg.solve(gram, right))
         return cls(shift, scale, solved[:d], solved[d:], mean)
 
-    def save(self, lexicon: Lexicon, folder: Path) -> None:
+    def save(self, lexicon: Matrices, folder: Path) -> None:
         """Write it into the folder of the lexicon that it is of, in half precision."""
         from safetensors.numpy import save
 
@@ -97,13 +97,13 @@ class Ridge:
             file.write(save(halves, {"lexicon": _fingerprint(lexicon)}))
 
     @classmethod
-    def beside(cls, lexicon: Lexicon) -> Ridge | None:
+    def beside(cls, lexicon: Matrices) -> Ridge | None:
         """That of a lexicon that was read from a folder; None where there is none, or it is of other meanings."""
         from safetensors import SafetensorError, safe_open
 
-        if lexicon.folder is None or not (lexicon.folder / FILE).is_file():
+        path = lexicon.parts.placing
+        if path is None:
             return None
-        path = lexicon.folder / FILE
         try:
             with safe_open(path, "numpy") as file:
                 if (file.metadata() or {}).get("lexicon") not in (
@@ -134,7 +134,7 @@ class Ridge:
 _ARRAYS = ("shift", "scale", "by_context", "by_letters", "mean")
 
 
-def _fingerprint(lexicon: Lexicon) -> str:
+def _fingerprint(lexicon: Matrices) -> str:
     """Of the meanings that a regression was learnt for."""
     return sha256(np.ascontiguousarray(lexicon.array).data).hexdigest()
 

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
-from polysema.lexicon.lexicon import Lexicon
-from polysema.meanings.parts import PARTS_OF_SPEECH, PartOfSpeech, Speech
+from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech
+from polysema.meanings.meanings import Matrices
+from polysema.meanings.parts import Speech
 from polysema.parsing.sentences import parser
 from polysema.progress import Progress, Report, silent
-from polysema.senses.evidence import Occurrences, Seen, posteriors
+from polysema.senses.occurrences import Occurrences, Seen, posteriors
+from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -105,7 +107,7 @@ class Tagger:
 
 
 def parts_of_speech(
-    lexicon: Lexicon, corpus: Corpus, *, most: int = 150, each: int = EACH, seed: int = 1, progress: Report = silent
+    lexicon: Matrices, corpus: Corpus, *, most: int = 150, each: int = EACH, seed: int = 1, progress: Report = silent
 ) -> Speech:
     """The part of speech of each sense of all words that stand in a corpus, for lexicons with context vectors.
 
@@ -113,17 +115,16 @@ def parts_of_speech(
         most: how many occurrences of each word are looked at, at most; they are drawn by their hash.
         each: how many of those of a sense are tagged, at most.
     """
-    plain = lexicon
-    tagger, seen = Tagger(corpus), Occurrences(plain, corpus, most=most, seed=seed)
+    tagger, seen = Tagger(corpus), Occurrences(lexicon, corpus, most=most, seed=seed)
     tags, shares = np.zeros((2, len(lexicon), lexicon.m), np.uint8)
     for first in range(0, len(lexicon), _BLOCK):
         last = min(first + _BLOCK, len(lexicon))
         own = {row: one for row, one in enumerate(seen.of(first, last), first) if len(one.positions)}
         words = [lexicon.vocabulary.words[row] for row in own]
-        told = [posteriors(plain, word, one, seen.formula) for word, one in zip(words, own.values(), strict=True)]
+        told = [posteriors(lexicon, word, one, seen.formula) for word, one in zip(words, own.values(), strict=True)]
         found = tagger.parts(list(own.values()), told, each)
         for row, word, parts in zip(own, words, found, strict=True):
-            for sense, (part, share) in zip(plain.sense_ids(word).tolist(), parts, strict=True):
+            for sense, (part, share) in zip(senses_of(lexicon, word).ids.tolist(), parts, strict=True):
                 if part is not None and share is not None:
                     tags[row, sense], shares[row, sense] = _NUMBERS[part], round(100 * share)
         progress(Progress("tagging", last, len(lexicon)))

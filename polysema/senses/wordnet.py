@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import DataError, InputError, MissingExtraError
-from polysema.lexicon.lexicon import Lexicon
 from polysema.meanings.context_model import USUAL, context_vectors, cosines, directions, evidence_weights
 from polysema.meanings.descriptions import SenseDescription, Synset
-from polysema.meanings.results import Sense
+from polysema.meanings.meanings import Matrices
+from polysema.senses.senses import Sense
 
 LEAST_SCORE = 0.2
 """Below this, no synset matches."""
@@ -41,11 +41,12 @@ class SynsetMatcher:
         entries: the synsets of a word; by default those of the library ``wn``.
     """
 
-    def __init__(self, lexicon: Lexicon, entries: Callable[[str], list[Entry]] | None = None) -> None:
-        if lexicon.contexts is None or lexicon.contexts.ndim != 2:
+    def __init__(self, lexicon: Matrices, entries: Callable[[str], list[Entry]] | None = None) -> None:
+        contexts = lexicon.parts.contexts
+        if contexts is None or contexts.ndim != 2:
             raise InputError("synsets are matched by context vectors, which this lexicon lacks: train ms-word2dm")
-        self.lexicon, self.contexts, self.formula = lexicon, lexicon.contexts, lexicon.context_model or USUAL
-        self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
+        self.lexicon, self.contexts, self.formula = lexicon, contexts, lexicon.parts.context_model or USUAL
+        self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.metadata)
         self.entries = entries or library_entries()
 
     def matched(self, word: str, faces: list[SenseDescription], vectors: NDArray[np.float64]) -> list[SenseDescription]:
@@ -74,7 +75,7 @@ class SynsetMatcher:
         return np.asarray(context_vectors([rows], [0], everywhere, self.keep, self.contexts)[0][0])
 
 
-def with_synsets(lexicon: Lexicon, word: str, senses: Sequence[Sense]) -> list[Sense]:
+def with_synsets(lexicon: Matrices, word: str, senses: Sequence[Sense]) -> list[Sense]:
     """The senses of a word with the synset of each, where one matches.
 
     A sense that was not described from a corpus is known by the words nearest to it.

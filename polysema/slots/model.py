@@ -16,19 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composition
-from polysema.composition.negation import negation_named
+from polysema.composition.compose import Composition, Kind, Negation
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Tree, nodes, postorder, with_paths
 from polysema.density import DensityMatrix
 from polysema.errors import InputError
-from polysema.lexicon.lexicon import Lexicon
+from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import SlotFillers
-from polysema.slots.train import SPACES, filler_space, head_space
+from polysema.slots.relations import SPACES, filler_space, head_space
 
 Array = NDArray[np.float64]
 
@@ -67,16 +67,16 @@ class Slots:
         sharpness: τ, how strongly a slot is conditioned on what fills it.
     """
 
-    lexicon: Lexicon
+    lexicon: Matrices
     fillers: SlotFillers
     sharpness: float = SHARPNESS
 
     @classmethod
-    def of(cls, lexicon: Lexicon) -> Slots:
+    def of(cls, lexicon: Matrices) -> Slots:
         """Those of a lexicon; one without is an error."""
-        if lexicon.slots is None:
+        if lexicon.parts.slots is None:
             raise InputError("this lexicon has no slots: make one with polysema train NAME.parsed --model slots")
-        return cls(lexicon, lexicon.slots)
+        return cls(lexicon, lexicon.parts.slots)
 
     @property
     def dim(self) -> int:
@@ -158,11 +158,11 @@ class Filled:
     weight: float = 1.0
 
 
-State = tuple[Filled, ...]
+Heads = tuple[Filled, ...]
 """A phrase; several heads where they are coordinated."""
 
 
-def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, State]:
+def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, Heads]:
     """What fills which slot at every node of a tree, by the id of the node.
 
     A verb takes its object from the right and its subject from the left; a modifier fills the slot ``mod`` of what it
@@ -172,7 +172,7 @@ def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, 
         modifying: the slots that modifiers fill where it is not ``mod``, such as a preposition, by their positions.
     """
     named = modifying or {}
-    found: dict[int, State] = {}
+    found: dict[int, Heads] = {}
     for node in postorder(tree):
         if isinstance(node, Leaf):
             found[id(node)] = (Filled(node),)
@@ -197,7 +197,7 @@ def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, 
     return found
 
 
-def _scaled(state: State, share: float) -> State:
+def _scaled(state: Heads, share: float) -> Heads:
     total = sum(item.weight for item in state)
     return tuple(replace(item, weight=item.weight * share / total) for item in state)
 
@@ -214,14 +214,17 @@ def modifying_slots(read: Read) -> dict[int, str]:
 
 
 def phrase_matrix(
-    slots: Slots, state: State, open_slots: Mapping[int, tuple[str, ...]] | None = None, negation: str = ""
+    slots: Slots,
+    state: Heads,
+    open_slots: Mapping[int, tuple[str, ...]] | None = None,
+    negation: Negation | None = None,
 ) -> DensityMatrix:
     """The density matrix of a phrase.
 
     Args:
         open_slots: by the position of a head, slots that the whole sentence fills: where this part of it does not yet,
             they stand unconditioned.
-        negation: what negation does, a name in ``NEGATIONS``.
+        negation: what *not* does; None: nothing.
     """
     parts = []
     for item in state:
@@ -237,13 +240,12 @@ def _unit(factor: Array) -> Array:
     return np.asarray(factor / np.linalg.norm(factor))
 
 
-def _negated(slots: Slots, item: Filled, wanted: Sequence[str], own: Array, negation: str) -> Array:
+def _negated(slots: Slots, item: Filled, wanted: Sequence[str], own: Array, negation: Negation | None) -> Array:
     """What a phrase is not; its worldly context is the same phrase with other heads in the place of its own."""
-    chosen = negation_named(negation)
-    if chosen.apply is None:
+    if negation is None or negation.apply is None:
         return own
-    if not chosen.context:
-        return chosen.apply(own, None)
+    if negation.context is None:
+        return negation.apply(own, None)
     roles = [*dict(item.slots), *wanted]
     space = head_space(roles[0]) if roles else SPACES[int(np.argmax(slots.shares(item.head.word)))]
     near = slots.alternatives(item.head.word, space)
@@ -253,7 +255,7 @@ def _negated(slots: Slots, item: Filled, wanted: Sequence[str], own: Array, nega
     parts = [
         np.sqrt(weight) * _unit(_blocks(slots, other, wanted)) for other, (_, weight) in zip(others, near, strict=True)
     ]
-    return chosen.apply(own, _compact(np.concatenate(parts, axis=1)))
+    return negation.apply(own, _compact(np.concatenate(parts, axis=1)))
 
 
 def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
@@ -306,7 +308,7 @@ def _placed(at: int, block: Array, size: int) -> Array:
     return whole
 
 
-def phrase_plausibility(slots: Slots, state: State) -> float:
+def phrase_plausibility(slots: Slots, state: Heads) -> float:
     """How well the words of a phrase go together: the mean plausibility over the filled slots of its heads.
 
     Of a sentence the verb's slots count; NaN where none is known.
@@ -322,7 +324,30 @@ def phrase_plausibility(slots: Slots, state: State) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
-def compose(lexicon: Lexicon, read: Read, method: str = "slots", negation: str = "") -> Composition:
+@dataclass(frozen=True, slots=True)
+class BySlots:
+    """The composer that conditions the slots of the head on what fills them."""
+
+    name: str = "slots"
+    formula: str = "the head and its slots, Σ p exp(τ cos(n, x)) n nᵀ, each given the word x that fills it"
+    on: Kind = "matrices"
+    negation: Negation | None = None
+
+    def compose(self, words: Any, read: Read) -> Composition:
+        """At every node its head, with the slots that are filled there conditioned."""
+        return compose(words, read, self.name, self.negation)
+
+
+SLOTS = (
+    BySlots(),
+    BySlots(
+        "slots+plausibility",
+        "as slots; compared, with 0.2 ln Z of the substitute: do its words go together?",
+    ),
+)
+
+
+def compose(lexicon: Matrices, read: Read, method: str = "slots", negation: Negation | None = None) -> Composition:
     """A phrase by its slots: at every node its head, with the slots that are filled there conditioned."""
     slots = Slots.of(lexicon)
     states = filled(read.tree, modifying_slots(read))

@@ -29,6 +29,23 @@ AT_MOST = 6
 """Coordinated nouns that are followed at most."""
 
 
+SPACES = ("noun", "verb", "adjective")
+"""The spaces that words have vectors in, in their order."""
+
+NOUN_SLOTS = frozenset({"mod", "comp", "of"})
+"""Slots of nouns; all others are slots of verbs."""
+
+
+def filler_space(slot: str) -> str:
+    """The part of speech that fills a slot."""
+    return "adjective" if slot == "mod" else "noun"
+
+
+def head_space(slot: str) -> str:
+    """The part of speech that has a slot."""
+    return "noun" if slot in NOUN_SLOTS else "verb"
+
+
 class Word(NamedTuple):
     """A word of a parsed text.
 

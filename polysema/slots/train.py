@@ -22,32 +22,17 @@ from numpy.typing import NDArray
 
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import Lexicon
-from polysema.meanings.parts import SlotFillers
+from polysema.meanings.parts import Parts, SlotFillers
 from polysema.options import Options, option
 from polysema.slots.parsed import ParsedText
+from polysema.slots.relations import SPACES, filler_space, head_space
 from polysema.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
 
-SPACES = ("noun", "verb", "adjective")
-"""The spaces that words have vectors in, in their order."""
-
-NOUN_SLOTS = frozenset({"mod", "comp", "of"})
-"""Slots of nouns; all others are slots of verbs."""
-
 SMOOTHING = 0.75
 ROUNDS = 6
 """Of block Krylov iteration."""
-
-
-def filler_space(slot: str) -> str:
-    """The part of speech that fills a slot."""
-    return "adjective" if slot == "mod" else "noun"
-
-
-def head_space(slot: str) -> str:
-    """The part of speech that has a slot."""
-    return "noun" if slot in NOUN_SLOTS else "verb"
 
 
 def uses(parsed: ParsedText, space: str) -> Ints:
@@ -206,9 +191,11 @@ def _assembled(
         "corpus": dict(parsed.facts),
     }
     return Lexicon(
-        Vocabulary(words, counts[:, taken].sum(axis=0)), factors, metadata=metadata,
-        slots=_fillers(parsed, row, known, options.fillers),
-    )  # fmt: skip
+        Vocabulary(words, counts[:, taken].sum(axis=0)),
+        factors,
+        parts=Parts(slots=_fillers(parsed, row, known, options.fillers)),
+        metadata=metadata,
+    )
 
 
 def _fillers(parsed: ParsedText, row: Ints, known: NDArray[np.bool_], most: int) -> SlotFillers:

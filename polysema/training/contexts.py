@@ -14,8 +14,7 @@ from polysema.encoders.bert2dm import BERT2DMOptions, bert2dm
 from polysema.encoders.context2dm import Context2DMOptions, context2dm
 from polysema.encoders.huggingface import PRECISIONS, Encoder
 from polysema.errors import InputError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, load
 from polysema.options import Options, option
 from polysema.training.job import Job
 from polysema.training.negative_sampling import train

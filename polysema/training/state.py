@@ -12,6 +12,7 @@ from polysema.checkpoints import Checkpoint
 from polysema.errors import InputError
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.meanings.parts import Parts
 from polysema.training.options import NegativeSamplingOptions
 from polysema.vocabulary import Vocabulary
 
@@ -88,7 +89,7 @@ def _random(rng: np.random.Generator, options: NegativeSamplingOptions, shape: t
 
 def check_start(options: NegativeSamplingOptions, start: AnyLexicon) -> None:
     """Refuse a lexicon that a model with these options cannot go on from."""
-    if start.contexts is None:
+    if start.parts.contexts is None:
         raise InputError("the lexicon to go on from has no context vectors: it was not trained by polysema")
     m = start.m if isinstance(start, Lexicon) else 1
     if (start.n, m) != (options.dim, options.m):
@@ -101,7 +102,7 @@ def check_start(options: NegativeSamplingOptions, start: AnyLexicon) -> None:
 def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
     """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
     check_start(options, start)
-    assert start.contexts is not None
+    assert start.parts.contexts is not None
     state = new_state(options, len(vocabulary))
     n = options.dim
     known = np.array([word in start for word in vocabulary])
@@ -109,11 +110,11 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
     factors = start.array[rows].astype(np.float32)
     if factors.ndim == 2:
         factors = factors[:, :, None]
-    elif isinstance(start, Lexicon) and start.norms is not None:
-        norms = start.norms[rows].astype(np.float32)
+    elif isinstance(start, Lexicon) and start.parts.norms is not None:
+        norms = start.parts.norms[rows].astype(np.float32)
         factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
     state.target[known, :, :n] = factors.transpose(0, 2, 1)
-    contexts = start.contexts[rows].astype(np.float32)
+    contexts = start.parts.contexts[rows].astype(np.float32)
     state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
     if not (np.isfinite(state.target).all() and np.isfinite(state.context).all()):
         raise InputError("the lexicon to go on from holds numbers that are not finite (NaN or infinity)")
@@ -128,13 +129,15 @@ def learnt_lexicon(
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))
     if options.model == "word2vec":
         vectors = np.ascontiguousarray(state.target[:, 0, :n])
-        return VectorLexicon(vocabulary, vectors, metadata=metadata, contexts=contexts[:, :, 0])
+        return VectorLexicon(vocabulary, vectors, metadata=metadata, parts=Parts(contexts=contexts[:, :, 0]))
     factors = np.ascontiguousarray(state.target[..., :n].transpose(0, 2, 1))
     return Lexicon(
         vocabulary,
         factors,
-        columns="eigen" if options.model == "word2dm" else "senses",
+        parts=Parts(
+            columns="eigen" if options.model == "word2dm" else "senses",
+            contexts=contexts if options.model == "word2dm" else contexts[:, :, 0],
+            norms=np.linalg.norm(factors, axis=(1, 2)),
+        ),
         metadata=metadata,
-        contexts=contexts if options.model == "word2dm" else contexts[:, :, 0],
-        norms=np.linalg.norm(factors, axis=(1, 2)),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from polysema import Corpus, Lexicon, Speech, build_corpus, describe, load, train
+from polysema.meanings.parts import Parts
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {
@@ -241,7 +242,7 @@ def test_words_in_context(script, tmp_path):
     assert "no context" in script("words_in_context", tmp_path)
     words, parts = ["light", "house", "happily", "agree"], [[8, 1], [8, 0], [3, 0], [8, 0]]
     speech = Speech(np.array(parts, np.uint8), np.full((4, 2), 90, np.uint8))
-    Lexicon(words, np.tile(np.eye(2), (4, 1, 1)), speech=speech).save(tmp_path / "small")
+    Lexicon(words, np.tile(np.eye(2), (4, 1, 1)), parts=Parts(speech=speech)).save(tmp_path / "small")
     printed = script("parts_of_speech", tmp_path, tmp_path / "small")
     assert "| all | 2 | 1.000 | 0.500 |" in printed  # happily and agree; light and house can be several
     assert "| the weightiest sense | 4 | 1.000 |" in printed

@@ -9,7 +9,7 @@ from polysema import NEGATIONS, DensityMatrix, Lexicon, VectorLexicon, either, e
 from polysema.composition import operators
 from polysema.composition.trees import readings
 from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
-from polysema.senses.alternatives import hypernyms
+from polysema.senses.negation import hypernyms
 
 SHAPES = st.tuples(st.integers(2, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
 

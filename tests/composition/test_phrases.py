@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import Brackets, Lexicon, PlainText, load, registry
-from polysema.composition.phrases import as_tree, is_brackets, is_text, is_word, read_phrases
+from polysema import Brackets, Lexicon, PlainText, load
+from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase
 from polysema.composition.trees import Leaf, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
+from polysema.parsing import sentences
+from polysema.parsing.sentences import read_phrases
 
 PASSAGES = [
     "the Church Committee (1975) was set up to look at the bank",
@@ -73,7 +75,7 @@ def default() -> Lexicon:
 @pytest.mark.parametrize("nlp", [None, False], ids=["parsed", "not parsed"])
 def test_every_passage_can_be_asked_about(default, nlp):
     for passage, item in zip(
-        PASSAGES, default.disambiguate_all([("bank", passage) for passage in PASSAGES], nlp=nlp), strict=True
+        PASSAGES, default.disambiguate([("bank", passage) for passage in PASSAGES], nlp=nlp), strict=True
     ):
         assert not isinstance(item, Failed), item
         assert item.context == passage
@@ -89,7 +91,7 @@ def test_real_passages_can_be_asked_about(default, shared):
     pairs = [(words[i], "".join(words[max(0, i - 20) : i + 21])) for i in chosen]
     assert sum(any(mark in passage for mark in '()&*"“~') for _, passage in pairs) > 20
     for nlp in (None, False):
-        failed = [item for item in default.disambiguate_all(pairs, nlp=nlp) if isinstance(item, Failed)]
+        failed = [item for item in default.disambiguate(pairs, nlp=nlp) if isinstance(item, Failed)]
         assert failed == []
 
 
@@ -109,7 +111,7 @@ def test_real_passages_can_be_asked_about(default, shared):
 def test_brackets_that_cannot_be_mistaken(text):
     assert is_brackets(text)
     assert not is_text(text)
-    assert as_tree(text) == parse_brackets(text)
+    assert read_phrase(text).tree == parse_brackets(text)
     assert is_text(PlainText(text))
     assert not is_brackets(PlainText(text))
 
@@ -126,16 +128,16 @@ def test_one_word_alone():
     assert is_word(" bank. ")
     assert not is_word("(bank)")
     assert not is_word(PlainText("bank"))
-    assert as_tree("bank*") == Leaf("bank*")
-    assert as_tree(Brackets("bank*")) == Leaf("bank")
+    assert read_phrase("bank*").tree == Leaf("bank*")
+    assert read_phrase(Brackets("bank*")).tree == Leaf("bank")
 
 
 def test_explicit_brackets_are_strict():
     with pytest.raises(TreeError, match="unbalanced brackets"):
-        as_tree(Brackets("(bank (raised rates)"))
-    assert str(as_tree(Brackets("bob likes cars"))) == "(bob (likes cars))"
+        read_phrase(Brackets("(bank (raised rates)"))
+    assert str(read_phrase(Brackets("bob likes cars")).tree) == "(bob (likes cars))"
     with pytest.raises(InputError, match="need a pattern"):
-        as_tree(["old", "cars"])
+        read_phrase(["old", "cars"])
 
 
 @given(st.text(alphabet='() ab*~&."\n', max_size=20))
@@ -150,11 +152,11 @@ def service(monkeypatch):
     """A stand-in for the parser: what it was asked, and what it answers."""
     asked: list[tuple[list[str], object]] = []
 
-    def parse(texts, known, nlp):
+    def parse(texts, known, nlp, readings):
         asked.append((texts, nlp))
-        return [read_phrases([Brackets(f"({text.split()[0]} {text.split()[1]})")], None, known)[0] for text in texts]
+        return [read_phrase(Brackets(f"({text.split()[0]} {text.split()[1]})")) for text in texts]
 
-    monkeypatch.setitem(registry._PROVIDERS, "parser", parse)
+    monkeypatch.setattr(sentences, "parse_sentences", parse)
     return asked
 
 
@@ -167,10 +169,10 @@ def test_texts_are_parsed_in_one_batch_each_once(service):
 
 
 def test_without_a_parser_only_texts_fail(monkeypatch):
-    def missing(texts, known, nlp):
+    def missing(texts, known, nlp, readings):
         raise MissingExtraError("parsing", "parse")
 
-    monkeypatch.setitem(registry._PROVIDERS, "parser", missing)
+    monkeypatch.setattr(sentences, "parse_sentences", missing)
     text, brackets = read_phrases(["old cars", "(old cars)"], None, {})
     assert isinstance(text, MissingExtraError)
     assert str(brackets.tree) == "(old cars)"

@@ -87,7 +87,7 @@ def test_stop_words_out_keep_list_in(corpus, encoder):
 @pytest.mark.parametrize("reduction", ["pca", "svd"])
 def test_clustered(corpus, encoder, stacked, reduction):
     lexicon = bert2dm(corpus, encoder, dim=4, reduction=reduction, cluster=True, occurrences=20, senses=5)
-    assert lexicon.columns == "senses"
+    assert lexicon.parts.columns == "senses"
     assert lexicon.m <= 5
     assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)
     assert all(np.isfinite(lexicon[word].dense()).all() for word in lexicon)
@@ -221,12 +221,12 @@ def test_wrong_options(corpus, encoder):
 
 
 def test_saved_and_loaded(tmp_path, corpus, encoder):
-    from polysema.lexicon.formats import load
+    from polysema.lexicon.lexicon import load
 
     lexicon = bert2dm(corpus, encoder, dim=5)
     lexicon.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    np.testing.assert_array_equal(back.encoder.layer_means, lexicon.encoder.layer_means)
+    np.testing.assert_array_equal(back.parts.encoder.layer_means, lexicon.parts.encoder.layer_means)
     assert back.metadata["encoder"]["width"] == encoder.width
 
 

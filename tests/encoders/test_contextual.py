@@ -20,16 +20,17 @@ from polysema.encoders.contextual import (
     Contextual,
     as_readings,
     contextual,
+    posterior_of,
     sense_probabilities,
     senses_to_tell,
-    told_apart,
 )
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.models import LexiconModel
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, load
+from polysema.meanings.parts import Parts
+from polysema.senses.senses import senses_of
 from tests.encoders.tiny import make_corpus, make_encoder
 
 
@@ -87,8 +88,8 @@ def _expected(lexicon, readings):
     expected = np.zeros((24, 24))
     for text, word in readings:
         for layer in reader.layers:
-            vector = reader.encoder.words([text], [word], layer)[0] - lexicon.encoder.layer_means[layer]
-            vector /= lexicon.encoder.layer_spreads[layer]
+            vector = reader.encoder.words([text], [word], layer)[0] - lexicon.parts.encoder.layer_means[layer]
+            vector /= lexicon.parts.encoder.layer_spreads[layer]
             unit = vector / np.linalg.norm(vector)
             expected += np.outer(unit, unit) / (len(readings) * len(reader.layers))
     return expected
@@ -157,7 +158,7 @@ def test_evaluation_offers_contextual(lexicon):
 
 def test_a_number_that_hardly_varies_does_not_decide(lexicon):
     reader = contextual(lexicon)
-    spreads = np.array(lexicon.encoder.layer_spreads)
+    spreads = np.array(lexicon.parts.encoder.layer_spreads)
     spreads[:, 0] = 0.0
     found = Contextual(reader.encoder, reader.means, spreads).matrices(["The family runs."], ["run"])
     assert np.isfinite(found.factor).all()
@@ -172,7 +173,7 @@ def test_the_senses_to_tell_are_clusters_of_occurrences(lexicon):
     assert (np.diff(weights) <= 0).all()
     np.testing.assert_allclose(np.linalg.norm(senses, axis=1), 1, atol=1e-6)
     assert len(senses_to_tell(lexicon, "hapax")[0]) == 1  # seen once: one sense
-    counts, starts = lexicon.clusters.counts, lexicon.clusters.starts
+    counts, starts = lexicon.parts.clusters.counts, lexicon.parts.clusters.starts
     totals = np.add.reduceat(counts, starts[:-1])
     np.testing.assert_array_equal(totals, np.minimum(lexicon.vocabulary.counts, 100))
 
@@ -185,9 +186,9 @@ def test_centroids_are_means_of_the_words_vectors(tmp_path):
     )
     found = bert2dm(corpus, encoder, dim=4, reduction="svd")
     texts = ["the bank money", "river bank flowing", "bank loan"]
-    mean = (encoder.words(texts, ["bank"] * 3) @ found.encoder.projection).mean(axis=0)
+    mean = (encoder.words(texts, ["bank"] * 3) @ found.parts.encoder.projection).mean(axis=0)
     row = found.vocabulary.index("bank")
-    np.testing.assert_allclose(found.clusters.vectors[found.clusters.starts[row]], mean, atol=1e-4)
+    np.testing.assert_allclose(found.parts.clusters.vectors[found.parts.clusters.starts[row]], mean, atol=1e-4)
 
 
 def test_senses_given_a_sentence(lexicon):
@@ -195,7 +196,7 @@ def test_senses_given_a_sentence(lexicon):
     weights, senses = senses_to_tell(lexicon, "bank")
     assert found.shape == weights.shape
     vector = contextual(lexicon).encoder.words(["The bank lends money."], ["bank"])[0]
-    reduced = (vector - lexicon.encoder.projection_mean) @ lexicon.encoder.projection
+    reduced = (vector - lexicon.parts.encoder.projection_mean) @ lexicon.parts.encoder.projection
     middle = weights @ senses
     away = reduced / np.linalg.norm(reduced) - middle
     cosines = (senses - middle) @ away / np.linalg.norm(senses - middle, axis=1) / np.linalg.norm(away)
@@ -204,16 +205,16 @@ def test_senses_given_a_sentence(lexicon):
 
 
 def test_lexicons_without_kept_senses_tell_their_own(lexicon):
-    facts = {"metadata": lexicon.metadata, "encoder": lexicon.encoder}
-    old = Lexicon(lexicon.vocabulary, lexicon.factors, columns="eigen", **facts)
+    facts = {"metadata": lexicon.metadata, "encoder": lexicon.parts.encoder}
+    old = Lexicon(lexicon.vocabulary, lexicon.factors, parts=Parts(columns="eigen"), **facts)
     vector = contextual(old).encoder.words(["The bank lends."], ["bank"])[0]
-    u = (vector - lexicon.encoder.projection_mean) @ lexicon.encoder.projection
-    overlaps = (old.sense_vectors("bank")[1] @ u) ** 2
+    u = (vector - lexicon.parts.encoder.projection_mean) @ lexicon.parts.encoder.projection
+    overlaps = (senses_of(old, "bank").vectors @ u) ** 2
     np.testing.assert_allclose(
         sense_probabilities(old, "bank", "The bank lends."), overlaps / overlaps.sum(), atol=1e-4
     )
-    clustered = Lexicon(lexicon.vocabulary, lexicon.factors, columns="senses", **facts)
-    expected = told_apart(*clustered.sense_vectors("bank"), u / np.linalg.norm(u))
+    clustered = Lexicon(lexicon.vocabulary, lexicon.factors, parts=Parts(columns="senses"), **facts)
+    expected = posterior_of(*senses_of(clustered, "bank")[1:], u / np.linalg.norm(u))
     np.testing.assert_allclose(sense_probabilities(clustered, "bank", "The bank lends."), expected, atol=1e-4)
 
 
@@ -222,9 +223,9 @@ def test_what_senses_share_does_not_count():
     senses = np.array([[1.0, 0.05, 0.0], [1.0, 0.0, 0.05]])
     senses /= np.linalg.norm(senses, axis=1, keepdims=True)
     weights = np.array([0.9, 0.1])  # the rarer one is not overruled
-    assert told_apart(weights, senses, senses[1])[1] > 0.99
-    assert told_apart(weights, senses, senses)[0, 0] > 0.99
-    np.testing.assert_allclose(told_apart(np.ones(1), senses[:1], senses[0]), [1.0])
+    assert posterior_of(weights, senses, senses[1])[1] > 0.99
+    assert posterior_of(weights, senses, senses)[0, 0] > 0.99
+    np.testing.assert_allclose(posterior_of(np.ones(1), senses[:1], senses[0]), [1.0])
 
 
 def test_disambiguate_by_the_encoder(lexicon):
@@ -238,7 +239,7 @@ def test_disambiguate_by_the_encoder(lexicon):
 
 def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
     text = "The bank lends money by the river bank."
-    first, second = lexicon.disambiguate_every("bank", text, method="contextual")
+    first, second = lexicon.disambiguate("bank", text, method="contextual", which="all")
     spans = [(4, 8), (34, 38)]
     assert [first.span, second.span] == spans
     for item, span in zip((first, second), spans, strict=True):
@@ -268,8 +269,8 @@ def test_lexicons_without_an_encoder_do_not():
 
 
 def test_an_encoder_that_is_gone(lexicon, monkeypatch):
-    gone = replace(lexicon.encoder, name="/nowhere/bert")
-    moved = Lexicon(lexicon.vocabulary, lexicon.factors, metadata=lexicon.metadata, encoder=gone)
+    gone = replace(lexicon.parts.encoder, name="/nowhere/bert")
+    moved = Lexicon(lexicon.vocabulary, lexicon.factors, metadata=lexicon.metadata, parts=Parts(encoder=gone))
     items = EvaluationSet("x", "subj verb", (("bank", "run"),), (("bank", "walk"),), np.ones(1))
     assert "contextual" not in LexiconModel(moved).methods(items)
     with pytest.raises(InputError, match="POLYSEMA_ENCODER"):

@@ -52,7 +52,11 @@ def many() -> Lexicon:
 
 def test_correlations_are_scipys(many):
     found = ambiguity_correlation(many)
-    entropy, senses, counts = many.entropies[:400], np.array(sense_counts(many))[:400], many.vocabulary.counts[:400]
+    entropy, senses, counts = (
+        many.ranking.entropies[:400],
+        np.array(sense_counts(many))[:400],
+        many.vocabulary.counts[:400],
+    )
     assert found.words == 400
     assert found.pearson == pytest.approx(stats.pearsonr(entropy, senses)[0])
     assert found.spearman == pytest.approx(stats.spearmanr(entropy, senses)[0])
@@ -69,7 +73,7 @@ def test_bins_hold_every_word(many):
     assert sum(item.words for item in found.bins) == 400
     ones = np.array(sense_counts(many)) == 1
     assert found.bins[0].synsets == 1
-    assert found.bins[0].entropy == pytest.approx(many.entropies[ones].mean())
+    assert found.bins[0].entropy == pytest.approx(many.ranking.entropies[ones].mean())
     assert all(item.words >= 10 for item in found.bins[:-1])
 
 

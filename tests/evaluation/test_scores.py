@@ -146,7 +146,9 @@ def test_a_word_is_a_phrase_of_one_word(lexicon, vectors):
         found = LexiconModel(model).scores(pair("bank", "river"), "word")
         assert found.similarity[0] == pytest.approx(model.similarity("bank", "river"))
         assert (found.entropy is None) == (model is vectors)
-    assert LexiconModel(lexicon).scores(pair("bank", "river"), "word").entropy[0] == pytest.approx(lexicon.entropies[0])
+    assert LexiconModel(lexicon).scores(pair("bank", "river"), "word").entropy[0] == pytest.approx(
+        lexicon.ranking.entropies[0]
+    )
 
 
 def test_similarities_are_averaged_over_seeds(lexicon, phrases, monkeypatch):

@@ -25,6 +25,7 @@ from polysema.explorer.listing import LARGEST_PAGE, Filter, listing
 from polysema.explorer.server import Busy, WorkQueue, application, named
 from polysema.explorer.web import CachedPipeline
 from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions, Synset
+from polysema.meanings.parts import Parts
 
 NASTY = "<script>alert(1)</script>"
 WORDS = [
@@ -48,7 +49,9 @@ def made(seed: int = 7) -> Lexicon:
         Synset("bank.n.01", "gloss & co", 0.5),
     )
     faces = SenseDescriptions([SenseDescriptions.line("bank", dict.fromkeys(range(3), face))])
-    return Lexicon(Vocabulary(WORDS, range(180, 0, -10)), factors, descriptions=faces, metadata={"model": NASTY})
+    return Lexicon(
+        Vocabulary(WORDS, range(180, 0, -10)), factors, parts=Parts(descriptions=faces), metadata={"model": NASTY}
+    )
 
 
 @pytest.fixture(scope="module")

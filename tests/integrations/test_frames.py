@@ -80,7 +80,7 @@ def test_results_become_a_frame_with_one_call(library, request, lexicon):
         (lexicon.senses("bank"), ["id", "weight", "label"]),
         (lexicon.neighbours("bank", 3), ["word", "similarity"]),
         (lexicon.ambiguity(["bank", "river"]), ["word", "entropy"]),
-        (lexicon.disambiguate_all([("bank", "(old bank)")]), ["word", "form", "start", "end", "sense"]),
+        (lexicon.disambiguate([("bank", "(old bank)")]), ["word", "form", "start", "end", "sense"]),
     ):
         table = answers.to_frame(library)
         assert list(table.columns)[: len(columns)] == columns

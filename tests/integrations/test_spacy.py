@@ -136,7 +136,7 @@ def test_without_a_parser_words_tell_and_composition_says_why():
 def test_compose_takes_doc_span_and_token(doc):
     lexicon = ps.load()
     first, second = doc.sents
-    whole, one, other = lexicon.compose_all([doc, first, second])
+    whole, one, other = lexicon.compose([doc, first, second])
     assert str(one.tree) == str(lexicon.compose(first.text).tree)
     assert whole.phrase == f"{one.phrase} {other.phrase}"
     assert lexicon.compose(doc[5]).phrase == "interest rate"  # the phrase that the token heads
@@ -153,7 +153,7 @@ def test_disambiguate_takes_doc_span_and_token(doc):
     same(told.sense, lexicon.disambiguate(doc[10:11]).sense)
     assert lexicon.disambiguate("bank", doc, which=1).span == (doc[10].idx, doc[10].idx + 4)
     assert [item.span for item in lexicon.read(doc)] == [item.span for item in lexicon.read(TEXT)]
-    results = lexicon.disambiguate_all([doc[10], ("bank", second), ("bank", None), doc[6]])
+    results = lexicon.disambiguate([doc[10], ("bank", second), ("bank", None), doc[6]])
     assert [isinstance(item, Failed) for item in results] == [False, False, True, True]
     with pytest.raises(InputError, match="no context for 'bank'"):
         lexicon.disambiguate("bank")

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 import polysema
 from polysema import Lexicon, VectorLexicon, Vocabulary, from_gensim
 from polysema.errors import FormatError, InputError, MatrixError, PolysemaError, UnknownChoiceError
-from polysema.lexicon.formats import FOREIGN, FORMATS, load, write
+from polysema.lexicon.formats import FOREIGN, FORMATS, write
+from polysema.lexicon.lexicon import load
+from polysema.meanings.parts import Parts
 
 FILES = {
     "folder": "model",
@@ -88,7 +90,7 @@ def test_the_papers_text_format(tmp_path):
     model = load(path)
     assert model.kind == "matrices"
     assert np.allclose(model["bank"].dense(), [[0.5, 0.25], [0.25, 0.5]])
-    assert model.columns == "eigen"
+    assert model.parts.columns == "eigen"
 
 
 def test_glove_text_and_its_odd_words(tmp_path):
@@ -135,11 +137,13 @@ def test_half_precision_on_request(lexicon: Lexicon, tmp_path):
 
 
 def test_named_arrays_travel_with_the_folder(lexicon: Lexicon, tmp_path):
-    model = Lexicon(lexicon.vocabulary, lexicon.factors, contexts=np.ones((12, 6), np.float32), columns="eigen")
+    model = Lexicon(
+        lexicon.vocabulary, lexicon.factors, parts=Parts(contexts=np.ones((12, 6), np.float32), columns="eigen")
+    )
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
-    assert again.contexts.shape == (12, 6)
-    assert again.columns == "eigen"
+    assert again.parts.contexts.shape == (12, 6)
+    assert again.parts.columns == "eigen"
 
 
 def test_the_model_is_mapped_not_read(tmp_path):

@@ -17,6 +17,7 @@ import pytest
 from polysema import Lexicon, VectorLexicon, load
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.lexicon.formats.text import LONGEST, WIDEST
+from polysema.meanings.parts import Parts
 
 
 def refused(path: Path, message: str, most: int = 1 << 28) -> None:
@@ -162,10 +163,10 @@ def test_damaged_safetensors_headers(tmp_path, lexicon):
 def test_context_vectors_that_are_no_numbers_are_refused(dtype, tmp_path):
     for number, bad in enumerate((np.nan, np.inf, -np.inf)):
         contexts = np.array([[1, -1], [0, 65504], [6e-8, -65504]], dtype)
-        Lexicon(["a", "b", "c"], np.ones((3, 2, 2)), contexts=contexts).save(tmp_path / f"good{number}")
+        Lexicon(["a", "b", "c"], np.ones((3, 2, 2)), parts=Parts(contexts=contexts)).save(tmp_path / f"good{number}")
         assert len(load(tmp_path / f"good{number}")) == 3
         contexts[2, 1] = bad
-        Lexicon(["a", "b", "c"], np.ones((3, 2, 2)), contexts=contexts).save(tmp_path / f"bad{number}")
+        Lexicon(["a", "b", "c"], np.ones((3, 2, 2)), parts=Parts(contexts=contexts)).save(tmp_path / f"bad{number}")
         refused(tmp_path / f"bad{number}", "its context vectors hold numbers that are not finite")
 
 

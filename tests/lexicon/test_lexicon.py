@@ -10,10 +10,10 @@ import pytest
 from polysema import Brackets, DensityMatrix, Lexicon, VectorLexicon, Vocabulary, measures
 from polysema.composition.compose import Step
 from polysema.errors import Failed, InputError, MatrixError, UnknownWordError
-from polysema.lexicon import lexicon as module
 from polysema.lexicon.lexicon import with_matrices
+from polysema.meanings import meanings as module
 from polysema.meanings.neighbours import NeighbourIndex
-from polysema.meanings.parts import SenseClusters
+from polysema.meanings.parts import Parts, SenseClusters
 from polysema.vectors import Vector
 from tests import dense
 
@@ -73,7 +73,7 @@ def test_neighbours_are_the_exact_ranking(n, m):
     model = kind([f"w{i}" for i in range(300)], rng.normal(size=shape).astype(np.float32))
     everything = model.similarities(list(model))
     queries = [f"w{i}" for i in range(40)]
-    batch = model.neighbours_of(queries, 7)
+    batch = model.neighbours(queries, 7)
     for i, query in enumerate(queries):
         order = [j for j in np.argsort(-everything[i], kind="stable") if j != i][:7]
         assert [item.word for item in batch[i]] == [f"w{j}" for j in order]
@@ -87,7 +87,7 @@ def test_all_words_as_neighbours_of_many_queries():
     factors = np.random.default_rng(4).normal(size=(20_000, 3, 2)).astype(np.float32)
     model = Lexicon([f"w{i}" for i in range(20_000)], factors)
     queries = [f"w{i}" for i in range(12)]
-    found = model.neighbours_of(queries, 10**9)
+    found = model.neighbours(queries, 10**9)
     assert all(len(near) == 19_999 for near in found)
     assert [item.word for item in found[3][:300]] == [item.word for item in model.neighbours("w3", 300)]
 
@@ -99,7 +99,7 @@ def test_neighbours_of_phrases_and_matrices(lexicon: Lexicon):
     assert near[0].similarity == pytest.approx(max(lexicon.similarity(phrase, word) for word in lexicon))
     assert lexicon.neighbours("bank", 0) == []
     assert len(lexicon.neighbours("bank", 1000)) == len(lexicon) - 1
-    assert lexicon.neighbours_of([]) == []
+    assert lexicon.neighbours([]) == []
     with pytest.raises(InputError, match="not -1"):
         lexicon.neighbours("bank", -1)
     with pytest.raises(InputError, match="dimension 36 is not comparable with words of dimension 6"):
@@ -122,7 +122,7 @@ def test_senses_are_the_columns():
 def test_senses_of_dense_matrices_are_the_eigenvectors(lexicon: Lexicon):
     matrices = np.stack([lexicon[word].dense() for word in lexicon])
     model = Lexicon.from_matrices(lexicon.vocabulary, matrices)
-    assert model.columns == "eigen"
+    assert model.parts.columns == "eigen"
     values = np.linalg.eigvalsh(matrices[0])[::-1]
     assert [sense.weight for sense in model.senses("bank", min_weight=0)] == pytest.approx(values[:3])
 
@@ -140,7 +140,7 @@ def test_ambiguity_ranks_by_entropy(lexicon: Lexicon):
 def test_vectors_have_no_entropy(vectors: Lexicon):
     assert vectors.kind == "vectors"
     assert vectors.similarity("bank", "bank") == pytest.approx(1)
-    assert not {"entropy", "entropies", "senses", "ambiguity"} & set(dir(vectors))
+    assert not {"entropy", "ranking", "senses", "ambiguity"} & set(dir(vectors))
     with pytest.raises(InputError, match="holds vectors: entropy needs density matrices"):
         with_matrices(vectors, "entropy")
     phrase = vectors.compose("(bob (likes cars))")
@@ -157,7 +157,7 @@ def test_bad_numbers_are_refused_with_the_words_name():
         lambda: model["b"],
         lambda: model.stack(["a", "b"]),
         lambda: model.neighbours("a"),
-        lambda: model.entropies,
+        lambda: model.ranking,
         lambda: model.compose("(a b)"),
     ):
         with pytest.raises(MatrixError, match="'b': its density matrix has zero trace"):
@@ -182,10 +182,11 @@ def test_wrong_shapes(words, array, message):
 
 def test_words_with_a_pattern(lexicon: Lexicon):
     one = lexicon.compose("bob likes old cars", pattern="subj verb adj obj")
-    other = lexicon.compose(["bob", "likes", "old", "cars"], pattern="subj verb adj obj")
+    other = lexicon.compose(("bob", "likes", "old", "cars"), pattern="subj verb adj obj")
     assert one.tree == other.tree == lexicon.compose("(bob (likes (old cars)))").tree
     with pytest.raises(InputError, match="need a pattern"):
-        lexicon.compose(["bob", "likes"])
+        lexicon.compose(("bob", "likes"))
+    assert [str(item.tree) for item in lexicon.compose(["bob", "(old cars)"])] == ["bob", "(old cars)"]
 
 
 def test_half_precision_is_renormalised(lexicon: Lexicon):
@@ -244,7 +245,7 @@ def test_a_sense_keeps_its_number_whatever_the_order():
     for sense in heavy_last.senses("w"):
         column = heavy_last.factors[0][:, sense.id]
         assert np.allclose(np.abs(sense.vector), column / np.linalg.norm(column))
-    eigen = Lexicon(heavy_last.vocabulary, heavy_last.factors, columns="eigen")
+    eigen = Lexicon(heavy_last.vocabulary, heavy_last.factors, parts=Parts(columns="eigen"))
     assert [sense.id for sense in eigen.senses("w")] == [0, 1]
 
 
@@ -256,7 +257,7 @@ def test_results_are_json_and_short(lexicon: Lexicon):
         *lexicon.ambiguity(["nothing"]),
         lexicon.compose("(bob (likes (old cars)))"),
         *lexicon.compose("(old cars)").steps,
-        *lexicon.compose_all(["(old"]),
+        *lexicon.compose(["(old"]),
     ]
     for item in results:
         assert json.loads(json.dumps(item.to_dict())) == item.to_dict()
@@ -272,7 +273,7 @@ def test_results_are_json_and_short(lexicon: Lexicon):
 
 
 def test_batches_give_one_result_an_input(lexicon: Lexicon):
-    first, failed, last = lexicon.compose_all(["(old cars)", Brackets("(old"), "(bob (likes cars))"])
+    first, failed, last = lexicon.compose(["(old cars)", Brackets("(old"), "(bob (likes cars))"])
     assert (first.phrase, last.phrase) == ("old cars", "bob likes cars")
     assert isinstance(failed, Failed)
     assert failed.input == "(old"
@@ -310,7 +311,7 @@ def test_parts_must_fit():
         ({"clusters": SenseClusters(np.arange(3), np.ones(2), np.ones((2, 2)))}, "do not fit 3 words"),
     ):
         with pytest.raises(InputError, match=message):
-            Lexicon(["a", "b", "c"], factors, **part)
+            Lexicon(["a", "b", "c"], factors, parts=Parts(**part))
 
 
 def test_pure_words_are_composed_smoothly() -> None:

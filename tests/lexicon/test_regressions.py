@@ -31,7 +31,7 @@ def test_many_light_senses_are_told_apart():
 
 
 def test_a_key_for_every_sense_keeps_what_columns_are(small):
-    assert with_senses(small.with_parts(columns="eigen")).columns == "eigen"
+    assert with_senses(small.with_parts(columns="eigen")).parts.columns == "eigen"
 
 
 def test_norms_that_are_not_finite_are_refused(small):
@@ -44,10 +44,10 @@ def test_a_lexicon_of_a_folder_is_copied(small, tmp_path):
         descriptions=SenseDescriptions([SenseDescriptions.line("bank", {0: SenseDescription(("river",))})])
     ).save(tmp_path / "it")
     opened = load(tmp_path / "it")
-    assert opened.descriptions is not None
-    assert opened.descriptions["bank"][0].words == ("river",)
+    assert opened.parts.descriptions is not None
+    assert opened.parts.descriptions["bank"][0].words == ("river",)
     for other in (pickle.loads(pickle.dumps(opened)), copy.deepcopy(opened)):
-        assert other.descriptions["bank"][0].words == ("river",)
+        assert other.parts.descriptions["bank"][0].words == ("river",)
         assert np.array_equal(other.factors, opened.factors)
 
 

@@ -161,7 +161,7 @@ def test_the_lexicon_composes_sentences(lexicon: Lexicon):
     assert "left out: The (determiner)" in str(phrase)
     assert str(lexicon.compose("The old family (Bob) likes cars.").tree) == "(((old family) bob~) (likes cars))"
     assert lexicon.similarity("old cars", "(old cars)") == pytest.approx(1)
-    first, second, third = lexicon.compose_all(["Bob likes cars.", "It is.", "(old cars)"])
+    first, second, third = lexicon.compose(["Bob likes cars.", "It is.", "(old cars)"])
     assert (first.phrase, isinstance(second.error, InputError), third.phrase) == ("bob likes cars", True, "old cars")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysema import Lexicon, Vocabulary
+from polysema.meanings.parts import Parts
 
 TOPICS, SIZE, COLUMNS = 8, 40, 6
 
@@ -72,4 +73,6 @@ class Planted:
         factors.append(rng.normal(size=(n, COLUMNS)))
         contexts.append(rng.normal(size=n))
         counts.append(1_000_000)
-        return Lexicon(Vocabulary(words, counts), np.array(factors), contexts=np.array(contexts, np.float32))
+        return Lexicon(
+            Vocabulary(words, counts), np.array(factors), parts=Parts(contexts=np.array(contexts, np.float32))
+        )

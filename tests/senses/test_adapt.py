@@ -12,11 +12,11 @@ from click.testing import CliRunner
 import polysema as ps
 from polysema.cli.training import adapt_command
 from polysema.errors import FormatError, InputError
-from polysema.meanings.parts import ContextModel, Information, Inventory
+from polysema.meanings.parts import ContextModel, Information, Inventory, Parts
 from polysema.senses import adapt as placing
 from polysema.senses import ridge
 from polysema.senses.adapt import _as_far
-from polysema.senses.evidence import least_cosines
+from polysema.senses.occurrences import least_cosines
 from polysema.senses.ridge import LETTERS, Ridge, hashed_letters
 from polysema.vocabulary import Vocabulary
 
@@ -48,11 +48,13 @@ def world():
     lexicon = ps.Lexicon(
         Vocabulary([word for _, word in listed], np.full(len(listed), 100)),
         factors,
-        contexts=(vectors / 4).astype(np.float32),
-        context_model=ContextModel(6.0, 0.2, centred=True, distance_weights=np.ones(20, np.float32)),
-        information=Information(np.ones(len(listed), np.float32), "contextual variance"),
-        inventory=Inventory(
-            np.where(weights > 0, np.arange(3), -1).astype(np.int8), weights, np.full(len(listed), -1, np.float32)
+        parts=Parts(
+            contexts=(vectors / 4).astype(np.float32),
+            context_model=ContextModel(6.0, 0.2, centred=True, distance_weights=np.ones(20, np.float32)),
+            information=Information(np.ones(len(listed), np.float32), "contextual variance"),
+            inventory=Inventory(
+                np.where(weights > 0, np.arange(3), -1).astype(np.int8), weights, np.full(len(listed), -1, np.float32)
+            ),
         ),
         metadata={"model": "taught"},
     )
@@ -61,14 +63,16 @@ def world():
 
 def _without(lexicon, gone):
     rows = [row for row, word in enumerate(lexicon.vocabulary.words) if word not in gone]
-    own = lexicon.inventory
+    own = lexicon.parts.inventory
     return ps.Lexicon(
         Vocabulary([lexicon.vocabulary.words[row] for row in rows], lexicon.vocabulary.counts[rows]),
         lexicon.factors[rows],
-        contexts=lexicon.contexts[rows],
-        context_model=lexicon.context_model,
-        information=Information(lexicon.information.values[rows], lexicon.information.measure),
-        inventory=Inventory(own.senses[rows], own.weights[rows], own.least[rows]),
+        parts=Parts(
+            contexts=lexicon.parts.contexts[rows],
+            context_model=lexicon.parts.context_model,
+            information=Information(lexicon.parts.information.values[rows], lexicon.parts.information.measure),
+            inventory=Inventory(own.senses[rows], own.weights[rows], own.least[rows]),
+        ),
         metadata=lexicon.metadata,
     )
 
@@ -149,17 +153,17 @@ def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypat
 def test_a_damaged_regression_is_refused(world, tmp_path, damage):
     _, lexicon, _, _ = world
     lexicon.save(tmp_path / "model")
-    known, path = ps.load(tmp_path / "model"), tmp_path / "model" / ridge.FILE
+    path = tmp_path / "model" / ridge.FILE
     d, t = 3 * (N + 1), 2 * N
     whole = Ridge(np.zeros(d), np.ones(d), np.zeros((d, t)), np.zeros((LETTERS, t)), np.zeros(t))
     changes = {"another shape": {"mean": np.zeros(t - 1)}, "not finite": {"mean": np.full(t, np.nan)}}
-    replace(whole, **changes.get(damage, {})).save(known, path.parent)
+    replace(whole, **changes.get(damage, {})).save(ps.load(path.parent), path.parent)
     if damage == "cut short":
         path.write_bytes(path.read_bytes()[:-7])
     if damage == "a name missing":
         path.write_bytes(path.read_bytes().replace(b'"shift"', b'"shirt"'))
     with pytest.raises(FormatError, match="placing.safetensors: damaged"):
-        Ridge.beside(known)
+        Ridge.beside(ps.load(path.parent))
 
 
 def test_senses_of_known_words_weigh_what_they_do_in_the_text(world, adapted):
@@ -219,7 +223,9 @@ def test_a_folder_leaves_out_what_is_zero(world, tmp_path):
     back = ps.load(tmp_path / "model")
     np.testing.assert_allclose(back.factors, lexicon.factors, atol=1e-7)
     dense = lexicon.factors.nbytes
-    assert (tmp_path / "model" / "lexicon.safetensors").stat().st_size < 0.8 * dense + lexicon.contexts.nbytes + 20_000
+    assert (
+        tmp_path / "model" / "lexicon.safetensors"
+    ).stat().st_size < 0.8 * dense + lexicon.parts.contexts.nbytes + 20_000
 
 
 def test_the_ridge_is_the_minimum(monkeypatch):

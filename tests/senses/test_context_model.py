@@ -5,7 +5,8 @@ import pytest
 
 from polysema import ContextModel, Lexicon, Vocabulary, build_corpus, load
 from polysema.errors import FormatError, InputError
-from polysema.senses.evidence import Occurrences
+from polysema.meanings.parts import Parts
+from polysema.senses.occurrences import Occurrences
 
 WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 
@@ -19,7 +20,9 @@ def telling() -> ContextModel:
 def lexicon(telling) -> Lexicon:
     rng = np.random.default_rng(3)
     factors, contexts = rng.normal(size=(6, 4, 2)), rng.normal(size=(6, 4)).astype(np.float32)
-    return Lexicon(Vocabulary(WORDS, [9, 8, 7, 6, 5, 99]), factors, contexts=contexts, context_model=telling)
+    return Lexicon(
+        Vocabulary(WORDS, [9, 8, 7, 6, 5, 99]), factors, parts=Parts(contexts=contexts, context_model=telling)
+    )
 
 
 def by_hand(lexicon: Lexicon, c: np.ndarray) -> np.ndarray:
@@ -38,7 +41,7 @@ def probabilities(told) -> np.ndarray:
 
 
 def test_a_lexicon_tells_by_its_own_formula(lexicon):
-    x = lexicon.contexts
+    x = lexicon.parts.contexts
     c = 0.5 * x[3] + 1.0 * x[5] + 0.8 * x[1] + 0.3 * x[2]  # boat the BANK river money; loan is too far away
     told = lexicon.disambiguate("bank", "loan boat the bank river money loan", nlp=False)
     np.testing.assert_allclose(probabilities(told), by_hand(lexicon, c), rtol=1e-5)
@@ -49,7 +52,7 @@ def test_a_corpus_is_read_by_the_same_formula(lexicon, tmp_path):
         [["loan", "boat", "the", "bank", "river", "money", "loan"], ["bank", "xyz"]], tmp_path / "corpus"
     )
     (seen,) = Occurrences(lexicon, corpus, most=5).of(0, 1)
-    x = lexicon.contexts
+    x = lexicon.parts.contexts
     np.testing.assert_allclose(seen.contexts[0], 0.5 * x[3] + x[5] + 0.8 * x[1] + 0.3 * x[2], rtol=1e-5)
     assert seen.amounts[0] == pytest.approx(np.linalg.norm(seen.contexts[0]))
     assert seen.amounts[1] == 0
@@ -87,10 +90,12 @@ def test_a_flatter_posterior_for_the_matrix_alone(lexicon, telling):
 def test_the_formula_survives_on_disk(lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    assert back.context_model.settings == lexicon.context_model.settings
-    np.testing.assert_array_equal(back.context_model.distance_weights, lexicon.context_model.distance_weights)
+    assert back.parts.context_model.settings == lexicon.parts.context_model.settings
+    np.testing.assert_array_equal(
+        back.parts.context_model.distance_weights, lexicon.parts.context_model.distance_weights
+    )
     back.with_parts(context_model=None).save(tmp_path / "without")
-    assert load(tmp_path / "without").context_model is None
+    assert load(tmp_path / "without").parts.context_model is None
 
 
 def test_what_makes_no_formula_is_refused(lexicon, tmp_path):

@@ -10,6 +10,7 @@ from polysema import Corpus, Information, Lexicon, build_corpus, describe, load,
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.meanings.descriptions import SenseDescription, SenseDescriptions, Synset
+from polysema.meanings.parts import Parts
 from polysema.senses.inventory import count_senses
 from polysema.senses.wordnet import Entry, SynsetMatcher
 from tests.senses.planted import Planted
@@ -97,18 +98,18 @@ def test_examples_say_where_they_stand(planted, corpus, described):
 
 def test_description_is_the_same_every_time(planted, corpus, described):
     again = describe(planted.lexicon, corpus)
-    np.testing.assert_array_equal(again.information.values, described.information.values)
-    np.testing.assert_array_equal(again.inventory.senses, described.inventory.senses)
-    assert dict(again.descriptions) == dict(described.descriptions)
+    np.testing.assert_array_equal(again.parts.information.values, described.parts.information.values)
+    np.testing.assert_array_equal(again.parts.inventory.senses, described.parts.inventory.senses)
+    assert dict(again.parts.descriptions) == dict(described.parts.descriptions)
 
 
 def test_all_of_it_survives_on_disk(described, tmp_path):
     described.save(tmp_path / "model")
     back = load(tmp_path / "model")
-    assert dict(back.descriptions) == dict(described.descriptions)
-    np.testing.assert_array_equal(back.inventory.senses, described.inventory.senses)
-    np.testing.assert_array_equal(back.information.values, described.information.values)
-    word = next(iter(described.descriptions))
+    assert dict(back.parts.descriptions) == dict(described.parts.descriptions)
+    np.testing.assert_array_equal(back.parts.inventory.senses, described.parts.inventory.senses)
+    np.testing.assert_array_equal(back.parts.information.values, described.parts.information.values)
+    word = next(iter(described.parts.descriptions))
     assert [sense.to_dict()["words"] for sense in back.senses(word)] == [
         list(sense.description.words) for sense in described.senses(word)
     ]
@@ -215,9 +216,9 @@ def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
 
 def test_training_describes_where_it_is_asked_to(planted, corpus):
     lexicon = train(corpus, dim=8, senses=3, epochs=1, min_count=5, describe=True)
-    assert lexicon.inventory is not None
-    assert lexicon.descriptions
-    assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).inventory is None
+    assert lexicon.parts.inventory is not None
+    assert lexicon.parts.descriptions
+    assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).parts.inventory is None
     with pytest.raises(InputError, match="only senses of ms-word2dm"):
         train(corpus, "word2dm", describe=True)
 
@@ -227,19 +228,21 @@ def test_senses_that_a_lexicon_came_with_are_kept(planted, corpus, described):
     told = Information(np.ones(len(described), np.float32), "mine")
     given = described.with_parts(metadata=metadata, information=told)
     again = describe(given, corpus, separation=1e9)
-    np.testing.assert_array_equal(again.inventory.senses, described.inventory.senses)
-    np.testing.assert_array_equal(again.inventory.weights, described.inventory.weights)
-    assert again.information is told
+    np.testing.assert_array_equal(again.parts.inventory.senses, described.parts.inventory.senses)
+    np.testing.assert_array_equal(again.parts.inventory.weights, described.parts.inventory.weights)
+    assert again.parts.information is told
     word = next(w for w, own in planted.meanings.items() if len(own) == 2 and len(described.senses(w)) == 2)
-    assert set(again.descriptions[word]) == {sense.id for sense in described.senses(word)}
+    assert set(again.parts.descriptions[word]) == {sense.id for sense in described.senses(word)}
 
 
 def test_more_senses_than_a_byte_can_number(tmp_path):
     factors = np.ones((3, 4, 200), np.float32)
-    lexicon = Lexicon(["bank", "river", "rare"], factors, columns="senses", contexts=np.eye(3, 4, dtype=np.float32))
+    lexicon = Lexicon(
+        ["bank", "river", "rare"], factors, parts=Parts(columns="senses", contexts=np.eye(3, 4, dtype=np.float32))
+    )
     corpus = build_corpus([["bank", "river"]] * 20, tmp_path / "corpus")
     describe(lexicon, corpus).save(tmp_path / "described")
-    inventory = load(tmp_path / "described").inventory
+    inventory = load(tmp_path / "described").parts.inventory
     assert inventory.senses[2].tolist() == list(range(200))
     assert not inventory.weights[2].any()  # not known
 

@@ -17,7 +17,9 @@ from polysema import (
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
 from polysema.errors import Failed, InputError, PolysemaError
+from polysema.meanings.parts import Parts
 from polysema.parsing import sentences
+from polysema.senses.senses import senses_of
 from tests import dense
 from tests.planted import AMBIGUOUS, planted_lexicon, topic_of
 
@@ -79,7 +81,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
     """By hand, dense: bank in (bank (raised rates)), acted on by the verb phrase."""
     verb, noun = (dense.matrix(planted[word].factor) for word in ("raised", "rates"))
     operator = dense.unit(dense.phaser(verb, noun))
-    weights, vectors = planted.sense_vectors("bank")
+    _, weights, vectors = senses_of(planted, "bank")
     left = weights * np.einsum("ki,ij,kj->k", vectors, operator, vectors)
     told = planted.disambiguate("bank", "(bank (raised rates))")
     assert [sense.by_composition for sense in told.senses] == pytest.approx(sorted(left / left.sum(), reverse=True))
@@ -88,12 +90,12 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
 
 def test_the_context_vector_by_hand():
     lexicon = planted_lexicon()
-    contexts, vocabulary = lexicon.contexts, lexicon.vocabulary
+    contexts, vocabulary = lexicon.parts.contexts, lexicon.vocabulary
     keep = vocabulary.keep_probabilities(1e-5)
     around = [vocabulary.index(word) for word in ("muddy", "flooded")]  # *the* is a function word
     c = sum(keep[i] * contexts[i].astype(float) for i in around)
     strength = keep[around].sum() / (keep[around].sum() + 0.25)
-    weights, vectors = lexicon.sense_vectors("bank")
+    _, weights, vectors = senses_of(lexicon, "bank")
     logits = np.log(weights) + 7 * strength * vectors @ c / np.linalg.norm(c)
     expected = np.exp(logits) / np.exp(logits).sum()
     told = lexicon.disambiguate("bank", "(the ((muddy bank) flooded*))")
@@ -143,7 +145,7 @@ def test_plain_sentences_with_a_parser(planted):
 
 def test_a_batch_with_failures(planted):
     pairs = [("bank", "(muddy bank)"), ("bank", Brackets("(muddy")), ("bar", "(muddy bank)"), ("bnak", "(muddy bnak)")]
-    first, *failed = planted.disambiguate_all(pairs)
+    first, *failed = planted.disambiguate(pairs)
     assert topic_of_sense(first) == "water"
     messages = ["unbalanced brackets", "'bar' does not stand in '(muddy bank)'", "'bnak' is not in the lexicon"]
     for item, pair, message in zip(failed, pairs[1:], messages, strict=True):
@@ -163,10 +165,12 @@ def test_it_reads(planted):
 
 def test_every_occurrence_has_its_own_answer(planted, no_parser):
     text = "The muddy bank flooded; the central Banks raised rates."
-    (first,) = planted.disambiguate_every("bank", text)  # without a parser, other forms only where the word is not
+    (first,) = planted.disambiguate(
+        "bank", text, which="all"
+    )  # without a parser, other forms only where the word is not
     assert first.span == (10, 14)
     text = text.replace("Banks", "BANK")
-    water, money = planted.disambiguate_every("bank", text)
+    water, money = planted.disambiguate("bank", text, which="all")
     assert [item.span for item in (water, money)] == [(10, 14), (36, 40)]
     assert (water.occurrences, money.occurrence) == (2, 1)
 
@@ -174,7 +178,7 @@ def test_every_occurrence_has_its_own_answer(planted, no_parser):
 def test_the_second_occurrence_in_a_tree(planted):
     """Two leaves of one word: composition tells each by its own place, and the words around leave only that one out."""
     brackets = "((muddy bank) & (central bank))"
-    water, money = planted.disambiguate_every("bank", brackets)
+    water, money = planted.disambiguate("bank", brackets, which="all")
     assert (water.span, money.span) == ((8, 12), (25, 29))
     assert (money.occurrence, money.occurrences) == (1, 2)
     assert water.senses[0].by_composition is not None
@@ -195,7 +199,9 @@ def test_frequent_words_give_no_evidence(no_parser):
     """A word that nearly never survives subsampling says nothing, on whatever list it is or is not."""
     lexicon = planted_lexicon()
     words = ["zog" if word == "the" else word for word in lexicon.vocabulary.words]
-    renamed = Lexicon(Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, contexts=lexicon.contexts)
+    renamed = Lexicon(
+        Vocabulary(words, lexicon.vocabulary.counts), lexicon.factors, parts=Parts(contexts=lexicon.parts.contexts)
+    )
     told = renamed.disambiguate("bank", "zog bank")
     assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
     alone, more = (renamed.disambiguate("bank", text) for text in ("muddy bank", "muddy zog bank zog"))
@@ -246,7 +252,7 @@ def test_a_batch_keeps_its_order(planted):
         ("bar", "nothing here"),
         ("bank", "(central bank)"),
     ]
-    told = planted.disambiguate_all(pairs, nlp=False)
+    told = planted.disambiguate(pairs, nlp=False)
     assert [isinstance(item, Failed) for item in told] == [False, False, True, False]
     assert [item.word for item in told if not isinstance(item, Failed)] == ["bar", "bank", "bank"]
 

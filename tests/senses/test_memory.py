@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from polysema import Lexicon, VectorLexicon
+from polysema.composition.methods import METHODS
 from polysema.composition.occurrences import Token, sentences, tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Node
 from polysema.errors import InputError
-from polysema.senses.memory import recalled
+from polysema.meanings.parts import Parts
+from polysema.senses.reading import recalled
 from polysema.vocabulary import Vocabulary
 
 WORDS = ("bank", "river", "money", "old", "new")
@@ -26,7 +28,10 @@ def lexicon() -> Lexicon:
     contexts = np.zeros((5, 4))
     contexts[1, 0] = contexts[2, 1] = contexts[3, 2] = contexts[4, 3] = 1.0
     return Lexicon(
-        Vocabulary(WORDS, np.full(5, 10)), factors, contexts=contexts, metadata={"options": {"subsample": 1}}
+        Vocabulary(WORDS, np.full(5, 10)),
+        factors,
+        parts=Parts(contexts=contexts),
+        metadata={"options": {"subsample": 1}},
     )
 
 
@@ -49,17 +54,17 @@ def text(*halves: str) -> Read:
 
 def test_the_bank_of_the_first_sentence_is_that_of_the_second(lexicon):
     for telling, sense in (("river", 0), ("money", 1)):
-        read = recalled(lexicon, text(f"bank {telling}", "bank old"), lexicon.composer())
+        read = recalled(lexicon, text(f"bank {telling}", "bank old"), METHODS["phaser"])
         assert set(read.recalled) == {2}
         weights = (read.recalled[2].factor ** 2).sum(axis=1)
         assert weights[sense] > 0.75
-        plain = lexicon.composer("add").compose(lexicon, text(f"bank {telling}", "bank old"))
-        told = lexicon.composer("add").compose(lexicon, read)
+        plain = METHODS["add"].compose(lexicon, text(f"bank {telling}", "bank old"))
+        told = METHODS["add"].compose(lexicon, read)
         assert told.entropy_at("rl") < plain.entropy_at("rl") - 0.1
 
 
 def test_evidence_adds_up_and_the_first_mention_is_untouched(lexicon):
-    read = recalled(lexicon, text("bank river", "bank river", "bank old"), lexicon.composer())
+    read = recalled(lexicon, text("bank river", "bank river", "bank old"), METHODS["phaser"])
     once, twice = ((read.recalled[at].factor ** 2).sum(axis=1)[0] for at in (2, 4))
     assert 0.75 < once < twice
     assert 0 not in read.recalled

@@ -8,7 +8,7 @@ from polysema.cli import main
 from polysema.corpus.normalisation import Normalisation
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.meanings.descriptions import SenseDescription
-from polysema.meanings.parts import PARTS_OF_SPEECH, Inventory, Speech
+from polysema.meanings.parts import PARTS_OF_SPEECH, Inventory, Parts, Speech
 from polysema.notebook import disambiguation_html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
@@ -47,7 +47,7 @@ def tools() -> Lexicon:
     factors[0] = np.eye(2)
     factors[1:, 0, 0] = 1.0
     contexts[2:5, 1] = contexts[5:, 0] = 1.0
-    return Lexicon(words, factors, contexts=contexts)
+    return Lexicon(words, factors, parts=Parts(contexts=contexts))
 
 
 def parts(lexicon: Lexicon, word: str = "saw") -> dict[int, str | None]:
@@ -85,8 +85,8 @@ def test_parts_survive_on_disk(tools, corpus, tmp_path, name):
     tagged.save(tmp_path / name)
     back = load(tmp_path / name)
     assert isinstance(back, Lexicon)
-    np.testing.assert_array_equal(back.speech.tags, tagged.speech.tags)
-    np.testing.assert_array_equal(back.speech.shares, tagged.speech.shares)
+    np.testing.assert_array_equal(back.parts.speech.tags, tagged.parts.speech.tags)
+    np.testing.assert_array_equal(back.parts.speech.shares, tagged.parts.speech.shares)
 
 
 def test_a_description_has_parts_where_the_lexicon_did_not_come_with_them(tools, corpus):

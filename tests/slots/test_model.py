@@ -8,10 +8,9 @@ from polysema.composition.occurrences import Token, Tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.trees import leaves, parse_brackets
 from polysema.errors import InputError
-from polysema.lexicon.formats import load
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, load
 from polysema.measures import entropy, similarity
-from polysema.senses.disambiguation import Place, ReadContext, by_part_of_speech
+from polysema.senses.disambiguation import Place, by_part_of_speech
 from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
 from polysema.slots.train import SlotOptions, leading, train_slots
 from tests.slots.planted import planted
@@ -99,7 +98,7 @@ def test_slots_are_kept_on_disk(lexicon: Lexicon, tmp_path: Path) -> None:
     assert isinstance(again, Lexicon)
     text = "(owner (run hotel))"
     assert similarity(sentence(again, text), sentence(lexicon, text)) == pytest.approx(1.0)
-    assert again.slots is not None
+    assert again.parts.slots is not None
     assert "slots" in again.methods
 
 
@@ -172,7 +171,7 @@ def test_leading_singular_vectors() -> None:
 def test_the_part_of_speech_tells_the_sense() -> None:
     """What the parser says counts, not the words around; without a parser the shares stay."""
     tokens = (Token("The", "the", 0, "DET"), Token("run", "run", 4, "NOUN"), Token("ends", "end", 8, "VERB"))
-    place = Place("run", ReadContext(Tokenised("The run ends", tokens)), (4, 7), 0, 1)
+    place = Place("run", Tokenised("The run ends", tokens), "", (4, 7))
     assert by_part_of_speech(np.array([1, 0]), place).argmax() == 1  # verbs are column 1, nouns column 0
-    unparsed = Place("run", ReadContext(Tokenised("The run", (Token("run", "run", 4),))), (4, 7), 0, 1)
+    unparsed = Place("run", Tokenised("The run", (Token("run", "run", 4),)), "", (4, 7))
     assert not by_part_of_speech(np.array([1, 0]), unparsed).any()

@@ -43,7 +43,7 @@ class Planted:
 def purity(planted: Planted, lexicon, window: int = 5) -> float:
     """The share of pseudo-words' occurrences whose chosen sense stands, by majority, for the topic they are of."""
     right = total = 0
-    contexts = lexicon.contexts
+    contexts = lexicon.parts.contexts
     index = lexicon.vocabulary.indices
     for name in planted.pseudo:
         factor = lexicon.factors[index[name]]

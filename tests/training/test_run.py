@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus,
     first, *others = [train(small_corpus, threads=threads, **options) for threads in (1, 2, 3)]
     for other in others:
         assert np.array_equal(first.array, other.array)
-        assert np.array_equal(first.contexts, other.contexts)
+        assert np.array_equal(first.contexts, other.parts.contexts)
     assert not np.array_equal(first.array, train(small_corpus, seed=2, **options).array)
 
 
@@ -174,8 +174,8 @@ def test_a_list_that_repeats_itself_does_not_run_away(model):
     plain = [[names[i] for i in 10 * rng.integers(10) + rng.integers(0, 10, 12)] for _ in range(3000)]
     listed = [word for i in rng.integers(0, 100, 400) for word in ("mazraeh", "ye", names[i])]
     lexicon = train([*plain, listed], model, min_count=1, subsample=0, epochs=4, held_out=0.0)
-    contexts = np.linalg.norm(lexicon.contexts, axis=1)
-    targets = lexicon.norms if model == "ms-word2dm" else np.linalg.norm(lexicon.array, axis=1)
+    contexts = np.linalg.norm(lexicon.parts.contexts, axis=1)
+    targets = lexicon.parts.norms if model == "ms-word2dm" else np.linalg.norm(lexicon.array, axis=1)
     assert contexts.max() <= 1.0001 * LONGEST
     assert targets.max() <= 1.0001 * LONGEST * np.sqrt(5 if model == "ms-word2dm" else 1)
     same = np.mean([lexicon.similarity(a, b) for a in names[:10] for b in names[:10] if a != b])

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon.formats import folder, npz, text, word2vec
 from polysema.lexicon.formats.arrays import NAMES, to_arrays
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
-from polysema.models import default_path
-from polysema.registry import provider
-from polysema.storage import Owner, check_regular, recover, writing
+from polysema.meanings.meanings import Meanings
+from polysema.storage import Owner, check_regular, writing
 
-__all__ = ["FORMATS", "Format", "left_behind", "load", "write", "writing_lexicon"]
+__all__ = ["FORMATS", "Format", "left_behind", "read", "write", "writing_lexicon"]
 
 DTYPES = ("float32", "float16")
 """Of the numbers on disk."""
@@ -45,8 +42,8 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     summary: str
-    read: Callable[[Path, str], AnyLexicon]
-    write: Callable[[AnyLexicon, Path, str, bool], None]
+    read: Callable[[Path, str], Meanings[Any]]
+    write: Callable[[Meanings[Any], Path, str, bool], None]
     owner: Owner
     keeps: frozenset[str] = frozenset()
 
@@ -100,28 +97,12 @@ FORMATS: dict[str, Format] = {
 }
 
 
-@overload
-def load(path: None = None, kind: str = "auto") -> Lexicon: ...
-@overload
-def load(path: str | Path | None, kind: str = "auto") -> AnyLexicon: ...
-def load(path: str | Path | None = None, kind: str = "auto") -> AnyLexicon:
-    """Read a lexicon, in whatever format it is. The default model is read once: every call gives the same object.
+def read(path: Path, kind: str = "auto") -> Meanings[Any]:
+    """What a file or a folder holds, in whatever format it is.
 
     Args:
-        path: a folder, or a file (text formats may be compressed with gzip), or ``hf://user/name`` for one of the
-            Hugging Face hub; by default the model that comes with polysema, whose name is ``default``.
-        kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
-            them for matrices when they are n² numbers a word that make symmetric matrices.
+        kind: in formats that keep plain numbers, ``vectors``, flattened ``matrices``, or ``auto``.
     """
-    if kind not in ("auto", "matrices", "vectors"):
-        raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
-    if path is None or (str(path) == "default" and not Path(path).exists()):
-        folder_of_default = default_path()
-        return _default(folder_of_default, (folder_of_default / "config.json").stat().st_mtime_ns)
-    path = provider("from hub")(path) if isinstance(path, str) and path.startswith("hf://") else Path(path)
-    if not Path(path).name and str(path) != ".":
-        raise FormatError(f"{path}: names no file or folder of its own")
-    recover(path)
     try:
         return FORMATS[_recognised(path)].read(path, kind)
     except OSError as error:
@@ -130,24 +111,18 @@ def load(path: str | Path | None = None, kind: str = "auto") -> AnyLexicon:
         raise FormatError(f"{path}: not UTF-8 text at byte {error.start}") from error
 
 
-@lru_cache(maxsize=1)
-def _default(path: Path, changed: int) -> Lexicon:
-    """The default model, read again only where its folder is another or has changed."""
-    return with_matrices(load(path), "the default model")
-
-
 def write(
-    lexicon: AnyLexicon, path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = ""
+    lexicon: Meanings[Any], path: Path, *, dtype: str = "float32", overwrite: bool = False, format: str = ""
 ) -> None:
     """Write a lexicon in a named format, or in the one its name chooses."""
     FORMATS[_format(path, format, dtype)].write(lexicon, path, dtype, overwrite)
 
 
-def left_behind(lexicon: AnyLexicon, path: Path, format: str = "") -> list[str]:
+def left_behind(lexicon: Meanings[Any], path: Path, format: str = "") -> list[str]:
     """What a lexicon holds and the format cannot: what would be lost by writing it there."""
     keeps = FORMATS[format or _chosen(path)].keeps
     lost = []
-    if "columns" not in keeps and isinstance(lexicon, Lexicon) and lexicon.columns == "senses" and lexicon.m > 1:
+    if "columns" not in keeps and lexicon.parts.columns == "senses" and lexicon.m > 1:
         lost.append("the senses of its words (columns of their factors)")
     if "parts" not in keeps:
         arrays = to_arrays(lexicon)
@@ -155,9 +130,9 @@ def left_behind(lexicon: AnyLexicon, path: Path, format: str = "") -> list[str]:
         lost += ["how it was made"] if lexicon.metadata else []
     if "counts" not in keeps and lexicon.vocabulary.counts.any():
         lost.append("counts")
-    if "descriptions" not in keeps and isinstance(lexicon, Lexicon):
-        lost += ["senses in use"] if lexicon.descriptions is not None else []
-        lost += ["what new words are placed with"] if folder.placing_of(lexicon) is not None else []
+    if "descriptions" not in keeps:
+        lost += ["senses in use"] if lexicon.parts.descriptions is not None else []
+        lost += ["what new words are placed with"] if lexicon.parts.placing is not None else []
     return lost
 
 

@@ -26,12 +26,14 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from polysema.errors import InputError
-from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon, VectorLexicon
+from polysema.meanings.context_model import ContextModel
+from polysema.meanings.meanings import Meanings
 from polysema.meanings.parts import (
-    ContextModel,
+    Columns,
     EncoderPart,
     Information,
     Inventory,
+    Parts,
     SenseClusters,
     SlotFillers,
     Speech,
@@ -41,7 +43,7 @@ from polysema.vocabulary import Vocabulary
 Arrays = dict[str, NDArray[Any]]
 
 
-class Part(NamedTuple):
+class Stored(NamedTuple):
     """A part of a lexicon on disk.
 
     Attributes:
@@ -87,23 +89,23 @@ def _named(prefix: str, fields: str) -> dict[str, str]:
 
 
 PARTS = {
-    "encoder": Part(
+    "encoder": Stored(
         "the encoder's part", _encoder, _named("", "layer_means layer_spreads projection projection_mean"), False
     ),
-    "clusters": Part(
+    "clusters": Stored(
         "clusters of occurrences", lambda own, _: SenseClusters(**own), _named("sense_", "starts counts vectors")
     ),
-    "context_model": Part("how contexts tell senses apart", _context_model, _named("", "distance_weights")),
-    "information": Part(
+    "context_model": Stored("how contexts tell senses apart", _context_model, _named("", "distance_weights")),
+    "information": Stored(
         "information",
         lambda own, metadata: Information(**own, measure=str(metadata.get("information", "holevo"))),
         {"values": "information"},
     ),
-    "inventory": Part(
+    "inventory": Stored(
         "which columns are senses", lambda own, _: Inventory(**own), _named("inventory_", "senses weights least")
     ),
-    "speech": Part("parts of speech", lambda own, _: Speech(**own), _named("speech_", "tags shares")),
-    "slots": Part("slots", _slots, _named("slot_", "keys starts fillers weights")),
+    "speech": Stored("parts of speech", lambda own, _: Speech(**own), _named("speech_", "tags shares")),
+    "slots": Stored("slots", _slots, _named("slot_", "keys starts fillers weights")),
 }
 """The parts of a lexicon of matrices, by the names of its attributes."""
 
@@ -117,55 +119,45 @@ NAMES = {
 
 def from_arrays(
     vocabulary: Vocabulary, arrays: Mapping[str, NDArray[Any]], columns: Columns, metadata: dict[str, Any]
-) -> AnyLexicon:
+) -> Meanings[Any]:
     """The lexicon whose meanings and parts these are; what does not fit together is an error."""
     left = dict(arrays)
-    contexts = left.pop("contexts", None)
-    if "vectors" in left:
-        lexicon: AnyLexicon = VectorLexicon(vocabulary, left.pop("vectors"), metadata=metadata, contexts=contexts)
-    else:
-        factors, norms, parts = left.pop("factors"), left.pop("norms", None), {}
+    found: dict[str, Any] = {"contexts": left.pop("contexts", None)}
+    meanings = left.pop("vectors", None)
+    if meanings is None:
+        meanings, found["norms"] = left.pop("factors"), left.pop("norms", None)
         for name, part in PARTS.items():
             own = {field: left.pop(array) for field, array in part.arrays.items() if array in left}
             missing = [repr(array) for field, array in part.arrays.items() if field not in own]
             if own and missing and part.whole:
                 raise InputError(f"{part.what}: an array is missing: {', '.join(missing)}")
-            parts[name] = (
-                part.made(own, metadata) if own or name == "context_model" else None
-            )  # which may have no array
-        lexicon = Lexicon(
-            vocabulary, factors, columns=columns, metadata=metadata, contexts=contexts, norms=norms, **parts
-        )
+            found[name] = part.made(own, metadata) if own or name == "context_model" else None
     if left:
         raise InputError(f"an array of a name that no part has: {', '.join(map(repr, left))}")
-    return lexicon
+    return Meanings(vocabulary, meanings, parts=Parts(columns=columns, **found), metadata=metadata)
 
 
-def to_arrays(lexicon: AnyLexicon) -> Arrays:
+def to_arrays(lexicon: Meanings[Any]) -> Arrays:
     """The arrays of a lexicon's parts, without its meanings."""
-    found: dict[str, NDArray[Any] | None] = {"contexts": lexicon.contexts}
-    if isinstance(lexicon, Lexicon):
-        found["norms"] = lexicon.norms
-        for name, part in PARTS.items():
-            held = getattr(lexicon, name)
-            if held is not None:
-                found |= {array: getattr(held, field) for field, array in part.arrays.items()}
+    found: dict[str, NDArray[Any] | None] = {"contexts": lexicon.parts.contexts, "norms": lexicon.parts.norms}
+    for name, part in PARTS.items():
+        held = getattr(lexicon.parts, name)
+        if held is not None:
+            found |= {array: getattr(held, field) for field, array in part.arrays.items()}
     return {name: array for name, array in found.items() if array is not None}
 
 
-def to_metadata(lexicon: AnyLexicon) -> dict[str, Any]:
+def to_metadata(lexicon: Meanings[Any]) -> dict[str, Any]:
     """The metadata of a lexicon, with what its parts have to say beside their arrays."""
-    apart = ("telling", "information", "slots")
-    found = {name: value for name, value in lexicon.metadata.items() if name not in apart}
-    if not isinstance(lexicon, Lexicon):
-        return found
-    if lexicon.encoder is not None:
-        facts = {"name": lexicon.encoder.name, "layers": lexicon.encoder.layers}
+    parts = lexicon.parts
+    found = {name: value for name, value in lexicon.metadata.items() if name not in ("telling", "information", "slots")}
+    if parts.encoder is not None:
+        facts = {"name": parts.encoder.name, "layers": parts.encoder.layers}
         found["encoder"] = {**lexicon.metadata.get("encoder", {}), **facts}
-    if lexicon.context_model is not None:
-        found["telling"] = lexicon.context_model.settings
-    if lexicon.information is not None:
-        found["information"] = lexicon.information.measure
-    if lexicon.slots is not None:
-        found["slots"] = list(lexicon.slots.names)
+    if parts.context_model is not None:
+        found["telling"] = parts.context_model.settings
+    if parts.information is not None:
+        found["information"] = parts.information.measure
+    if parts.slots is not None:
+        found["slots"] = list(parts.slots.names)
     return found

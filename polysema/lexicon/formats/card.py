@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.meanings.meanings import Meanings
 
 
-def card(lexicon: AnyLexicon, name: str) -> str:
+def card(lexicon: Meanings[Any], name: str) -> str:
     """A lexicon's card in Markdown."""
     what = (
         f"density matrices (n = {lexicon.n}, m = {lexicon.m})"
-        if isinstance(lexicon, Lexicon)
+        if lexicon.kind == "matrices"
         else f"vectors (n = {lexicon.n})"
     )
     lines = [

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, MatrixError, needing
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.meanings.meanings import Matrices, Meanings, from_matrices
+from polysema.meanings.parts import Parts
+from polysema.senses.senses import senses_of
 from polysema.vocabulary import Vocabulary
 
 TEXT_TOLERANCE = 1e-4
 """How far matrices written as text may be from symmetric and positive: their decimals are few."""
 
 
-def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> AnyLexicon:
+def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> Meanings[Any]:
     """A lexicon from (V, d) numbers: vectors, or flattened n×n matrices where d = n².
 
     Args:
@@ -33,25 +35,26 @@ def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", wh
         if bad.any():
             word = vocabulary.words[int(np.argmax(bad))]
             raise FormatError(f"{where}{word!r}: its vector is not finite (NaN or infinity)")
-        return VectorLexicon(vocabulary, rows)
+        return Meanings(vocabulary, rows)
     if n * n != width:
         raise FormatError(
             f"{where}{width} numbers a word are no n×n matrix: {width} is not a square "
             f"(the nearest are {n}² = {n * n} and {n + 1}² = {(n + 1) ** 2})"
         )
     try:
-        return Lexicon.from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
+        return from_matrices(vocabulary, rows.reshape(-1, n, n), TEXT_TOLERANCE)
     except MatrixError as error:
         raise MatrixError(f"{where}{error}") from None
 
 
-def to_rows(lexicon: AnyLexicon, start: int, stop: int) -> NDArray[np.float32]:
+def to_rows(lexicon: Meanings[Any], start: int, stop: int) -> NDArray[np.float32]:
     """Words ``start`` … ``stop`` as rows: vectors as they are, matrices of unit trace row by row."""
     if lexicon.kind == "vectors":
         return np.asarray(lexicon.array[start:stop], dtype=np.float32)
     if start == stop:
         return np.empty((0, lexicon.n**2), dtype=np.float32)
-    return lexicon.stack(lexicon.vocabulary.words[start:stop]).dense().reshape(stop - start, -1).astype(np.float32)
+    dense = lexicon.stack(lexicon.vocabulary.words[start:stop]).dense()
+    return np.asarray(dense.reshape(stop - start, -1), dtype=np.float32)
 
 
 def stored_as(numbers: NDArray[Any], dtype: str, words: Sequence[str]) -> NDArray[Any]:
@@ -75,21 +78,20 @@ def stored_as(numbers: NDArray[Any], dtype: str, words: Sequence[str]) -> NDArra
     return rounded
 
 
-def from_gensim(vectors: Any, kind: str = "auto") -> AnyLexicon:
+def from_gensim(vectors: Any, kind: str = "auto") -> Meanings[Any]:
     """A lexicon from gensim ``KeyedVectors``: vectors, or flattened matrices as :func:`to_gensim` makes them."""
     counts = vectors.expandos["count"] if "count" in getattr(vectors, "expandos", {}) else None
     return from_rows(Vocabulary(vectors.index_to_key, counts), vectors.vectors, kind)
 
 
-def most_frequent(lexicon: AnyLexicon, words: int) -> AnyLexicon:
+def most_frequent(lexicon: Meanings[Any], words: int) -> Meanings[Any]:
     """A lexicon of the most frequent words alone, in their order, without its parts."""
     rows = np.sort(np.argsort(-lexicon.vocabulary.counts, kind="stable")[:words])
     kept = Vocabulary([lexicon.vocabulary.words[row] for row in rows], lexicon.vocabulary.counts[rows])
-    kind = Lexicon if isinstance(lexicon, Lexicon) else VectorLexicon
-    return kind(kept, lexicon.array[rows], metadata=lexicon.metadata)
+    return Meanings(kept, lexicon.array[rows], metadata=lexicon.metadata)
 
 
-def with_senses(lexicon: Lexicon, words: int | None = None) -> Lexicon:
+def with_senses(lexicon: Matrices, words: int | None = None) -> Matrices:
     """A key for every sense beside its word: ``bank``, ``bank#0``, ``bank#2`` …, by the numbers of the senses.
 
     A sense is the pure state v vᵀ; its count is its share of the word's. Words of one sense have no further key.
@@ -105,17 +107,18 @@ def with_senses(lexicon: Lexicon, words: int | None = None) -> Lexicon:
         keys.append(word)
         counts.append(count)
         factors.append(lexicon[word].factor)
-        weights, vectors = lexicon.sense_vectors(word)
-        if len(weights) > 1:
-            for number, weight, vector in zip(lexicon.sense_ids(word).tolist(), weights, vectors, strict=True):
+        senses = senses_of(lexicon, word)
+        if len(senses.ids) > 1:
+            for number, weight, vector in zip(senses.ids.tolist(), senses.weights, senses.vectors, strict=True):
                 keys.append(f"{word}#{number}")
                 counts.append(round(float(weight) * count))
                 factors.append(np.pad(vector[:, None], ((0, 0), (0, lexicon.m - 1))))
     words_and_senses = Vocabulary(keys, counts).checked()
-    return Lexicon(words_and_senses, np.array(factors, np.float32), columns=lexicon.columns, metadata=lexicon.metadata)
+    parts = Parts(columns=lexicon.parts.columns)
+    return Meanings(words_and_senses, np.array(factors, np.float32), parts=parts, metadata=lexicon.metadata)
 
 
-def to_gensim(lexicon: AnyLexicon) -> Any:
+def to_gensim(lexicon: Meanings[Any]) -> Any:
     """gensim ``KeyedVectors`` with the rows of a lexicon."""
     with needing("converting to gensim", "gensim"):
         from gensim.models import KeyedVectors

@@ -29,9 +29,9 @@ from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.lexicon.formats.arrays import from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.card import card
 from polysema.lexicon.formats.flat import stored_as
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.meanings import descriptions
 from polysema.meanings.descriptions import SenseDescriptions
+from polysema.meanings.meanings import Meanings
 from polysema.storage import atomic_folder, check_regular, holds, read_config, read_text, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
@@ -43,7 +43,7 @@ owner = holds(FORMAT, VERSION, FILES)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
 
-def read(path: Path, kind: str = "auto") -> AnyLexicon:
+def read(path: Path, kind: str = "auto") -> Meanings[Any]:
     """Open a folder. What it holds is checked for sizes and kinds now, and number by number when it is used."""
     config = read_config(path, FORMAT, VERSION)
     words = read_text(path / "vocabulary.txt").split("\n")
@@ -71,14 +71,14 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         lexicon = from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
-    if isinstance(lexicon, Lexicon):
-        lexicon.folder = path
-        file = path / descriptions.FILE
-        lexicon.descriptions = SenseDescriptions(file) if file.is_file() else None
-    return lexicon
+    described, placing = path / descriptions.FILE, path / PLACING
+    return lexicon.with_parts(
+        descriptions=SenseDescriptions(described) if described.is_file() else None,
+        placing=placing if placing.is_file() else None,
+    )
 
 
-def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a folder, whole or not at all. Only a lexicon or an empty folder is ever overwritten."""
     if dtype not in ("float16", "float32"):
         raise UnknownChoiceError("storage type", dtype, ("float32", "float16"))
@@ -101,7 +101,7 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
     if ragged:
         arrays["factor_columns"] = arrays.pop(name).transpose(0, 2, 1)[used]
         arrays["factor_places"] = np.flatnonzero(used).astype(np.int32 if used.size < 2**31 else np.int64)
-    metadata, placing = to_metadata(lexicon), placing_of(lexicon)
+    metadata, placing = to_metadata(lexicon), lexicon.parts.placing
     if placing is not None:  # its fingerprint is of the numbers as they were before they were written again
         metadata["placing"] = read_fingerprint(placing)
     config = {
@@ -110,27 +110,21 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
         "kind": lexicon.kind,
         "words": len(lexicon),
         "n": lexicon.n,
-        "m": lexicon.m if isinstance(lexicon, Lexicon) else 1,
+        "m": lexicon.m,
         "dtype": dtype,
-        "columns": lexicon.columns if isinstance(lexicon, Lexicon) else "senses",
+        "columns": lexicon.parts.columns,
         "metadata": metadata,
     }
     with atomic_folder(path, overwrite, owner) as folder:
         (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in lexicon.vocabulary), encoding="utf-8")
         (folder / "README.md").write_text(signed(card(lexicon, path.name)), encoding="utf-8")
-        if isinstance(lexicon, Lexicon) and lexicon.descriptions is not None:
+        if lexicon.parts.descriptions is not None:
             with open(folder / descriptions.FILE, "wb") as stream:
-                lexicon.descriptions.write(stream)
+                lexicon.parts.descriptions.write(stream)
         if placing is not None:
             shutil.copyfile(placing, folder / PLACING)
         save_arrays(folder / "lexicon.safetensors", arrays)
-
-
-def placing_of(lexicon: AnyLexicon) -> Path | None:
-    """The file that new words are placed with, where the lexicon was read from a folder that has one."""
-    folder = lexicon.folder if isinstance(lexicon, Lexicon) else None
-    return folder / PLACING if folder is not None and (folder / PLACING).is_file() else None
 
 
 def read_fingerprint(path: Path) -> str:

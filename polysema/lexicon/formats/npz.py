@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError, MatrixError
 from polysema.lexicon.formats.arrays import NAMES, from_arrays, to_arrays, to_metadata
 from polysema.lexicon.formats.flat import stored_as
-from polysema.lexicon.lexicon import AnyLexicon, Columns, Lexicon
+from polysema.meanings.meanings import Meanings, from_matrices
+from polysema.meanings.parts import Columns
 from polysema.storage import atomic_file, check_regular, unpacked_limit
 from polysema.vocabulary import Vocabulary
 
@@ -29,7 +30,7 @@ _HEADER = 10_000  # bytes of an array's header, at most
 _WIDE = 100  # letters of the longest word in an array of strings
 
 
-def read(path: Path, kind: str = "auto") -> AnyLexicon:
+def read(path: Path, kind: str = "auto") -> Meanings[Any]:
     """Read an npz. Object arrays, which would be pickles, are refused."""
     try:
         arrays, others = _read_arrays(path)
@@ -62,7 +63,7 @@ def read(path: Path, kind: str = "auto") -> AnyLexicon:
         if (vocabulary.counts < 0).any():
             raise InputError("counts are whole numbers from 0")
         if known[0] == "matrices":
-            return Lexicon.from_matrices(vocabulary, numbers)
+            return from_matrices(vocabulary, numbers)
         if numbers.ndim != (3 if known[0] == "factors" else 2):
             raise InputError(f"{known[0]!r} of shape {numbers.shape}")
         columns, metadata = _config(arrays.get("config"))
@@ -129,7 +130,7 @@ def owner(path: Path) -> None:
     raise FormatError(f"{path}: no npz lexicon")
 
 
-def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write an npz, factors at unit trace, with all that arrays can hold: see :func:`.formats.left_behind`."""
     numbers = lexicon.array
     if lexicon.kind == "matrices" and len(lexicon):
@@ -137,8 +138,7 @@ def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bo
     name = "factors" if lexicon.kind == "matrices" else "vectors"
     words = lexicon.vocabulary.words
     wide = max(map(len, words), default=0) > _WIDE
-    columns = lexicon.columns if isinstance(lexicon, Lexicon) else "senses"
-    config = {"columns": columns, "metadata": to_metadata(lexicon)}
+    config = {"columns": lexicon.parts.columns, "metadata": to_metadata(lexicon)}
     arrays = {
         "words": np.frombuffer("\n".join(words).encode(), np.uint8) if wide else np.array(words, dtype=np.str_),
         name: stored_as(numbers, dtype, words),

@@ -11,14 +11,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.flat import from_rows, to_rows
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.meanings.meanings import Meanings
 from polysema.storage import Unpacking, atomic_file, check_regular
 from polysema.vocabulary import Vocabulary
 
@@ -30,14 +30,14 @@ LONGEST = 32 * WIDEST
 """Bytes that a line may have."""
 
 
-def read(path: Path, kind: str = "auto") -> AnyLexicon:
+def read(path: Path, kind: str = "auto") -> Meanings[Any]:
     """Read a file of lines, each a word and its numbers."""
     with opened(path) as stream:
         vocabulary, rows = read_lines(path, stream, 1, None)
     return from_rows(vocabulary, rows, kind, f"{path}: ")
 
 
-def write(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write a line a word; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner) as stream:
         write_lines(lexicon, stream)
@@ -113,7 +113,7 @@ def read_lines(
     return vocabulary, np.concatenate(blocks) if blocks else np.empty((0, width), dtype=np.float32)
 
 
-def write_lines(lexicon: AnyLexicon, stream: IO[bytes]) -> None:
+def write_lines(lexicon: Meanings[Any], stream: IO[bytes]) -> None:
     """A line a word: the word, then its numbers with as many decimals as single precision has."""
     for start in range(0, len(lexicon), 1024):
         stop = min(start + 1024, len(lexicon))

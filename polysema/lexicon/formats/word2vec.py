@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.lexicon.formats.text import WIDEST, check_word, opened, read_lines, write_lines
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.meanings.meanings import Meanings
 from polysema.storage import atomic_file, check_regular
 from polysema.vocabulary import Vocabulary
 
@@ -41,7 +42,7 @@ def owner(path: Path) -> None:
             raise FormatError(f"{path}: no word2vec file")
 
 
-def read_text(path: Path, kind: str = "auto") -> AnyLexicon:
+def read_text(path: Path, kind: str = "auto") -> Meanings[Any]:
     """Read word2vec text, plain or packed with gzip."""
     with opened(path) as stream:
         count, width = _sizes(path, stream.readline(4096))
@@ -51,14 +52,14 @@ def read_text(path: Path, kind: str = "auto") -> AnyLexicon:
     return from_rows(vocabulary, rows, kind, f"{path}: ")
 
 
-def write_text(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write_text(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec text; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
         write_lines(lexicon, stream)
 
 
-def read_binary(path: Path, kind: str = "auto") -> AnyLexicon:
+def read_binary(path: Path, kind: str = "auto") -> Meanings[Any]:
     """Read word2vec binary."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         end = data.find(b"\n")
@@ -85,7 +86,7 @@ def read_binary(path: Path, kind: str = "auto") -> AnyLexicon:
     return from_rows(vocabulary, rows, kind, f"{path}: ")
 
 
-def write_binary(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
+def write_binary(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec binary; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner) as stream:
         stream.write(_header(lexicon))
@@ -96,7 +97,7 @@ def write_binary(lexicon: AnyLexicon, path: Path, dtype: str = "float32", overwr
                 stream.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
 
 
-def _header(lexicon: AnyLexicon) -> bytes:
+def _header(lexicon: Meanings[Any]) -> bytes:
     width = lexicon.n if lexicon.kind == "vectors" else lexicon.n**2
     return f"{len(lexicon)} {width}\n".encode()
 

@@ -15,11 +15,19 @@ from polysema.errors import FormatError, InputError
 from polysema.kernels.contexts import weighted_context_sums
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import stream_key
-from polysema.lexicon.lexicon import Lexicon
-from polysema.meanings.context_model import USUAL, cosines, directions, evidence_weights, log_evidence, softmax
+from polysema.meanings.context_model import (
+    USUAL,
+    ContextModel,
+    cosines,
+    directions,
+    evidence_weights,
+    log_evidence,
+    softmax,
+)
+from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
-from polysema.meanings.parts import ContextModel
 from polysema.progress import Progress, Report, silent
+from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -57,16 +65,17 @@ class Occurrences:
     """
 
     def __init__(
-        self, lexicon: Lexicon, corpus: Corpus, *, most: int = 150, words: Ids | None = None, seed: int = 1
+        self, lexicon: Matrices, corpus: Corpus, *, most: int = 150, words: Ids | None = None, seed: int = 1
     ) -> None:
-        if lexicon.contexts is None or lexicon.contexts.ndim != 2:
+        contexts = lexicon.parts.contexts
+        if contexts is None or contexts.ndim != 2:
             raise InputError(
                 "this lexicon has no context vectors to tell senses by: train it with ms-word2dm, saved as a folder"
             )
         if most < 2:
             raise InputError(f"most is how many occurrences of each word to draw, 2 or more, not {most}")
         self.lexicon, self.corpus = lexicon, corpus
-        self.formula = lexicon.context_model or USUAL
+        self.formula = lexicon.parts.context_model or USUAL
         indices = lexicon.vocabulary.indices
         spelled = corpus.vocabulary.words
         self.rows: Ids = np.array([indices.get(w, indices.get(w.lower(), -1)) for w in spelled], np.int64)
@@ -80,8 +89,8 @@ class Occurrences:
         self.positions = positions[np.lexsort((positions, owner))]
         g = self.formula.distance_weights
         self._weights = np.ones(2 * WINDOW, np.float32) if g is None else np.asarray(g, np.float32)
-        keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.subsample)
-        vectors = keep[:, None] * lexicon.contexts
+        keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.metadata)
+        vectors = keep[:, None] * contexts
         self._vectors = np.concatenate([vectors, keep[:, None]], axis=1).astype(np.float32)
 
     def of(self, first: int, last: int) -> list[Seen]:
@@ -119,9 +128,9 @@ def draw_positions(corpus: Corpus, rows: Ids, starts: Ids, seed: int) -> Ids:
     return positions
 
 
-def posteriors(lexicon: Lexicon, word: str, own: Seen, formula: ContextModel) -> Array:
+def posteriors(lexicon: Matrices, word: str, own: Seen, formula: ContextModel) -> Array:
     """p(k|c) of a word's senses, as they are listed, at some of its occurrences, (occurrences, k)."""
-    weights, vectors = lexicon.sense_vectors(word)
+    _, weights, vectors = senses_of(lexicon, word)
     evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
     return softmax(np.log(weights) + evidence)
 
@@ -139,7 +148,7 @@ def least_cosine(fit: NDArray[np.float64]) -> float:
 
 
 def least_cosines(
-    lexicon: Lexicon, corpus: Corpus, *, most: int = 50, seed: int = 1, progress: Report = silent
+    lexicon: Matrices, corpus: Corpus, *, most: int = 50, seed: int = 1, progress: Report = silent
 ) -> NDArray[np.float32]:
     """For each word the cosine max_k cos(v_k, c) that 95 % of its contexts c in a text exceed, (V,).
 
@@ -151,7 +160,7 @@ def least_cosines(
     least = np.full(len(lexicon), -1.0, np.float32)
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
     for part in blocks(len(lexicon), 1024):
-        b = lexicon.factors[part].astype(np.float64)
+        b = lexicon.array[part].astype(np.float64)
         length = np.linalg.norm(b, axis=1, keepdims=True)
         vectors = b / np.where(length > 0, length, 1.0)
         for i, own in enumerate(seen.of(part.start, part.stop)):

@@ -1,0 +1,270 @@
+"""A vocabulary with the meanings of its words: look up, compare, find neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar, cast, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polysema import measures
+from polysema.composition.trees import Tree
+from polysema.density import DensityMatrix, factorise, stack
+from polysema.errors import Failed, InputError, MatrixError, PolysemaError
+from polysema.meanings.neighbours import NeighbourIndex, blocks, cosines
+from polysema.meanings.parts import Parts
+from polysema.meanings.results import Neighbour, Results
+from polysema.vectors import Vector, cosine
+from polysema.vocabulary import Vocabulary
+
+M = TypeVar("M", DensityMatrix, Vector)
+
+COMMON = 10_000
+"""How many of the most frequent words the names of senses are taken from."""
+
+
+@runtime_checkable
+class HasMeaning(Protocol):
+    """A composition, or a word in a context."""
+
+    @property
+    def meaning(self) -> DensityMatrix | Vector:
+        """Its density matrix or vector."""
+
+
+Query = str | Tree | HasMeaning | DensityMatrix | Vector
+"""What can be asked about: a word, a phrase in brackets or in plain English, a tree, a composition, a word in a context
+(a disambiguation), a density matrix or a vector. Phrases need a :class:`~polysema.Lexicon`, which composes them."""
+
+
+class Meanings(Generic[M]):
+    """Words and their density matrices, or vectors.
+
+    Args:
+        words: the vocabulary, or the words alone.
+        array: (V, n, m), the factors of density matrices, which need not be normalised; or (V, n), vectors.
+        parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
+        metadata: how the meanings were made: anything that JSON can hold.
+    """
+
+    def __init__(
+        self,
+        words: Vocabulary | Iterable[str],
+        array: ArrayLike,
+        *,
+        parts: Parts | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.vocabulary = words if isinstance(words, Vocabulary) else Vocabulary(words)
+        given = array if isinstance(array, np.ndarray) else np.asarray(array)
+        self.array: NDArray[Any] = given
+        if given.dtype not in (np.float16, np.float32, np.float64):
+            self.array = given.astype(np.float64)
+        if given.ndim not in (2, 3) or len(given) != len(self.vocabulary) or 0 in given.shape[1:]:
+            raise InputError(f"{len(self.vocabulary)} words and an array of shape {given.shape}: give a row a word")
+        self.parts = parts or Parts()
+        self.parts.check(self.array.shape)
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        self._common: tuple[int, NeighbourIndex, NDArray[np.int64]] | None = None
+
+    @property
+    def kind(self) -> Literal["matrices", "vectors"]:
+        """Whether it holds density ``matrices`` or ``vectors``."""
+        return "matrices" if self.array.ndim == 3 else "vectors"
+
+    @property
+    def _type(self) -> type[M]:
+        return cast("type[M]", DensityMatrix if self.kind == "matrices" else Vector)
+
+    @property
+    def n(self) -> int:
+        """The dimension of the space."""
+        return int(self.array.shape[1])
+
+    @property
+    def m(self) -> int:
+        """The number of columns of a factor; 1 for vectors."""
+        return int(self.array.shape[2]) if self.kind == "matrices" else 1
+
+    def with_parts(self, **changes: Any) -> Self:
+        """A copy with other parts, by the names of :class:`~polysema.meanings.parts.Parts`.
+
+        ``words``, ``array`` and ``metadata`` may be given, too.
+        """
+        words, array = changes.pop("words", self.vocabulary), changes.pop("array", self.array)
+        metadata = changes.pop("metadata", self.metadata)
+        unknown = set(changes) - {field.name for field in fields(Parts)}
+        if unknown:
+            raise InputError(f"a lexicon has no part {', '.join(sorted(unknown))}")
+        return type(self)(words, array, parts=replace(self.parts, **changes), metadata=metadata)
+
+    # ------------------------------------------------------------------------------------------------------- look-up
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __getitem__(self, word: str) -> M:
+        """The word's density matrix, or vector; one that is not there as it is written is looked up in lower case."""
+        row = self.vocabulary.index(word)
+        return self._type(self.array[row], self.vocabulary.words[row])
+
+    def stack(self, words: Sequence[str]) -> M:
+        """The density matrices (or vectors) of many words as one stack."""
+        rows = self.array[[self.vocabulary.index(word) for word in words]]
+        try:
+            return self._type(rows)
+        except MatrixError:
+            for word in words:
+                self[word]  # one of these raises, with the word's name
+            raise
+
+    def meaning(self, query: Query) -> M:
+        """The density matrix (or vector) of anything that can be asked about."""
+        found = query.meaning if isinstance(query, HasMeaning) else self[query] if isinstance(query, str) else query
+        if not isinstance(found, self._type):
+            raise InputError(f"this lexicon holds {self.kind}, the query is a {type(found).__name__}")
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- comparison
+
+    def similarity(self, a: Query, b: Query) -> float:
+        """tr(ρσ) / √(tr ρ² · tr σ²) of two words or phrases; the cosine, for vectors."""
+        return float(self._compare(self.meaning(a), self.meaning(b)))
+
+    def similarities(self, rows: Sequence[Query], columns: Sequence[Query] | None = None) -> NDArray[np.float64]:
+        """The similarity of every one of a list to every one of another (by default, of the list to itself)."""
+        both = [*rows, *(rows if columns is None else columns)]
+        if not both:
+            return np.empty((0, 0))
+        array = self._array_of(both)
+        return np.clip(cosines(array[: len(rows)], array[len(rows) :]), -1.0, 1.0)
+
+    @overload
+    def neighbours(
+        self, query: list[Any], top: int = 10, common: int | None = None
+    ) -> list[Results[Neighbour] | Failed]: ...
+    @overload
+    def neighbours(self, query: Query, top: int = 10, common: int | None = None) -> Results[Neighbour]: ...
+    def neighbours(
+        self, query: Query | list[Any], top: int = 10, common: int | None = None
+    ) -> Results[Neighbour] | list[Results[Neighbour] | Failed]:
+        """The words most similar to a word, a phrase or any density matrix; a word is not its own neighbour.
+
+        Args:
+            query: one, or a list: one answer each, in order, :class:`~polysema.errors.Failed` where there is none. A
+                list is far quicker than one by one.
+            common: look among this many of the most frequent words only, where counts are known; by default among all.
+        """
+        if top < 0:
+            raise InputError(f"top is how many neighbours to give, not {top}")
+        if not isinstance(query, list):
+            return self.nearest(self._array_of([query]), top, common, [query])[0]
+        asked = list(query)
+        try:
+            good: list[Any] = asked
+            array = self._array_of(asked) if asked else None
+            failed: dict[int, Failed] = {}
+        except PolysemaError:
+            failed = {i: error for i, item in enumerate(asked) if (error := self._failure(item))}
+            good = [item for i, item in enumerate(asked) if i not in failed]
+            array = self._array_of(good) if good else None
+        found = iter(self.nearest(array, top, common, good) if array is not None else ())
+        return [failed[i] if i in failed else next(found) for i in range(len(asked))]
+
+    def _failure(self, query: Query) -> Failed | None:
+        try:
+            self.meaning(query)
+        except PolysemaError as error:
+            return Failed(query, error)
+        return None
+
+    def nearest(
+        self, array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()
+    ) -> list[Results[Neighbour]]:
+        """The words most similar to each of some meanings, factors (k, n, m) or vectors (k, n).
+
+        Args:
+            asked: what was asked for each; a word is not its own neighbour.
+        """
+        if array.shape[1] != self.n:
+            raise InputError(
+                f"a query of dimension {array.shape[1]} is not comparable with words of dimension {self.n}"
+            )
+        index, rows = self._searched(common)
+        where = rows[index.top(array, top + 1)[0]]
+        exact = np.asarray(self._compare(self._type(array[:, None]), self._type(self.array[where])))
+        own = [self.vocabulary.find(query) if isinstance(query, str) else -1 for query in asked] or [-1] * len(array)
+        exact[where == np.asarray(own)[:, None]] = -np.inf  # last, and cut off
+        order = np.argsort(-exact, axis=1, kind="stable")
+        where, exact = np.take_along_axis(where, order, 1), np.take_along_axis(exact, order, 1)
+        words = self.vocabulary.words
+        return [
+            Results([Neighbour(words[i], s) for i, s in zip(near, scores, strict=True) if s > -np.inf][:top])
+            for near, scores in zip(where.tolist(), exact.tolist(), strict=True)
+        ]
+
+    def _compare(self, a: Any, b: Any) -> Any:
+        return measures.similarity(a, b) if self.kind == "matrices" else cosine(a, b)
+
+    def _array_of(self, queries: Sequence[Query]) -> NDArray[np.float64]:
+        """The meanings of queries as one array: factors (k, n, m), or vectors (k, n)."""
+        words = [query for query in queries if isinstance(query, str) and query in self.vocabulary]
+        if len(words) == len(queries):
+            return self.stack(words).parts[0]
+        found: list[Any] = [self.meaning(query) for query in queries]
+        return stack(found).factor if self.kind == "matrices" else np.stack([vector.dense() for vector in found])
+
+    @cached_property
+    def _index(self) -> NeighbourIndex:
+        """All words, ready to be searched."""
+        self._check(np.arange(len(self)))
+        return NeighbourIndex(self.array)
+
+    def _check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse meanings that are zero or not finite, with the word's name."""
+        for part in blocks(len(rows)):
+            try:
+                self._type(self.array[rows[part]])
+            except MatrixError:
+                self.stack([self.vocabulary.words[row] for row in rows[part].tolist()])
+                raise
+
+    def _searched(self, common: int | None) -> tuple[NeighbourIndex, NDArray[np.int64]]:
+        """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
+        counts = self.vocabulary.counts
+        size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
+        if size == len(self):
+            return self._index, np.arange(size)
+        if self._common is None or self._common[0] != size:
+            rows = np.sort(np.argsort(-counts, kind="stable")[:size])
+            self._check(rows)
+            self._common = size, NeighbourIndex(self.array[rows]), rows
+        return self._common[1:]
+
+
+Matrices = Meanings[DensityMatrix]
+"""Words and their density matrices."""
+
+
+def from_matrices(words: Vocabulary | Iterable[str], matrices: ArrayLike, tolerance: float | None = None) -> Matrices:
+    """Words with dense matrices (V, n, n): symmetric, positive, of any trace.
+
+    Args:
+        tolerance: how far entries may be off, see :meth:`DensityMatrix.from_matrix`.
+    """
+    vocabulary = words if isinstance(words, Vocabulary) else Vocabulary(words)
+    array = np.asarray(matrices)
+    if array.ndim != 3 or len(array) != len(vocabulary):
+        raise InputError(f"{len(vocabulary)} words and matrices of shape {array.shape}: give (words, n, n)")
+    factors = factorise(array, vocabulary.words, tolerance)
+    numbers = factors.astype(array.dtype if array.dtype.kind == "f" else np.float64)
+    return Meanings(vocabulary, numbers, parts=Parts(columns="eigen"))
