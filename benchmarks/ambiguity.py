@@ -47,7 +47,7 @@ def main() -> None:
     lexicon = with_matrices(load(arguments.lexicon), "ambiguity")
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words))
-    measures = {"entropy": lexicon.entropies}
+    measures = {"entropy": lexicon.ranking.entropies}
     if lexicon.parts.information is not None:
         measures[lexicon.parts.information.measure] = np.asarray(lexicon.parts.information.values, np.float64)
     known = (

@@ -154,7 +154,7 @@ def under_load(options: argparse.Namespace) -> None:
                 known = zip(
                     lexicon.vocabulary.words,
                     lexicon.vocabulary.counts.tolist(),
-                    lexicon.entropies.tolist(),
+                    lexicon.ranking.entropies.tolist(),
                     strict=True,
                 )
                 database.executemany("insert into words (word, count, entropy) values (?, ?, ?)", known)

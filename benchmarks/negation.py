@@ -25,7 +25,7 @@ from polysema.composition.trees import Leaf
 from polysema.density import DensityMatrix
 from polysema.lexicon.lexicon import COMMON, Lexicon, load, with_matrices
 from polysema.measures import similarity
-from polysema.senses.negation import NEGATIONS, mixed, negate_by, neighbourhood
+from polysema.senses.negation import NEGATIONS, mixture_of_words, neighbourhood
 
 
 def items(lexicon: Lexicon, folder: Path, seed: int) -> list[tuple[str, list[str], list[str]]]:
@@ -79,12 +79,12 @@ def main() -> None:
     rows: dict[str, object] = {
         "the word itself": lambda lexicon, word, _: lexicon[word].factor,
         **{
-            name: lambda lexicon, word, _, name=name: negate_by(name, lexicon)(lexicon[word].factor, Leaf(word))
+            name: lambda lexicon, word, _, name=name: NEGATIONS[name].on(lexicon)(lexicon[word].factor, Leaf(word))
             for name in NEGATIONS
             if name not in ("none", "hypernyms")
         },
         "hypernyms": lambda lexicon, word, some: negated(
-            lexicon[word].factor, mixed(lexicon, some, np.ones(len(some)))
+            lexicon[word].factor, mixture_of_words(lexicon, some, np.ones(len(some)))
         ),
     }
     if args.settings:

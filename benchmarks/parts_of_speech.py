@@ -24,6 +24,7 @@ from words_in_context import PARTS, read_uses
 
 import polysema as ps
 from polysema.evaluation.ambiguity import table as synset_counts
+from polysema.senses.senses import part_of_speech_of, senses_of
 
 ORDER = ("NOUN", "VERB", "ADJ", "ADV")
 SURE = 0.8
@@ -50,8 +51,8 @@ def words_of_one_part(lexicon: ps.Lexicon) -> list[list[str]]:
     for word in lexicon.vocabulary.words:
         if len(parts := possible(word)) != 1:
             continue
-        ids, (true,) = lexicon.sense_ids(word), parts
-        part, share = lexicon.sense_part(word, int(ids[0]))
+        ids, (true,) = senses_of(lexicon, word).ids, parts
+        part, share = part_of_speech_of(lexicon, word, int(ids[0]))
         for group in (true, "several senses" if len(ids) > 1 else "one sense", "all"):
             counts[group, "words"] += 1
             counts[group, "known"] += part is not None
@@ -75,8 +76,8 @@ def sentences(lexicon: ps.Lexicon, folder: Path) -> list[list[str]]:
     asked = []
     for use in uses:
         if use.form in lexicon.vocabulary and use.lemma in known:
-            ids = lexicon.sense_ids(use.form).tolist()
-            parts = [plain(lexicon.sense_part(use.form, sense)[0]) for sense in ids]
+            ids = senses_of(lexicon, use.form).ids.tolist()
+            parts = [plain(part_of_speech_of(lexicon, use.form, sense)[0]) for sense in ids]
             if len({part for part in parts if part}) > 1:
                 asked.append((use, parts[0]))
     told = lexicon.disambiguate([(use.form, use.sentence) for use, _ in asked], nlp=False)

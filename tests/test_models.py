@@ -3,16 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema import Lexicon, load, models
+from polysema import Lexicon, load
 from polysema.cli import main
 from polysema.errors import FormatError
+from polysema.lexicon import lexicon as module
 from tests.planted import planted_lexicon
 
 
 def test_the_default_model_is_what_load_gives(monkeypatch, tmp_path, capsys):
     planted = planted_lexicon()
     planted.save(tmp_path / "default", dtype="float16")
-    monkeypatch.setattr(models, "DEFAULT", tmp_path / "default")
+    monkeypatch.setattr(module, "DEFAULT", tmp_path / "default")
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     assert load().vocabulary.words == planted.vocabulary.words
     assert load() is load() is load("default")  # read once
@@ -23,7 +24,7 @@ def test_the_default_model_is_what_load_gives(monkeypatch, tmp_path, capsys):
 
 
 def test_without_a_default_model_the_way_out_is_said(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(models, "DEFAULT", tmp_path / "default")
+    monkeypatch.setattr(module, "DEFAULT", tmp_path / "default")
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     with pytest.raises(FormatError, match="without its default model: name a lexicon"):
         load()
@@ -33,17 +34,17 @@ def test_without_a_default_model_the_way_out_is_said(monkeypatch, tmp_path, caps
 
 @pytest.fixture(scope="module")
 def default() -> Lexicon:
-    if not models.DEFAULT.is_dir():
+    if not module.DEFAULT.is_dir():
         pytest.skip("this copy of polysema has no default model")
     return load()
 
 
 def test_the_default_model_is_small_and_knows_much(default):
-    size = sum(path.stat().st_size for path in models.DEFAULT.rglob("*"))
+    size = sum(path.stat().st_size for path in module.DEFAULT.rglob("*"))
     assert size <= 30_000_000
     assert len(default) >= 30_000
     assert default.factors.dtype == np.float16
-    assert default.contexts.shape == (len(default), default.n)
+    assert default.parts.contexts.shape == (len(default), default.n)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,8 +109,3 @@ def with_negation(composer: Composer, name: str = "") -> Composer:
     if name:
         raise InputError(f"{composer.name} reads *not* in the sentence itself: it takes no negation, not {name!r}")
     return composer
-
-
-def negate_by(name: str, model: Any) -> Callable[[Array, Tree], Array] | None:
-    """A negation by its name, on the words of a lexicon; None where it changes nothing."""
-    return NEGATIONS[name].on(model)

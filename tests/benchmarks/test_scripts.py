@@ -215,7 +215,7 @@ def test_default_model(script, known, tmp_path, monkeypatch):
     model.with_parts(metadata={}).save(tmp_path / "model")
     assert "placing.safetensors: " in script("default_model", known, "--placing", "--output", tmp_path / "model")
     assert "Speech" in script("default_model", known, "--speech", "--output", tmp_path / "model")
-    assert load(tmp_path / "model").speech is not None
+    assert load(tmp_path / "model").parts.speech is not None
     assert (tmp_path / "model" / "placing.safetensors").exists()
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema import Brackets, Lexicon, PlainText, load
-from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase
-from polysema.composition.trees import Leaf, parse_brackets
+from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase, read_tree
+from polysema.composition.trees import Leaf, from_pattern, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
 from polysema.parsing import sentences
 from polysema.parsing.sentences import read_phrases
@@ -154,7 +154,7 @@ def service(monkeypatch):
 
     def parse(texts, known, nlp, readings):
         asked.append((texts, nlp))
-        return [read_phrase(Brackets(f"({text.split()[0]} {text.split()[1]})")) for text in texts]
+        return [read_tree(from_pattern("adj noun", text.split()[:2])) for text in texts]
 
     monkeypatch.setattr(sentences, "parse_sentences", parse)
     return asked

@@ -22,7 +22,7 @@ from polysema.encoders.contextual import (
     contextual,
     posterior_of,
     sense_probabilities,
-    senses_to_tell,
+    senses_in_context,
 )
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError, UnknownChoiceError
@@ -167,12 +167,12 @@ def test_a_number_that_hardly_varies_does_not_decide(lexicon):
 
 
 def test_the_senses_to_tell_are_clusters_of_occurrences(lexicon):
-    weights, senses = senses_to_tell(lexicon, "bank")
+    _, weights, senses = senses_in_context(lexicon, "bank")
     assert 1 < len(weights) <= module.KEPT_SENSES
     assert weights.sum() == pytest.approx(1)
     assert (np.diff(weights) <= 0).all()
     np.testing.assert_allclose(np.linalg.norm(senses, axis=1), 1, atol=1e-6)
-    assert len(senses_to_tell(lexicon, "hapax")[0]) == 1  # seen once: one sense
+    assert len(senses_in_context(lexicon, "hapax").ids) == 1  # seen once: one sense
     counts, starts = lexicon.parts.clusters.counts, lexicon.parts.clusters.starts
     totals = np.add.reduceat(counts, starts[:-1])
     np.testing.assert_array_equal(totals, np.minimum(lexicon.vocabulary.counts, 100))
@@ -193,7 +193,7 @@ def test_centroids_are_means_of_the_words_vectors(tmp_path):
 
 def test_senses_given_a_sentence(lexicon):
     found = sense_probabilities(lexicon, "bank", "The bank lends money.")
-    weights, senses = senses_to_tell(lexicon, "bank")
+    _, weights, senses = senses_in_context(lexicon, "bank")
     assert found.shape == weights.shape
     vector = contextual(lexicon).encoder.words(["The bank lends money."], ["bank"])[0]
     reduced = (vector - lexicon.parts.encoder.projection_mean) @ lexicon.parts.encoder.projection
@@ -205,15 +205,14 @@ def test_senses_given_a_sentence(lexicon):
 
 
 def test_lexicons_without_kept_senses_tell_their_own(lexicon):
-    facts = {"metadata": lexicon.metadata, "encoder": lexicon.parts.encoder}
-    old = Lexicon(lexicon.vocabulary, lexicon.factors, parts=Parts(columns="eigen"), **facts)
+    old = lexicon.with_parts(columns="eigen", clusters=None)
     vector = contextual(old).encoder.words(["The bank lends."], ["bank"])[0]
     u = (vector - lexicon.parts.encoder.projection_mean) @ lexicon.parts.encoder.projection
     overlaps = (senses_of(old, "bank").vectors @ u) ** 2
     np.testing.assert_allclose(
         sense_probabilities(old, "bank", "The bank lends."), overlaps / overlaps.sum(), atol=1e-4
     )
-    clustered = Lexicon(lexicon.vocabulary, lexicon.factors, parts=Parts(columns="senses"), **facts)
+    clustered = lexicon.with_parts(columns="senses", clusters=None)
     expected = posterior_of(*senses_of(clustered, "bank")[1:], u / np.linalg.norm(u))
     np.testing.assert_allclose(sense_probabilities(clustered, "bank", "The bank lends."), expected, atol=1e-4)
 

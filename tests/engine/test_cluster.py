@@ -167,7 +167,7 @@ def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
     for workers in (1, 2):
         there = ps.train(text, "bert2dm", engine=RayEngine(nodes.address, workers), **again)
         assert np.array_equal(here.array, there.array)
-        assert np.array_equal(here.clusters.vectors, there.clusters.vectors)
+        assert np.array_equal(here.parts.clusters.vectors, there.parts.clusters.vectors)
     here = ps.train(text, "bert2dm", **options, cluster=True)
     engine = RayEngine(nodes.address)
     killer = threading.Timer(0.2, nodes.kill)

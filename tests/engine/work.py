@@ -34,7 +34,7 @@ def files_of(corpus) -> dict[str, bytes]:
 
 
 def same(a, b) -> bool:
-    return np.array_equal(a.array, b.array) and np.array_equal(a.contexts, b.contexts)
+    return np.array_equal(a.array, b.array) and np.array_equal(a.parts.contexts, b.parts.contexts)
 
 
 def square(shared: int, task: int, report) -> tuple[int, int]:

@@ -59,7 +59,7 @@ def test_npz_keeps_all_that_arrays_can_hold(default, tmp_path):
 
 def test_npz_of_others_is_read_as_before(lexicon, tmp_path):
     np.savez(tmp_path / "theirs.npz", words=np.array(lexicon.vocabulary.words), factors=lexicon.array)
-    assert ps.load(tmp_path / "theirs.npz").contexts is None
+    assert ps.load(tmp_path / "theirs.npz").parts.contexts is None
     for config in ("[1]", '{"columns": "rows"}', '{"metadata": 3}', "{"):
         np.savez(
             tmp_path / "bad.npz",

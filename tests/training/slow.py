@@ -103,7 +103,7 @@ def _gradients(options, target, context, t, window, noise):
         found = reference.word2dm(target[t].T, factors[window], factors[noise])
         yield ("target", t), found.target.T
         for i, c in enumerate(window):
-            yield ("context", c), found.parts.contexts[i].T
+            yield ("context", c), found.contexts[i].T
             for k, row in enumerate(noise[i]):
                 yield ("context", row), found.noise[i, k].T
         return
@@ -115,6 +115,6 @@ def _gradients(options, target, context, t, window, noise):
         chosen = int(np.argmax(np.abs(found.target).sum(axis=1)))
         yield ("target", (t, chosen)), found.target[chosen]
         for i, c in enumerate(group):
-            yield ("context", c), found.parts.contexts[i][None]
+            yield ("context", c), found.contexts[i][None]
         for k, row in enumerate(words):
             yield ("context", row), found.noise[k][None]

@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_bits_whatever_the_number_of_threads(small_corpus,
     first, *others = [train(small_corpus, threads=threads, **options) for threads in (1, 2, 3)]
     for other in others:
         assert np.array_equal(first.array, other.array)
-        assert np.array_equal(first.contexts, other.parts.contexts)
+        assert np.array_equal(first.parts.contexts, other.parts.contexts)
     assert not np.array_equal(first.array, train(small_corpus, seed=2, **options).array)
 
 
