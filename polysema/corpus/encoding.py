@@ -27,22 +27,7 @@ from polysema.corpus import tokenising
 from polysema.corpus.corpus import FORMAT, HEADER, VERSION, header
 from polysema.corpus.normalisation import MAX_SENTENCE
 from polysema.corpus.readers import Block, CorpusOptions, Source, list_blocks, read_blocks, size_of
-from polysema.corpus.tokenising import (
-    Array,
-    PlainReader,
-    Tokens,
-    WordCounts,
-    WordTable,
-    add_words,
-    has_room,
-    lemmatised,
-    merge_words,
-    new_table,
-    renumbered,
-    settled,
-    tokenise,
-    words_of,
-)
+from polysema.corpus.tokenising import Array, PlainReader, Tokens, WordCounts, WordTable
 from polysema.engine import Engine, Local
 from polysema.errors import CorpusError
 from polysema.kernels import tokens as kernel
@@ -128,17 +113,17 @@ def sent(blocks: Iterable[Block]) -> Iterator[Piece]:
 
 def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[list[list[Tokens]], WordCounts]:
     """Read and tokenise a piece: its blocks as ids, grouped by table (usually one), and the words of the tables."""
-    table, found = new_table(), list[WordCounts]()
+    table, found = tokenising.new_table(), list[WordCounts]()
     some: list[list[Tokens]] = [[]]
     for block in piece if isinstance(piece, list) else reader.read(*piece):
-        if not has_room(table, len(block.data)):
-            found.append(words_of(table, some[-1]))
-            table = new_table(len(block.data))
+        if not tokenising.has_room(table, len(block.data)):
+            found.append(tokenising.words_of(table, some[-1]))
+            table = tokenising.new_table(len(block.data))
             some.append([])
-        some[-1].append(tokenise(reader.options.normalisation, block, table))
-    found.append(words_of(table, some[-1]))
+        some[-1].append(tokenising.tokenise(reader.options.normalisation, block, table))
+    found.append(tokenising.words_of(table, some[-1]))
     report(Progress("reading", sum(len(tokens.ids) for blocks in some for tokens in blocks)))
-    return some, merge_words(found) if len(found) > 1 else found[0]
+    return some, tokenising.merge_words(found) if len(found) > 1 else found[0]
 
 
 def _valid(data: bytes) -> tuple[bytes, int]:
@@ -155,7 +140,7 @@ class _Worker:
     """A thread's table of words, and the global ids of these words."""
 
     def __init__(self, slots: int, size: int = 0) -> None:
-        self.table = new_table(size, slots)
+        self.table = tokenising.new_table(size, slots)
         self.mapping = np.empty(len(self.table.offsets) - 1, np.uint32)
 
 
@@ -266,7 +251,7 @@ class Encoding:
         counts = np.bincount(np.concatenate([tokens.ids for tokens in found]), minlength=len(every))
         self.words.fill([word.encode() for word in reader.words], counts)
         for tokens in found:
-            yield settled(*self._place(tokens, every), self.options.normalisation.min_sentence), tokens.read
+            yield tokenising.settled(*self._place(tokens, every), self.options.normalisation.min_sentence), tokens.read
 
     def _threaded(self, text: Iterable[Block]) -> Iterator[Settled]:
         """Blocks that threads tokenise and settle, in the order they were read."""
@@ -281,10 +266,10 @@ class Encoding:
         worker = self.idle.get()
         try:
             retired = None
-            if not has_room(worker.table, len(block.data)):
+            if not tokenising.has_room(worker.table, len(block.data)):
                 retired, worker = worker, _Worker(self.slots, len(block.data))
             first = int(worker.table.used[0])
-            tokens = tokenise(self.options.normalisation, block, worker.table)
+            tokens = tokenising.tokenise(self.options.normalisation, block, worker.table)
             return worker, retired, first, int(worker.table.used[0]), tokens
         finally:
             self.idle.put(worker)
@@ -304,8 +289,8 @@ class Encoding:
 
         def placed() -> Iterator[tuple[Array, Array, Array, int]]:
             pieces = lists or self.reader.pieces()
-            for found, words in engine.merged(tokenise_piece, shared, pieces, merge_words, group=group):
-                mappings = [mapping for part in words for mapping in add_words(self.words, part)]
+            for found, words in engine.merged(tokenise_piece, shared, pieces, tokenising.merge_words, group=group):
+                mappings = [mapping for part in words for mapping in tokenising.add_words(self.words, part)]
                 for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
                     yield from ((*self._place(tokens, mapping), tokens.read) for tokens in blocks)
 
@@ -391,7 +376,7 @@ class Encoding:
         """The words that are kept, sorted, and the final id of each word in the ids written so far, −1 if dropped."""
         options, to_lemma = self.options, None
         if options.lemmatise is not None:
-            self.words, to_lemma = lemmatised(self.words, options.lemmatise)
+            self.words, to_lemma = tokenising.lemmatised(self.words, options.lemmatise)
         wanted = self.words.find([word.encode() for word in options.keep])
         self.words.forget_slots()
         self.words.cut(len(self.words))
@@ -451,7 +436,7 @@ class Encoding:
         """Final ids and ends of a chunk, and their hash. Runs in a thread."""
         ids, ends, read = chunk
         if self.plain:
-            return *renumbered(ids, ends, mapping), read
+            return *tokenising.renumbered(ids, ends, mapping), read
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
         out, out_ends = out[:words], out_ends[:sentences]
