@@ -13,9 +13,10 @@ from polysema.composition.compose import Composition
 from polysema.composition.methods import method_named
 from polysema.composition.occurrences import tokenised
 from polysema.density import DensityMatrix
-from polysema.errors import Failed, InputError, check_choice
+from polysema.errors import InputError, check_choice
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.measures import entropy
+from polysema.senses.disambiguation import Disambiguation
 from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
@@ -104,15 +105,15 @@ def _checked(sentences: Iterable[str]) -> list[str]:
     return found
 
 
-def _composed(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> list[Composition | Failed]:
-    return lexicon.compose(sentences, own.method, nlp=own.nlp)
+def _read(own: SentenceFeatures, lexicon: Lexicon, sentence: str) -> list[Disambiguation]:
+    return lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
 
 
 def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
     rows, columns = np.triu_indices(lexicon.n)
     scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
     found = np.zeros((len(sentences), len(rows)))
-    for i, item in enumerate(_composed(own, lexicon, sentences)):
+    for i, item in enumerate(lexicon.compose(sentences, own.method, nlp=own.nlp)):
         if isinstance(item, Composition):
             if item.meaning.n != lexicon.n:
                 raise InputError(f"{item.method} gives matrices of different sizes, which cannot be features")
@@ -128,23 +129,21 @@ def _vectors(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> A
 
 
 def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
-    found: list[list[Array]] = []
-    for sentence in sentences:
-        found.append([])
-        for item in lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp):
-            probability = {sense.id: sense.probability for sense in item.senses}
-            known = senses_of(lexicon, item.word)
-            found[-1].append(np.array([probability[number] for number in known.ids.tolist()]) @ known.vectors)
-    return _means(found, lexicon.n)
+    def mean(item: Disambiguation) -> Array:
+        probability = {sense.id: sense.probability for sense in item.senses}
+        known = senses_of(lexicon, item.word)
+        return np.array([probability[number] for number in known.ids.tolist()]) @ known.vectors
+
+    return _means([[mean(item) for item in _read(own, lexicon, sentence)] for sentence in sentences], lexicon.n)
 
 
 def _entropy(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
     found = np.zeros((len(sentences), 3))
-    for i, (sentence, item) in enumerate(zip(sentences, _composed(own, lexicon, sentences), strict=True)):
+    composed = lexicon.compose(sentences, own.method, nlp=own.nlp)
+    for i, (sentence, item) in enumerate(zip(sentences, composed, strict=True)):
         if isinstance(item, Composition) and isinstance(item.meaning, DensityMatrix):
             found[i, 0] = entropy(item.meaning)
-        read = lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
-        if read:
+        if read := _read(own, lexicon, sentence):
             found[i, 1:] = np.mean([(word.entropy_before, word.entropy_after) for word in read], axis=0)
     return found
 

@@ -95,30 +95,48 @@ class PolysemaComponent:
             known[key] = make()
         return known[key]
 
-    def sense_of(self, token: Token) -> SenseInContext | None:
-        """The sense of a token in its context; all tokens of the Doc are disambiguated at once."""
-        found = self.kept(token.doc, "senses", lambda: self._disambiguated(token.doc)).get(token.i)
-        return found.sense if isinstance(found, Disambiguation) else None
-
-    def _disambiguated(self, doc: Doc) -> dict[int, Disambiguation | Failed]:
-        lexicon = with_matrices(self.lexicon, "a choice of senses")
-        content = [t for t in doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
-        found = lexicon.disambiguate(content, method=self.method or "phaser", top=self.top)
-        return {token.i: item for token, item in zip(content, found, strict=True)}
-
     def spelled(self, token: Token) -> str | None:
         """The token as the lexicon spells it: as it is, in lower case, or its lemma; None if it is not there."""
         tried = (token.text, token.lower_, token.lemma_, token.lemma_.lower())
         return next((form for form in tried if form and form in self.lexicon), None)
 
-    def composed(self, phrase: Doc | Span) -> Composition | None:
-        """Compose a phrase along its dependencies."""
-        (result,) = self.lexicon.compose([phrase], self.method)
+    def senses(self, token: Token) -> list[Sense]:
+        """The senses of a token without its context."""
+        word = self.spelled(token)
+        return [] if word is None else with_matrices(self.lexicon, "a list of senses").senses(word, self.top)
+
+    def sense(self, token: Token) -> SenseInContext | None:
+        """The sense of a token in its context; all tokens of the Doc are disambiguated at once."""
+
+        def disambiguated() -> dict[int, Disambiguation | Failed]:
+            lexicon = with_matrices(self.lexicon, "a choice of senses")
+            content = [t for t in token.doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
+            found = lexicon.disambiguate(content, method=self.method or "phaser", top=self.top)
+            return {known.i: item for known, item in zip(content, found, strict=True)}
+
+        found = self.kept(token.doc, "senses", disambiguated).get(token.i)
+        return found.sense if isinstance(found, Disambiguation) else None
+
+    def ambiguity(self, token: Token) -> Ambiguity | None:
+        """The ambiguity of a token."""
+        word = self.spelled(token)
+        found = None if word is None else with_matrices(self.lexicon, "ambiguity").ambiguity([word])[0]
+        return found if isinstance(found, Ambiguity) else None
+
+    def composition(self, phrase: Doc | Span) -> Composition | None:
+        """A phrase composed along its dependencies."""
+        key = (phrase.start, phrase.end) if isinstance(phrase, Span) else "composition"
+        (result,) = self.kept(phrase.doc, key, lambda: self.lexicon.compose([phrase], self.method))
         if isinstance(result, Failed):
             if phrase.doc.has_annotation("DEP"):
                 return None
             raise result.error
-        return result
+        return result  # type: ignore[no-any-return]
+
+    def meaning(self, span: Span) -> Any:
+        """The density matrix or vector of a phrase."""
+        found = self.composition(span)
+        return None if found is None else found.meaning
 
 
 def _unpickled(lexicon: str, method: str, top: int, key: str) -> PolysemaComponent:
@@ -128,50 +146,23 @@ def _unpickled(lexicon: str, method: str, top: int, key: str) -> PolysemaCompone
     return component
 
 
-def component_of(doc: Doc) -> PolysemaComponent:
-    """The component that a Doc went through."""
-    found = _COMPONENTS.get(doc.user_data.get(_KEY, ""))
-    if found is None:
-        raise InputError('this Doc did not go through polysema: nlp.add_pipe("polysema") before nlp(text)')
-    return found
+def _getter(method: Callable[[PolysemaComponent, Any], Any]) -> Callable[[Any], Any]:
+    """An attribute of tokens, spans or Docs, given by the component that the Doc went through."""
+
+    def get(item: Doc | Span | Token) -> Any:
+        found = _COMPONENTS.get(item.doc.user_data.get(_KEY, ""))
+        if found is None:
+            raise InputError('this Doc did not go through polysema: nlp.add_pipe("polysema") before nlp(text)')
+        return method(found, item)
+
+    return get
 
 
-def _senses(token: Token) -> list[Sense]:
-    own = component_of(token.doc)
-    word = own.spelled(token)
-    return [] if word is None else with_matrices(own.lexicon, "a list of senses").senses(word, own.top)
-
-
-def _sense(token: Token) -> SenseInContext | None:
-    return component_of(token.doc).sense_of(token)
-
-
-def _ambiguity(token: Token) -> Ambiguity | None:
-    own = component_of(token.doc)
-    word = own.spelled(token)
-    if word is None:
-        return None
-    (found,) = with_matrices(own.lexicon, "ambiguity").ambiguity([word])
-    return found if isinstance(found, Ambiguity) else None
-
-
-def _meaning(span: Span) -> Any:
-    own = component_of(span.doc)
-    found = own.kept(span.doc, (span.start, span.end), lambda: own.composed(span))
-    return None if found is None else found.meaning
-
-
-def _composition(doc: Doc) -> Composition | None:
-    own = component_of(doc)
-    found: Composition | None = own.kept(doc, "composition", lambda: own.composed(doc))
-    return found
-
-
-Token.set_extension("senses", getter=_senses, force=True)
-Token.set_extension("sense", getter=_sense, force=True)
-Token.set_extension("ambiguity", getter=_ambiguity, force=True)
-Span.set_extension("meaning", getter=_meaning, force=True)
-Doc.set_extension("composition", getter=_composition, force=True)
+Token.set_extension("senses", getter=_getter(PolysemaComponent.senses), force=True)
+Token.set_extension("sense", getter=_getter(PolysemaComponent.sense), force=True)
+Token.set_extension("ambiguity", getter=_getter(PolysemaComponent.ambiguity), force=True)
+Span.set_extension("meaning", getter=_getter(PolysemaComponent.meaning), force=True)
+Doc.set_extension("composition", getter=_getter(PolysemaComponent.composition), force=True)
 
 
 @Language.factory(
