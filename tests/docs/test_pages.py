@@ -15,6 +15,7 @@ import click
 import numpy as np
 import pytest
 
+import polysema as ps
 from polysema.cli import main, polysema
 from tests.docs.pages import FENCE, PAGES, ROOT, Found, agree, commands, python_blocks, words
 
@@ -134,6 +135,7 @@ def test_commands_links_and_files_exist(page):
         assert (page.parent / target).exists(), f"{page.name}: no {target}"
     for name in re.findall(r"`((?:docs|tests|tools|benchmarks|polysema)/[\w./-]+)`", text):
         assert (ROOT / name).exists(), f"{page.name}: no {name}"
+    assert set(re.findall(r"\bps\.([a-zA-Z]\w*)", text)) <= {*ps.__all__}, page.name
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = {extra for listed in re.findall(r"(?:polysema|'\.)\[([a-z,]+)\]", text) for extra in listed.split(",")}
     assert named | set(re.findall(r"extras? `(\w+)`", text)) <= extras.keys(), page.name
