@@ -40,8 +40,10 @@ def word_state(rho: DensityMatrix, name: str = "") -> Any:
     """A density matrix as a circuit: its purification, with the sense wire discarded."""
     if len(rho.parts) > 1 or rho.shape:
         raise InputError(f"a circuit state is one density matrix in one space, not {rho!r}")
-    senses = _wire(rho.factor.shape[1])
-    return _state(rho.factor, name or rho.name or "ρ") >> _wire(rho.n) @ _discarded(senses)
+    circuit, wire, senses = _circuit(), _wire(rho.n), _wire(rho.factor.shape[1])
+    data = rho.factor.ravel().tolist()
+    state = circuit.Box(name or rho.name or "ρ", circuit.Ty(), wire @ senses, data=data, is_mixed=False)
+    return state >> wire @ _discarded(senses)
 
 
 def phrase_diagram(lexicon: Lexicon, phrase: Phrase, method: str = "phaser", *, nlp: Any = None) -> Any:
@@ -109,7 +111,7 @@ def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
 
 
 def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
-    """A mixture as the state of its factor, by the weights that the method gives both sides."""
+    """A mixture as the state of its factor; the method gives the weights of both sides."""
     ours = PhraseState(evaluated(functor).factor, len(list(leaves(tree.functor))))
     theirs = PhraseState(evaluated(argument).factor, len(list(leaves(tree.argument))))
     core = method.at(tree, ours, theirs).core
@@ -127,14 +129,8 @@ def _kraus(values: Array, vectors: Array) -> Array:
     return found
 
 
-def _state(factor: Array, name: str) -> Any:
-    n, m = factor.shape
-    circuit = _circuit()
-    return circuit.Box(name, circuit.Ty(), _wire(n) @ _wire(m), data=factor.ravel().tolist(), is_mixed=False)
-
-
 def _wire(dimension: int) -> Any:
-    """A wire of a dimension; dimension 1 needs no wire."""
+    """A wire of a dimension; no wire for dimension 1."""
     circuit = _circuit()
     return circuit.Ty(circuit.Qudit(dimension)) if dimension > 1 else circuit.Ty()
 

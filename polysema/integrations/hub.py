@@ -15,7 +15,7 @@ from polysema.version import __version__
 
 SCHEME = "hf://"
 FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl", "placing.safetensors")
-"""What a folder of a lexicon holds: all that is fetched."""
+"""The files of a lexicon's folder that are pushed and fetched."""
 
 
 def push_to_hub(
@@ -27,11 +27,11 @@ def push_to_hub(
     message: str = "A lexicon of polysema",
     dtype: str = "float32",
 ) -> str:
-    """Write a lexicon to a repository of the hub, which is made if it is not there; returns where to load it from.
+    """Write a lexicon to a repository of the hub, which is created if needed. Returns the name to load it by.
 
     Args:
         name: ``user/name``, with or without ``hf://``.
-        token: of the hub; by default the one that ``hf auth login`` keeps.
+        token: of the hub; by default the one that ``hf auth login`` stored.
         dtype: ``float32`` or ``float16``.
     """
     repository, revision = _named(name)
@@ -52,7 +52,7 @@ def push_to_hub(
 
 
 def from_hub(name: str) -> Path:
-    """The folder of a lexicon of the hub, fetched, or kept from before: ``hf://user/name``, ``hf://user/name@branch``."""
+    """The local folder of ``hf://user/name`` or ``hf://user/name@branch``, which is downloaded if needed."""
     repository, revision = _named(name)
     hub = _hub()
     try:
@@ -71,7 +71,7 @@ def from_hub(name: str) -> Path:
 
 
 def model_card(lexicon: Meanings[Any], repository: str) -> str:
-    """The card that the hub shows: the lexicon's own, below what the hub reads of it."""
+    """The card that the hub shows: metadata for the hub, then the lexicon's own card."""
     tags = ["density-matrices", "word-senses", "lexical-ambiguity", "word-embeddings"]
     head = ["---", "library_name: polysema", "tags:", *(f"- {tag}" for tag in tags), "---", ""]
     return "\n".join(head) + "\n" + card(lexicon, f"{SCHEME}{repository}")

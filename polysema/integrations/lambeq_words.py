@@ -1,7 +1,8 @@
 """Sentences parsed by lambeq, composed with a lexicon; and words as states of its circuits.
 
-A pregroup diagram says which word takes which: at a cup, the wire with more adjoints belongs to the functor. A verb
-``n.r @ s @ n.l`` takes the nouns at its sides, an adjective ``n @ n.l`` its noun, an adverb the verb and its subject.
+A pregroup diagram gives the arguments of each word: at a cup, the wire with more adjoints belongs to the functor. So a
+verb ``n.r @ s @ n.l`` takes the nouns at its sides, an adjective ``n @ n.l`` its noun, an adverb the verb and its
+subject.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import AnyLexicon
 
 START = "START"
-"""The word without meaning that ``cups_reader`` puts before a sentence."""
+"""The token without meaning that ``cups_reader`` puts before a sentence."""
 
 
 def tree_of(diagram: Any) -> Tree:
@@ -80,7 +81,7 @@ def evaluated(circuit: Any, n: int) -> DensityMatrix:
 
 
 def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, list[int]]]:
-    """The words with their result types, and the words that each takes."""
+    """The words with their result types, and the arguments of each word."""
     grammar = _backend("grammar")
     words: list[tuple[str, tuple[str, ...]]] = []
     takes: dict[int, list[int]] = {}
@@ -106,12 +107,12 @@ def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, l
 
 
 def _upwards(root: int, takes: dict[int, list[int]]) -> list[int]:
-    """The words in an order in which each comes after those it takes."""
+    """The words, each after its arguments."""
     order = [root]
     for place in order:
         order += takes[place]
         if len(order) > len(takes):
-            raise InputError("words that take each other in a circle are no tree")
+            raise InputError("not a tree: some words take each other as arguments in a circle")
     return order[::-1]
 
 
