@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 
 from polysema.encoders import streams as many
-from polysema.kernels import clusters
-from polysema.kernels.sampling import GOLDEN, mixed, stream_key
+from polysema.kernels import clusters, sampling
+from polysema.kernels.sampling import GOLDEN, stream_key
+
+mixed = njit(sampling.mixed.py_func)
 
 
 def blobs(seed, k=3, count=60, width=20, spread=0.3):

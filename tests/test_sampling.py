@@ -4,19 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
-from polysema.kernels.sampling import (
-    alias_table,
-    gather,
-    mixed,
-    noise_word,
-    sigmoid,
-    sigmoid_table,
-    stream_key,
-    thresholds,
-)
+from polysema.kernels import sampling
+from polysema.kernels.sampling import alias_table, gather, sigmoid_table, stream_key, thresholds
 from polysema.kernels.simd import LANES, padded
 
+mixed, noise_word, sigmoid = (njit(k.py_func) for k in (sampling.mixed, sampling.noise_word, sampling.sigmoid))
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 

@@ -15,7 +15,6 @@ import click
 from polysema.checkpoints import WorkingFolder
 from polysema.cli.corpora import read_words
 from polysema.cli.output import NATURAL, NEEDED, PATH, Command, Shared, command, is_quiet, print_json
-from polysema.compiling import begin
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import FormatError, InputError, UnknownChoiceError
@@ -64,13 +63,6 @@ class _Train(Command):
     """A command with the models' most used options; their table is loaded when it is needed."""
 
     _all: list[click.Parameter] | None = None
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """The arguments, read; what must be compiled first begins to be."""
-        begin(args)
-        return super().make_context(info_name, args, parent, **extra)
 
     @property
     def params(self) -> list[click.Parameter]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.cgutils import create_struct_proxy, get_or_insert_function
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from polysema.kernels.compiled import kernel
+from polysema.kernels.simd import element
 
 YIELD = {"nt": "SwitchToThread"}.get(os.name, "sched_yield")
 """The function of the system that offers the core to other threads."""
@@ -25,8 +25,8 @@ def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
     """Atomic array[index] += amount; returns the old value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data
-        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+        place = element(context, builder, signature, arguments, 0)
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
 
     return types.int64(array, types.int64, types.int64), generate
 
@@ -36,7 +36,9 @@ def _yield(typing: Any) -> Any:
     """Offer the core to other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function = get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
+        function = builder.module.globals.get(YIELD)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
         builder.call(function, [])
         return context.get_dummy_value()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import compiled
+from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.sampling import GOLDEN, mixed
 
 
@@ -44,7 +44,7 @@ def squared_distances(gram: Any) -> Any:
     return squared
 
 
-@compiled()
+@kernel()
 def _distinct(squared: Any) -> Any:
     """How many points are apart from all before them, by more than rounding."""
     least = 1e-12 * squared.max()
@@ -107,7 +107,7 @@ def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any
     return np.maximum(nearest, 0.0).sum()
 
 
-@compiled()
+@kernel()
 def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
     """The seeds of k-means++: each drawn in proportion to the squared distance from those before it."""
     count = len(squared)
@@ -129,7 +129,7 @@ def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
                 own[i] = c
 
 
-@compiled()
+@kernel()
 def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
     """An empty cluster starts again at the point that fits worst, of those that are not alone in theirs."""
     worst = -1
@@ -140,7 +140,7 @@ def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, si
     nearest[worst] = 0.0
 
 
-@compiled()
+@kernel()
 def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
     """Take a point out of its cluster and into another."""
     before = labels[i]
@@ -270,7 +270,7 @@ def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels
         counts[word] = _numbered(own, most)
 
 
-@compiled()
+@kernel()
 def _numbered(labels: Any, most: Any) -> Any:
     """Number the clusters that have points from 0, in their order; returns how many there are."""
     number = np.full(most, -1, np.int64)

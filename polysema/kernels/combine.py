@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import compiled
 from polysema.kernels.rounds import LONGEST
 
 
-@kernel()
+@compiled()
 def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
     """Write the rows that differ, by how much, and put them back; returns how many. Before and after (V, n)."""
     found = 0
@@ -28,7 +28,7 @@ def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
     return found
 
 
-@kernel()
+@compiled()
 def sum_steps(rows: Any, steps: Any, counts: Any, starts: Any, ends: Any, to: Any, sums: Any, moved: Any) -> Any:
     """Sum the steps of each row over several lists of rows, in their order; returns how many rows there are.
 
@@ -58,7 +58,7 @@ def sum_steps(rows: Any, steps: Any, counts: Any, starts: Any, ends: Any, to: An
         found += 1
 
 
-@kernel()
+@compiled()
 def add_steps(state: Any, rows: Any, steps: Any, counts: Any, weights: Any) -> None:
     """state_v += max(w_v, 1/c_v) Σ_r δ_rv, where c_v replicas r moved row v; bounded.
 

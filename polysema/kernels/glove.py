@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import compiled, kernel
+from polysema.kernels.compiled import compiled
 from polysema.kernels.simd import dot
 
 
@@ -30,7 +30,7 @@ def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs:
     return o
 
 
-@kernel()
+@compiled()
 def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found: Any, found_weights: Any) -> Any:
     """Two sorted runs as one; a pair of both weighs their sum.
 

@@ -5,18 +5,28 @@ the text that lie far apart, so that the words of one article do not all meet in
 share are gathered, given noise words and learnt from: what should move is noted, and listed by the part of the
 model that the row belongs to. Then each part is moved. Threads take shares, meet, and take parts. A row is only
 ever moved by one of them, in the order of the text: the result is the same to the bit whatever the number of threads.
+
+A model's own kernel is ``learn(share, parts, count, text, buffers, model, rate)``: from the targets of a share it
+writes steps and lists moves. Its ``train_rounds`` is one thread's part in some rounds, the loop around ``learn``:
+
+    thread, threads: which of how many.
+    meeting: where they wait for each other and take work from.
+    first, rounds: the first round, and how many an epoch has.
+    rates: (r,) float32, the learning rate of each round that is to be done.
+    key: of the run and the epoch.
+    target_adam, context_adam: Adam's state of either side; None for plain steps, and then nothing of Adam is compiled.
+    step: how many rounds went before, for Adam.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polysema.kernels.adam import apply, gradient_row
 from polysema.kernels.barrier import meet, put_back, take
-from polysema.kernels.compiled import address, call, copied, kernel, piece
+from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
 from polysema.kernels.simd import add, axpy, prefetch, scaled
 
@@ -167,7 +177,7 @@ def draw(
         slot += samples
 
 
-@piece
+@kernel()
 def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, pairs: Any, apart: Any) -> Any:
     """Gather a share of round r of so many, draw noise words, empty the lists; see ``bounds``.
 
@@ -209,11 +219,11 @@ def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
     ends[o] = end + np.uint64(1)
 
 
-@piece
+@kernel()
 def finish_round(
     thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
     step: Any,
-) -> Any:  # fmt: skip
+) -> None:  # fmt: skip
     """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved."""
     parts = buffers.window_ends.shape[1]
     meet(meeting, threads)
@@ -224,22 +234,6 @@ def finish_round(
         o = take(meeting, 1, thread, threads, parts)
     meet(meeting, threads)
     put_back(meeting, 1, thread)
-    return np.uint64(0)
-
-
-class Pieces(NamedTuple):
-    """Where the machine code of ``prepare`` and of ``finish_round`` is; the same for all models."""
-
-    prepare: int = 0
-    finish_round: int = 0
-
-
-def pieces(meeting: Any, text: Any, buffers: Any, key: Any, model: Any, adams: tuple[Any, Any], rate: Any) -> Pieces:
-    """The pieces of a training; they are compiled where they are not on disk."""
-    return Pieces(
-        address(prepare, 0, text, buffers, 0, 1, key, True, True),
-        address(finish_round, 0, 1, meeting, buffers, model, *adams, rate, 1),
-    )
 
 
 @kernel()
@@ -316,47 +310,3 @@ def _fetch(values: Any, at: Any, n: Any) -> None:
     """Prefetch n numbers that are needed soon: what another core wrote last is slow to read."""
     prefetch(values, at)
     prefetch(values, at + n - np.uint64(1))
-
-
-learn: Any = None
-"""What a model puts in its place: learns from the targets of a share, see ``rounds_of``."""
-
-
-def _train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any, pieces: Any,
-) -> None:  # fmt: skip
-    """One thread's part in a number of rounds.
-
-    Args:
-        thread, threads: which of how many.
-        meeting: where they wait for each other and take work from.
-        first, rounds: the first round, and how many an epoch has.
-        rates: (r,) float32, the learning rate of each round that is to be done.
-        key: of the run and the epoch.
-        target_adam, context_adam: Adam's state of either side; None for plain steps, and then nothing of Adam is
-            compiled.
-        step: how many rounds went before, for Adam.
-        pieces: see :class:`Pieces`.
-    """
-    lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
-    for r in range(rates.size):
-        share = take(meeting, 0, thread, threads, shares)
-        while share >= 0:
-            count = call(pieces.prepare, (share, text, buffers, first + r, rounds, key, model.pairs, not lazy))
-            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
-            share = take(meeting, 0, thread, threads, shares)
-        call(
-            pieces.finish_round,
-            (thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1),
-        )
-
-
-def rounds_of(learn: Any, name: str) -> Callable[..., None]:
-    """The compiled loop over rounds of a model, by the function that learns from a share of a round.
-
-    ``learn(share, parts, count, text, buffers, model, rate)`` gets the share's number, how many parts the model has,
-    how many targets were gathered, and the rate; it writes steps and lists moves.
-    """
-    rounds: Callable[..., None] = kernel()(copied(_train_rounds, name, learn=learn))
-    return rounds

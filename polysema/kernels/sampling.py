@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import compiled, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -43,7 +43,7 @@ def noise_word(r: Any, alias: Any) -> Any:
     return cell & _LOW
 
 
-@kernel()
+@compiled()
 def gather(
     tokens: Any, sentences: Any, first: Any, last: Any, rows: Any, keep: Any, key: Any, window: Any, held_out: Any,
     at: Any, ids: Any, hashes: Any, lows: Any, highs: Any,

@@ -6,12 +6,12 @@ These take flat float32 arrays, an offset into each, and a length that is a mult
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.cgutils import alloca_once, create_struct_proxy, for_range
 from numba.extending import intrinsic
 
 LANES = 4
@@ -30,10 +30,10 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
-    """Where an array begins, by the offset that stands after it among the arguments."""
-    data = create_struct_proxy(signature.args[which])(context, builder, arguments[which]).data
-    return builder.gep(data, [arguments[which + 1]])
+def element(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
+    """The address of an element of an array, by the offset that stands after the array among the arguments."""
+    array = context.make_array(signature.args[which])(context, builder, arguments[which])
+    return builder.gep(array.data, [arguments[which + 1]])
 
 
 def _load(builder: Any, pointer: Any, at: Any, vector: Any) -> Any:
@@ -68,6 +68,29 @@ def _blocks(builder: Any, length: Any, step: Callable[[Any, Any], None]) -> None
             step(builder.and_(length, ir.Constant(_INT, -2 * vector.count)), vector)
 
 
+def _room(builder: Any, vector: Any) -> Any:
+    """Room for a vector, on the stack."""
+    with builder.goto_entry_block():
+        return builder.alloca(vector)
+
+
+@contextmanager
+def _each(builder: Any, count: Any) -> Iterator[Any]:
+    """Emit the body for every index below a count."""
+    before = builder.block
+    check, body, end = (builder.append_basic_block(name) for name in ("check", "body", "end"))
+    builder.branch(check)
+    builder.position_at_end(check)
+    index = builder.phi(_INT)
+    index.add_incoming(ir.Constant(_INT, 0), before)
+    builder.cbranch(builder.icmp_unsigned("<", index, count), body, end)
+    builder.position_at_end(body)
+    yield index
+    index.add_incoming(builder.add(index, ir.Constant(_INT, 1)), builder.block)
+    builder.branch(check)
+    builder.position_at_end(end)
+
+
 def _spread(builder: Any, number: Any, vector: Any) -> Any:
     """A number in every lane."""
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
@@ -89,7 +112,7 @@ def _sum(builder: Any, value: Any) -> Any:
 
 def _totals(builder: Any) -> dict[int, Any]:
     """Room for a running sum in lanes, for each width of a block."""
-    totals = {vector.count: alloca_once(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
+    totals = {vector.count: _room(builder, vector) for vector in (_SIXTEEN, _EIGHT, _FOUR)}
     for count, place in totals.items():
         builder.store(ir.Constant(ir.VectorType(_FLOAT, count), [0.0] * count), place)
     return totals
@@ -112,8 +135,8 @@ def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
     """Σ a[i + k] · b[j + k]."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x = _pointer(context, builder, signature, arguments, 0)
-        y = _pointer(context, builder, signature, arguments, 2)
+        x = element(context, builder, signature, arguments, 0)
+        y = element(context, builder, signature, arguments, 2)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -130,8 +153,8 @@ def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any
     """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]², which costs nothing where it is not used."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature, arguments, 1)
-        target = _pointer(context, builder, signature, arguments, 3)
+        source = element(context, builder, signature, arguments, 1)
+        target = element(context, builder, signature, arguments, 3)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -152,8 +175,8 @@ def add(typing: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
     """y[j + k] += x[i + k]; returns Σ y[j + k]², as ``axpy``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature, arguments, 0)
-        target = _pointer(context, builder, signature, arguments, 2)
+        source = element(context, builder, signature, arguments, 0)
+        target = element(context, builder, signature, arguments, 2)
         totals = _totals(builder)
 
         def step(at: Any, vector: Any) -> None:
@@ -172,8 +195,8 @@ def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> A
     """y[j + k] = alpha · x[i + k]."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _pointer(context, builder, signature, arguments, 1)
-        target = _pointer(context, builder, signature, arguments, 3)
+        source = element(context, builder, signature, arguments, 1)
+        target = element(context, builder, signature, arguments, 3)
 
         def step(at: Any, vector: Any) -> None:
             scale = _spread(builder, arguments[0], vector)
@@ -198,11 +221,11 @@ def combine(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scale, _, _, step_down, step_along, height, inner, _, _, length, old, _, _ = arguments
-        weights = _pointer(context, builder, signature, arguments, 1)
-        source = _pointer(context, builder, signature, arguments, 7)
-        target = _pointer(context, builder, signature, arguments, 11)
+        weights = element(context, builder, signature, arguments, 1)
+        source = element(context, builder, signature, arguments, 7)
+        target = element(context, builder, signature, arguments, 11)
         vectors = (_SIXTEEN, _EIGHT, _FOUR)
-        totals = {vector.count: [alloca_once(builder, vector) for _ in range(4)] for vector in vectors}
+        totals = {vector.count: [_room(builder, vector) for _ in range(4)] for vector in vectors}
 
         def block(first: Any, together: int) -> None:
             """Rows ``first`` to ``first + together``."""
@@ -211,9 +234,9 @@ def combine(
                 places = totals[vector.count][:together]
                 for place in places:
                     builder.store(ir.Constant(vector, [0.0] * vector.count), place)
-                with for_range(builder, inner) as loop:
-                    row = _load(builder, builder.gep(source, [builder.mul(loop.index, length)]), at, vector)
-                    corner = builder.add(builder.mul(first, step_down), builder.mul(loop.index, step_along))
+                with _each(builder, inner) as line:
+                    row = _load(builder, builder.gep(source, [builder.mul(line, length)]), at, vector)
+                    corner = builder.add(builder.mul(first, step_down), builder.mul(line, step_along))
                     for r, place in enumerate(places):
                         offset = builder.add(corner, builder.mul(ir.Constant(_INT, r), step_down))
                         weight = _spread(builder, builder.load(builder.gep(weights, [offset])), vector)
@@ -228,11 +251,11 @@ def combine(
             _blocks(builder, length, step)
 
         fours = builder.lshr(height, ir.Constant(_INT, 2))
-        with for_range(builder, fours) as loop:
-            block(builder.shl(loop.index, ir.Constant(_INT, 2)), 4)
+        with _each(builder, fours) as four:
+            block(builder.shl(four, ir.Constant(_INT, 2)), 4)
         done = builder.shl(fours, ir.Constant(_INT, 2))
-        with for_range(builder, builder.sub(height, done)) as loop:
-            block(builder.add(done, loop.index), 1)
+        with _each(builder, builder.sub(height, done)) as rest:
+            block(builder.add(done, rest), 1)
         return context.get_dummy_value()
 
     whole, single = types.uint64, types.float32
@@ -249,7 +272,7 @@ def load64(typing: Any, array: Any, index: Any) -> Any:
     """Eight bytes of a uint8 array from any index, as a little-endian uint64. They must all be there."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _pointer(context, builder, signature, arguments, 0)
+        place = element(context, builder, signature, arguments, 0)
         return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
     return types.uint64(array, index), generate
@@ -270,7 +293,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Prefetch an element into the cache; the index may lie outside the array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.bitcast(_pointer(context, builder, signature, arguments, 0), ir.IntType(8).as_pointer())
+        place = builder.bitcast(element(context, builder, signature, arguments, 0), ir.IntType(8).as_pointer())
         flag = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
         function = builder.module.globals.get("llvm.prefetch.p0")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import compiled
+from polysema.kernels.compiled import compiled, kernel
 
 
 @compiled()
@@ -33,7 +33,7 @@ def sort_words(order: Any, counts: Any, arena: Any, offsets: Any) -> None:  # pr
         start = stop
 
 
-@compiled()
+@kernel()
 def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cover - compiled
     """The first eight bytes of a word as a number that sorts as they do."""
     key = np.uint64(0)
@@ -46,7 +46,7 @@ def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cove
     return key
 
 
-@compiled()
+@kernel()
 def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> Any:  # pragma: no cover - compiled
     """Below, at or above zero as a word sorts before, with or after another with the same first eight bytes."""
     if not spelled:
@@ -59,7 +59,7 @@ def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> A
     return a_length - b_length
 
 
-@compiled()
+@kernel()
 def _quicksort(keys: Any, words: Any, arena: Any, offsets: Any, spelled: Any) -> None:  # pragma: no cover - compiled
     """Sort words by key and, if ``spelled``, by their bytes from the ninth on where keys are equal."""
     stack = np.empty((64, 2), np.int64)  # the larger part waits, so that 64 are enough

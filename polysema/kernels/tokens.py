@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polysema.kernels.compiled import compiled
+from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.simd import load64, trailing_zeros
 
 RESET = 0  # a separator that ends any hope of a sentence end: comma, colon, dash …
@@ -72,13 +72,13 @@ def new_table(slots: int, words: int, arena: int) -> Table:
     )
 
 
-@compiled(inline="always")
+@kernel(inline="always")
 def _hash(first: Any, rest: Any) -> Any:
     h = (first ^ (rest * _MIX)) * _PRIME
     return h ^ (h >> np.uint64(29))
 
 
-@compiled()
+@kernel()
 def key_of(data: Any, start: Any, length: Any) -> Any:
     """The two halves of the key of ``data[start : start + length]``."""
     first = np.uint64(0)
@@ -94,7 +94,7 @@ def key_of(data: Any, start: Any, length: Any) -> Any:
     return first, rest
 
 
-@compiled()
+@kernel()
 def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) -> Any:
     """Whether the bytes of the arena from ``at`` are those of a word, folded."""
     for i in range(length):
@@ -103,7 +103,7 @@ def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) ->
     return True
 
 
-@compiled()
+@kernel()
 def _find_or_add(
     entries: Any, arena: Any, offsets: Any, used: Any, first: Any, rest: Any, data: Any, start: Any, length: Any,
     fold: Any,
@@ -136,7 +136,7 @@ def _find_or_add(
     return word
 
 
-@compiled()
+@kernel()
 def decode(data: Any, i: Any, size: Any) -> Any:
     """The code point at ``i`` and its length; −1 and 1 where the bytes are not UTF-8."""
     b = np.int64(data[i])
@@ -158,7 +158,7 @@ def decode(data: Any, i: Any, size: Any) -> Any:
     return code, n
 
 
-@compiled()
+@kernel()
 def encode(code: Any, out: Any, at: Any) -> Any:
     """Write a code point as UTF-8; returns where it ends."""
     if code < 0x80:
@@ -214,7 +214,7 @@ class Rules(NamedTuple):
     swift: bool
 
 
-@compiled()
+@kernel()
 def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
     """The kind of the character at ``i``, its code point (−1 when it is not UTF-8) and its length."""
     b = data[i]
@@ -226,12 +226,12 @@ def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
     return np.int64(categories[code]), code, n
 
 
-@compiled(inline="always")
+@kernel(inline="always")
 def _is_letter(kind: Any) -> Any:
     return kind == LOWER or kind == UPPER or kind == UNCASED
 
 
-@compiled()
+@kernel()
 def read_run(
     kinds: Any, categories: Any, folded: Any, lower: Any, digits: Any, hyphens: Any, fold: Any, data: Any, i: Any,
     size: Any, out: Any,
@@ -278,7 +278,7 @@ def read_run(
     return i, at, word
 
 
-@compiled()
+@kernel()
 def _among(key: Any, length: Any, keys: Any) -> Any:
     """Whether an ASCII word of up to eight letters is in a sorted list, whatever its case."""
     if length == 0 or length > 8:
@@ -461,7 +461,7 @@ class Layout(NamedTuple):
     comments: bool
 
 
-@compiled()
+@kernel()
 def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
     """Where a tab-separated column of a line starts and ends; an empty one where there is none."""
     column = 0
@@ -475,7 +475,7 @@ def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
     return end, end
 
 
-@compiled()
+@kernel()
 def _missing(data: Any, start: Any, end: Any) -> Any:
     """Whether a column says that its value is not known: empty, ``_`` or ``<unknown>``."""
     length = end - start
@@ -572,7 +572,7 @@ def tokenise_lines(
 # ------------------------------------------------------------------------------------------------- the global table
 
 
-@compiled()
+@kernel()
 def _slot_of(slots: Any, arena: Any, offsets: Any, words: Any, start: Any, length: Any) -> Any:
     """The slot of a word, or the free one where it would go. Words are compared byte by byte."""
     mask = np.uint64(slots.size - 1)

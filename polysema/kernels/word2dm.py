@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.compiled import kernel
-from polysema.kernels.rounds import SAMPLED, note_move, rounds_of, surprise
+from polysema.kernels.barrier import take
+from polysema.kernels.compiled import compiled, kernel
+from polysema.kernels.rounds import SAMPLED, finish_round, note_move, prepare, surprise
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import combine, dot
 
@@ -82,4 +83,17 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
         note_move(ids[t], t, parts, target_moves, target_ends)
 
 
-train_rounds = rounds_of(learn, "word2dm_rounds")
+@compiled()
+def train_rounds(
+    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
+    model: Any, target_adam: Any, context_adam: Any, step: Any,
+) -> None:  # fmt: skip
+    """One thread's part in some rounds; see :mod:`polysema.kernels.rounds`."""
+    lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
+    for r in range(rates.size):
+        share = take(meeting, 0, thread, threads, shares)
+        while share >= 0:
+            count = prepare(share, text, buffers, first + r, rounds, key, model.pairs, not lazy)
+            learn(share, parts, count, text, buffers, model, np.float32(1.0) if lazy else rates[r])
+            share = take(meeting, 0, thread, threads, shares)
+        finish_round(thread, threads, meeting, buffers, model, target_adam, context_adam, rates[r], step + r + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from polysema.kernels import ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
-from polysema.kernels.rounds import Buffers, Model, Pieces, bounds, largest_share, pieces
+from polysema.kernels.rounds import Buffers, Model, bounds, largest_share
 from polysema.training.options import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
@@ -74,7 +73,6 @@ class CpuEngine:
 
     Args:
         rounds: where they are a part of the text's, the first sentence of each and the end; by default the whole text.
-        ready: waits for a kernel that is compiled by another process; None: compile that kernel, do not train.
     """
 
     def __init__(
@@ -83,7 +81,6 @@ class CpuEngine:
         state: State,
         threads: int,
         rounds: NDArray[np.int64] | None = None,
-        ready: Callable[[], Any] | None = lambda: None,
     ) -> None:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
@@ -104,12 +101,8 @@ class CpuEngine:
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
         forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
-        self._pieces, meeting, key = Pieces(), new_meeting(1), np.uint64(0)
-        if ready is not None:
-            self._pieces = pieces(meeting, text.text, self._buffers, key, self._model, self._adams, np.float32(0))
-            ready()
-        nothing = self._work(0, np.empty(0, np.float32), key)
-        self._kernel.train_rounds(0, 1, meeting, *nothing)  # compiles, where Ctrl-C still stops at once
+        nothing = self._work(0, np.empty(0, np.float32), np.uint64(0))
+        self._kernel.train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
@@ -218,7 +211,7 @@ class CpuEngine:
         """What the kernels of some rounds are called with, besides the thread."""
         return (
             self.text.text, self._buffers, first, len(self.rounds) - 1, rates, key, self._model, *self._adams,
-            self.state.step, self._pieces,
+            self.state.step,
         )  # fmt: skip
 
     def _release(self, first: int, last: int) -> None:

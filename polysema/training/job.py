@@ -51,7 +51,6 @@ class Job:
         keep, start, state, threads, device, gpu_memory, progress, on_epoch: as for :func:`polysema.train`.
         checkpoint_seconds: how often the state is written.
         engine: who does tasks, where there are several.
-        compiled: called before kernels are, to wait for code that is compiled ahead.
         parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
     """
 
@@ -66,7 +65,6 @@ class Job:
     on_epoch: Callable[[Any], None] | None = None
     checkpoint_seconds: float = 600.0
     engine: Engine = field(default_factory=Local)
-    compiled: Callable[[], Any] = lambda: None
     parsed: Callable[[], Any] = lambda: None
 
     @property

@@ -29,7 +29,6 @@ from polysema.slots.parsed import ParsedText, is_parsed, merged
 from polysema.slots.train import SlotOptions, train_slots
 from polysema.storage import MARKER
 from polysema.training import fasttext, glove, negative_sampling
-from polysema.training.ahead import compiled_ahead
 from polysema.training.contexts import (
     BERT2DMTraining,
     Context2DMTraining,
@@ -228,7 +227,6 @@ def train(
         if folder is not None:
             stack.enter_context(WorkingFolder(folder).held(text.worth_keeping))
         workers = stack.enter_context(engine_named(engine, address))
-        compiled = stack.enter_context(compiled_ahead(chosen, device))
         job = Job(
             text=text.encoded,
             parsed=lambda: text.parsed(run.threads),
@@ -242,7 +240,6 @@ def train(
             on_epoch=on_epoch,
             checkpoint_seconds=60 * run.checkpoint_minutes,
             engine=workers,
-            compiled=compiled,
         )
         lexicon = record.train(job, chosen)
         if describe:

@@ -59,7 +59,7 @@ def _engine(job: Job, text: TrainingText, state: State) -> Engine:
             raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
         return ReplicaEngine(text, state, job.engine, job.threads)
     if job.device == "cpu":
-        return CpuEngine(text, state, job.threads, ready=job.compiled)
+        return CpuEngine(text, state, job.threads)
     from polysema.training.cuda import CudaEngine
 
     return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numba import njit
 
-from polysema.kernels.rounds import draw
+from polysema.kernels import rounds
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
 from polysema.training.cpu import CpuEngine
 from polysema.training.state import new_state
+
+draw = njit(rounds.draw.py_func)
 
 
 def samples(text, options, first, last, key):
