@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
-from polysema.encoders.bert2dm import bert2dm
 from polysema.progress import Progress
+from polysema.training.models import train
 
 VARIANTS = {
     "svd": {"reduction": "svd"},
@@ -79,9 +79,9 @@ def main() -> None:
     figures: dict[str, Any] = {"encoder": repr(encoder), "words": arguments.words}
     for name in arguments.variants:
         stages, started = Stages(), time.perf_counter()
-        lexicon = bert2dm(
-            corpus, encoder, keep=keep, words=arguments.words, min_count=arguments.min_count, store=arguments.store,
-            state=arguments.output / "state", progress=stages, **VARIANTS[name],
+        lexicon = train(
+            corpus, "bert2dm", encoder=encoder, keep=keep, words=arguments.words, min_count=arguments.min_count,
+            store=arguments.store, state=arguments.output / "state", progress=stages, **VARIANTS[name],
         )  # fmt: skip
         stages(Progress("ended", 0))
         seconds = time.perf_counter() - started

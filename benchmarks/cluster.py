@@ -21,7 +21,7 @@ from measure import table
 import polysema as ps
 from polysema.engine import engine_named
 from polysema.evaluation.evaluate import evaluate, load_all
-from polysema.training.replicas import ReplicaEngine
+from polysema.training.replicas import ReplicaBackend
 
 BASE: dict[str, Any] = {"dim": 17, "senses": 5, "epochs": 3, "threads": 1}
 SETS = ("WS", "SL", "MEN")
@@ -37,7 +37,7 @@ def trained(corpus: ps.Corpus, data: Any, seed: int, **options: Any) -> dict[str
     figures = evaluate(lexicon, data, name="model").figures()["model"]
     similarity = float(np.mean([next(iter(figures[name].values())) for name in SETS]))
     found = {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
-    if isinstance(engines[-1], ReplicaEngine):
+    if isinstance(engines[-1], ReplicaBackend):
         found |= {"merges": engines[-1].merges, "in_turn": engines[-1].in_turn}
     return found
 
@@ -86,7 +86,7 @@ def cost(arguments: argparse.Namespace) -> None:
     Words a second of the clock, and words a second of processors: the second says more where others use them, too.
     """
     text, corpus, workers = arguments.text, ps.Corpus(arguments.corpus), arguments.workers
-    merges: list[ReplicaEngine] = []
+    merges: list[ReplicaBackend] = []
 
     def build(engine: Any, folder: str) -> int:
         return int(ps.build_corpus(text, Path(folder) / "corpus", engine=engine, workers=workers).config["tokens"])

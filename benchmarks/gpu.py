@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from measure import table
 
-from polysema.training.cpu import CpuEngine
-from polysema.training.cuda import CudaEngine
+from polysema.training.cpu import CpuBackend
+from polysema.training.cuda import CudaBackend
 from polysema.training.models import MODELS
 from polysema.training.run import Run
 from polysema.training.state import new_state
@@ -149,7 +149,7 @@ def measured(corpus: Any, limit: float | None = None, text: TrainingText | None 
     text = text or prepared(corpus, **options)[0]
     state = new_state(text.options, len(text.vocabulary))
     before = cp.cuda.runtime.memGetInfo()[0]
-    engine = CudaEngine(text, state, limit)
+    engine = CudaBackend(text, state, limit)
     rates = np.full(len(engine.rounds) - 1, 0.025, np.float32)
     speeds = []
     for i in range(4):
@@ -179,7 +179,7 @@ def check(sizes: Sizes) -> None:
                 corpus, model=model, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
                 rate=0.002 if model == "word2dm" and optimiser == "sgd" else None, **own,
             )  # fmt: skip
-            run = Run(text, state, CudaEngine(text, state) if gpu else CpuEngine(text, state, 2))
+            run = Run(text, state, CudaBackend(text, state) if gpu else CpuBackend(text, state, 2))
             start = run.loss()
             run.run()
             losses.append(state.curve[-1]["held_out_loss"])
@@ -239,7 +239,7 @@ def stream(sizes: Sizes) -> None:
     for limit in (None, sizes.memory) * 3:
         state = new_state(text.options, len(text.vocabulary))
         start = state.target.copy()
-        engine = CudaEngine(text, state, limit)
+        engine = CudaBackend(text, state, limit)
         rounds = len(engine.rounds) - 1
         engine.train(0, rounds, np.full(rounds, 1e-5, np.float32), np.uint64(1))
         engine.pull()

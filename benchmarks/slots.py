@@ -27,7 +27,9 @@ from polysema.parsing.sentences import parser
 from polysema.slots.model import Slots, condition
 from polysema.slots.parse import parse_text
 from polysema.slots.parsed import ParsedText
-from polysema.slots.train import filler_space, train_slots
+from polysema.slots.relations import filler_space
+from polysema.training.job import Job
+from polysema.training.slot_vectors import SlotOptions, train
 
 SETS = ("ML2008", "GS2011", "GS2012", "KS2013")
 NOUNS = ("NN", "NNS", "NNP", "NNPS")
@@ -183,7 +185,7 @@ def validate(lexicon: Lexicon, folder: Path, data: str, most: int) -> None:
 def speed(path: Path) -> None:
     """Seconds of the clock and of the processor from counts to a lexicon."""
     lexicons = []
-    clock, processor = seconds(lambda: lexicons.append(train_slots(ParsedText.load(path))))
+    clock, processor = seconds(lambda: lexicons.append(train(Job(parsed=lambda: ParsedText.load(path)), SlotOptions())))
     print(f"{lexicons[0].slots!r}: {clock:.1f} s by the clock, {processor:.1f} s of processors")
 
 

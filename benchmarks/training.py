@@ -22,7 +22,7 @@ RELEASED = 36e3
 OURS = """
 import time
 from polysema.corpus.corpus import Corpus
-from polysema.training.cpu import CpuEngine
+from polysema.training.cpu import CpuBackend
 from polysema.training.models import MODELS
 from polysema.training.run import Run
 from polysema.training.state import new_state
@@ -34,7 +34,7 @@ def run(epochs):
     options = MODELS[chosen.pop("model")].chosen(chosen).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, options), options)
     state = new_state(options, len(text.vocabulary))
-    train = Run(text, state, CpuEngine(text, state, {threads}))
+    train = Run(text, state, CpuBackend(text, state, {threads}))
     started = time.perf_counter()
     train.run()
     return len(corpus.tokens) * epochs / (time.perf_counter() - started), state

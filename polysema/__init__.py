@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from polysema.drawing import entropy_tree as entropy_tree
     from polysema.drawing import heat_map as heat_map
     from polysema.drawing import senses_plane as senses_plane
-    from polysema.encoders.bert2dm import bert2dm as bert2dm
-    from polysema.encoders.context2dm import context2dm as context2dm
     from polysema.encoders.contextual import Contextual as Contextual
     from polysema.encoders.huggingface import Encoder as Encoder
     from polysema.errors import CorpusError as CorpusError
@@ -126,8 +124,6 @@ _NAMES = {
     "senses.describe": "describe",
     "senses.adapt": "adapt",
     # matrices from contexts and from encoders
-    "encoders.context2dm": "context2dm",
-    "encoders.bert2dm": "bert2dm",
     "encoders.huggingface": "Encoder",
     "encoders.contextual": "Contextual",
     # composition

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from polysema.encoders import streams as many
 from polysema.kernels import clusters, sampling
 from polysema.kernels.sampling import GOLDEN, stream_key
+from polysema.training import streams as many
 
 mixed = njit(sampling.mixed.py_func)
 
@@ -90,7 +90,7 @@ def test_an_empty_cluster_starts_again_at_the_worst_point():
     squared = squared_distances(points)
     labels, own = np.array([0, 0, 0, 1, 1, 1]), np.array([0.0, 0.1, 0.2, 0.0, 0.1, 20.0])
     within, sizes = np.stack([squared[:3].sum(0), squared[3:].sum(0), np.zeros(6)]), np.array([3.0, 3.0, 0.0])
-    clusters._refill(2, own, squared, labels, within, sizes)
+    njit(clusters._refill.py_func)(2, own, squared, labels, within, sizes)
     assert labels.tolist() == [0, 0, 0, 1, 1, 2]
     assert sizes.tolist() == [3, 2, 1]
     np.testing.assert_allclose(within[1], squared[3:5].sum(0))

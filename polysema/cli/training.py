@@ -27,14 +27,15 @@ from polysema.storage import read_text
 
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
     """Every option of every model, by its name and the model's; those of the run itself under ""."""
-    from polysema.training.job import RunOptions
+    from polysema.training.job import Job
     from polysema.training.models import MODELS
 
     found: dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]] = {}
-    tables: dict[str, type[Options]] = {**{model.name: model.options for model in MODELS.values()}, "": RunOptions}
+    tables: dict[str, type[Options]] = {**{model.name: model.options for model in MODELS.values()}, "": Job}
     for name, options in tables.items():
         for field in dataclasses.fields(options):
-            found.setdefault(field.name, {})[name] = (options, field)
+            if "help" in field.metadata:  # the rest of a job is not for the command line
+                found.setdefault(field.name, {})[name] = (options, field)
     return found
 
 

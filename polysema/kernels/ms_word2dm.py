@@ -27,6 +27,11 @@ from polysema.kernels.simd import add, axpy, dot, prefetch, scaled
 _LINE = np.uint64(16)  # floats in a cache line
 
 
+def sizes(places: int, slots: int, negatives: int, m: int, n: int) -> tuple[int, int, int, int]:
+    """What ``vectors``, ``target_steps`` and ``work`` of a share hold, and ``bits``; see ``rounds.Buffers``."""
+    return slots * n, slots * n, n, negatives.bit_length()
+
+
 @kernel(forceinline=True)
 def _fetch(
     t: Any, ids: Any, slots: Any, noise: Any, target: Any, width: Any, context: Any, n: Any, negatives: Any

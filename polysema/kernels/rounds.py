@@ -43,7 +43,7 @@ _SOURCE = np.uint64(0xFFFFFFFF)
 _ROW = np.uint64(32)
 
 
-class Text(NamedTuple):
+class TextArrays(NamedTuple):
     """What is trained on; see :func:`polysema.kernels.sampling.gather`."""
 
     tokens: Any
@@ -57,7 +57,7 @@ class Text(NamedTuple):
     held_out: int
 
 
-class Model(NamedTuple):
+class Parameters(NamedTuple):
     """What is learnt.
 
     Attributes:

@@ -22,9 +22,9 @@ from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import combine, dot
 
 
-def work_size(n: int) -> int:
-    """How many numbers a share is computed in: A_t and Σ g B_c B_cᵀ, each n rows of n."""
-    return 2 * n * n
+def sizes(places: int, slots: int, negatives: int, m: int, n: int) -> tuple[int, int, int, int]:
+    """What ``vectors``, ``target_steps`` and ``work`` (A_t and Σ g B_c B_cᵀ) of a share hold, and ``bits``."""
+    return slots * (negatives + 1) * m * n, places * m * n, 2 * n * n, 0
 
 
 @kernel()

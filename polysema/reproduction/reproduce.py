@@ -42,7 +42,7 @@ from polysema.reproduction.report import Settings, build_report
 from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import RECOMMENDED, VARIANTS, Preset, Variant, departures, options_of
 from polysema.storage import atomic_file, locked, read_text
-from polysema.training.job import RunOptions
+from polysema.training.job import Job
 from polysema.training.models import MODELS, train
 from polysema.version import __version__
 
@@ -111,7 +111,8 @@ def reproduce(plan: Plan, say: Say = lambda line: None, progress: Report | None 
     """
     for row in plan.only:
         check_choice("row", row, [variant.row for variant in VARIANTS + RECOMMENDED])
-    RunOptions(threads=plan.threads, device=plan.device, engine=plan.engine, address=plan.address)  # refused at once
+    threads = 1 if plan.threads is None else plan.threads
+    Job(threads=threads, device=plan.device, engine=plan.engine, address=plan.address)  # refused at once
     claim = {"corpus": _digest(plan.corpus), "preset": plan.preset.name}
     with engine_named(plan.engine, plan.address) as engine:
         plan.folder.parent.mkdir(parents=True, exist_ok=True)

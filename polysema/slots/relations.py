@@ -20,6 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+SPACES = ("noun", "verb", "adjective")
+"""The spaces that words have vectors in, in their order."""
+
+NOUN_SLOTS = frozenset({"mod", "comp", "of"})
+"""Slots of nouns; all others are slots of verbs."""
+
 VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 ADJECTIVES = frozenset({"JJ", "JJR", "JJS"})
@@ -27,13 +33,6 @@ RELATIVE = frozenset({"WDT", "WP"})
 
 AT_MOST = 6
 """Coordinated nouns that are followed at most."""
-
-
-SPACES = ("noun", "verb", "adjective")
-"""The spaces that words have vectors in, in their order."""
-
-NOUN_SLOTS = frozenset({"mod", "comp", "of"})
-"""Slots of nouns; all others are slots of verbs."""
 
 
 def filler_space(slot: str) -> str:

@@ -29,7 +29,7 @@ from polysema.kernels.sampling import gather, stream_key, thresholds
 from polysema.machine import in_turn
 from polysema.progress import Progress
 from polysema.training.job import Job
-from polysema.training.options import TextOptions
+from polysema.training.objectives import TextOptions
 from polysema.training.text import model_rows
 from polysema.vocabulary import Vocabulary
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import mmap
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels import ms_word2dm, word2dm
 from polysema.kernels.adam import Adam, new_adam
 from polysema.kernels.barrier import new_meeting
-from polysema.kernels.rounds import Buffers, Model, bounds, largest_share
-from polysema.training.options import NegativeSamplingOptions
+from polysema.kernels.rounds import Buffers, Parameters, bounds, largest_share
+from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -23,25 +21,11 @@ _TARGETS = 32  # of a share at least; Word2DM's are so large that an eighth will
 _ROOM = 1 << 29  # bytes of address space for what a round notes
 
 
-def kernel_of(options: NegativeSamplingOptions) -> ModuleType:
-    """The kernels of a model."""
-    return word2dm if options.model == "word2dm" else ms_word2dm
-
-
 def auto_round(options: NegativeSamplingOptions, text: TrainingText) -> int | None:
-    """How many targets make a round; None for Adam, whose rounds are batches of sentences.
-
-    The busiest word should not meet more than a thousand times in a round what was true before it, and a round should
-    not outgrow the caches. Word2DM's steps multiply, so its rounds are shorter.
-    """
+    """How many targets make a round; None for Adam, whose rounds are batches of sentences."""
     if options.optimiser == "adam":
         return None
-    if options.round is not None:
-        return options.round
-    busiest, size = max(text.busiest, 1e-9), len(text.vocabulary)
-    if options.model == "word2dm":
-        return int(max(4, min(128, 20 / busiest, size / 8)))
-    return int(max(16, min(1024, 1000 / busiest, size / 4)))
+    return options.round or int(options.objective.targets(max(text.busiest, 1e-9), len(text.vocabulary)))
 
 
 def _sparse(shape: tuple[int, int], kind: np.dtype[Any]) -> NDArray[Any]:
@@ -64,7 +48,7 @@ def forget(mapped: NDArray[Any], start: int, stop: int) -> None:
         room.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
-class CpuEngine:
+class CpuBackend:
     """Does rounds of training on the processor.
 
     Attributes:
@@ -85,8 +69,8 @@ class CpuEngine:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
-        self._kernel = kernel_of(options)
         shares = self._most_shares()
+        self._train_rounds = options.objective.kernel.train_rounds
         self._cut(shares)
         while shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
             shares //= 2  # long sentences
@@ -94,25 +78,25 @@ class CpuEngine:
         self._parts = threads
         self._buffers = self._new_buffers()
         m, n = state.target.shape[1:]
-        self._model = Model(
+        self._model = Parameters(
             state.target.reshape(-1), state.context.reshape(-1), n, m, options.cosine and m > 1,
-            options.pairs, m * n if self._kernel is word2dm else n,
+            options.pairs, options.width,
         )  # fmt: skip
         self._adams = (self._new_adam("target", state.target), self._new_adam("context", state.context))
         self._pool = ThreadPoolExecutor(threads)
         forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
         nothing = self._work(0, np.empty(0, np.float32), np.uint64(0))
-        self._kernel.train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
+        self._train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
 
     def _most_shares(self) -> int:
         """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
         targets = self.text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
-        return int(max(1, min(_SHARES, targets / (_TARGETS / 8 if self._kernel is word2dm else _TARGETS))))
+        return int(max(1, min(_SHARES, self.text.options.objective.cost * targets / _TARGETS)))
 
     def _slot_bytes(self) -> int:
         """About how much room a sample takes."""
-        m, n = self.state.target.shape[1:]
-        return int(4 * (self.text.options.negatives + 1) * (m * n if self._kernel is word2dm else 4) + 12 * n)
+        options, n = self.text.options, self.state.target.shape[2]
+        return int(4 * (options.negatives + 1) * (options.width if options.objective.whole else 4) + 12 * n)
 
     def _words(self) -> int:
         """How many words an epoch has."""
@@ -139,10 +123,7 @@ class CpuEngine:
         places, slots, negatives = self._places, self._slots, self.text.options.negatives
         shares = len(self._regions) - 1
         m, n = self.state.target.shape[1:]
-        vectors, target_steps, work = slots * n, slots * n, n
-        bits = negatives.bit_length()
-        if self._kernel is word2dm:
-            vectors, target_steps, work, bits = slots * (negatives + 1) * m * n, places * m * n, word2dm.work_size(n), 0
+        vectors, target_steps, work, bits = self.text.options.objective.kernel.sizes(places, slots, negatives, m, n)
         room = np.array([places, slots, slots * (negatives + 1)], np.uint64)
 
         def empty(length: int, kind: Any) -> NDArray[Any]:
@@ -177,9 +158,8 @@ class CpuEngine:
         options = self.text.options
         if options.optimiser != "adam":
             return None
-        rows, width = array.shape[0] * array.shape[1], array.shape[2]
-        if self._kernel is word2dm:
-            rows, width = array.shape[0], array.shape[1] * array.shape[2]
+        width = options.width
+        rows = array.size // width
         most = min(rows, (len(self._regions) - 1) * (self._slots * (options.negatives + 1) + self._places))
         adam = new_adam(rows, width, self.threads, most)
         for name, values in (("mean", adam.mean), ("square", adam.square)):
@@ -198,7 +178,7 @@ class CpuEngine:
         buffers.loss[:] = 0
         meeting = new_meeting(self.threads)
         futures = [
-            self._pool.submit(self._kernel.train_rounds, thread, self.threads, meeting, *self._work(first, rates, key))
+            self._pool.submit(self._train_rounds, thread, self.threads, meeting, *self._work(first, rates, key))
             for thread in range(self.threads)
         ]
         for future in futures:

@@ -18,7 +18,7 @@ from polysema.errors import InputError, needing
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.simd import padded
 from polysema.machine import processors
-from polysema.training.options import NegativeSamplingOptions
+from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -43,7 +43,7 @@ class Segment(NamedTuple):
     tokens: int
 
 
-class Place(NamedTuple):
+class SegmentRoom(NamedTuple):
     """Room for a segment on the GPU.
 
     Attributes:
@@ -62,7 +62,7 @@ class Place(NamedTuple):
 def model_bytes(options: NegativeSamplingOptions, size: int) -> int:
     """How much of the GPU's memory the model takes, with Adam's state."""
     n, m = padded(options.dim), options.m
-    numbers = size * n * m + size * n * (m if options.model == "word2dm" else 1)
+    numbers = size * n * m + size * n * options.context_rows
     return 4 * numbers * (4 if options.optimiser == "adam" else 1) + 12 * size * (m + 1)
 
 
@@ -71,7 +71,7 @@ def _place_bytes(segments: list[Segment]) -> int:
     return 4 * max((s.tokens for s in segments), default=0) + 8 * max((s.sentences + 1 for s in segments), default=0)
 
 
-class CudaEngine:
+class CudaBackend:
     """Does rounds of training on the current CUDA device.
 
     A corpus that fits stays on the GPU, every segment in a place of its own. One that does not has two places: while
@@ -90,7 +90,7 @@ class CudaEngine:
     def __init__(self, text: TrainingText, state: State, memory: float | None = None) -> None:
         self.text, self.state = text, state
         options = text.options
-        if options.model == "word2dm" and options.dim > 32:
+        if options.objective.whole and options.dim > 32:
             raise InputError(f"word2dm on a GPU has at most 32 dimensions, not {options.dim}: train it with device cpu")
         self._cp = cp = _cupy()
         sentences = text.text.sentences
@@ -107,7 +107,7 @@ class CudaEngine:
         self._text = {name: cp.asarray(getattr(text.text, name)) for name in ("keep", "alias", "rows")}
         self._next, self._loss = cp.zeros(1, cp.uint32), cp.zeros(2, cp.float64)
         self._sides = self._new_sides()
-        self._held: dict[int, Future[Place]] = {}
+        self._held: dict[int, Future[SegmentRoom]] = {}
         self._free = self._new_places()
         self._copies = cp.cuda.Stream(non_blocking=True)
         self._pinned = [np.frombuffer(cp.cuda.alloc_pinned_memory(_PINNED), np.uint8, _PINNED) for _ in range(2)]
@@ -161,20 +161,20 @@ class CudaEngine:
             first = last
         return segments
 
-    def _new_places(self) -> list[Place]:
+    def _new_places(self) -> list[SegmentRoom]:
         """One for every segment, or two; any segment fits in any."""
         cp, segments = self._cp, self._segments
         tokens = max((segment.tokens for segment in segments), default=0)
         marks = max((segment.sentences + 1 for segment in segments), default=0)
         return [
-            Place(
+            SegmentRoom(
                 cp.empty(tokens, cp.uint32), cp.empty(marks, cp.int64),
                 *(cp.cuda.Event(disable_timing=True) for _ in range(2)),
             )
             for _ in range(len(segments) if self.resident else 2)
         ]  # fmt: skip
 
-    def _segment(self, number: int) -> Place:
+    def _segment(self, number: int) -> SegmentRoom:
         """Where a segment is, or will be when its event comes; the next one is sent for."""
         following = (number + 1) % len(self._segments)
         for wanted in (number, following):
@@ -187,7 +187,7 @@ class CudaEngine:
             self._held[wanted] = self._loader.submit(self._load, wanted, self._free.pop())
         return self._held[number].result()
 
-    def _load(self, number: int, place: Place) -> Place:
+    def _load(self, number: int, place: SegmentRoom) -> SegmentRoom:
         """Bring a segment to its place on the GPU and turn its words into rows. Runs in a thread of its own."""
         text, segment = self.text.text, self._segments[number]
         with self._copies:
@@ -222,8 +222,7 @@ class CudaEngine:
         cp, options = self._cp, self.text.options
         sides: dict[str, Any] = {"counts": cp.zeros(2, cp.uint32)}
         for name, values in (("target", self._target), ("context", self._context)):
-            rows = len(values) if options.model == "word2dm" else values.shape[0] * values.shape[1]
-            rows = rows if self._lazy else 1
+            rows = values.size // options.width if self._lazy else 1
             sides[name] = {
                 "values": values,
                 "moved": cp.zeros_like(values) if self._lazy else values,
@@ -248,7 +247,7 @@ class CudaEngine:
         constants = {
             "N": n, "DIM": options.dim, "M": m, "K": options.negatives, "WINDOW": options.window,
             "COSINE": int(options.cosine and m > 1), "PAIRS": int(options.pairs),
-            "WORD2DM": int(options.model == "word2dm"), "ADAM": int(self._lazy),
+            "WORD2DM": int(options.objective.whole), "ADAM": int(self._lazy),
             "BLOCK": _BLOCK, "CAPACITY": _CAPACITY, "LONGEST": f"{LONGEST}f",
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
@@ -262,7 +261,7 @@ class CudaEngine:
         held = device.attributes["MultiProcessorCount"] * max(1, 2048 // _BLOCK)
         in_flight = min(1000 / max(self.text.busiest, 1e-9), 2 * len(self.text.vocabulary))
         n4 = self.state.target.shape[2] // 4
-        group = 32 if self.text.options.model == "word2dm" else next(g for g in (4, 8, 16, 32) if n4 <= g or g == 32)
+        group = 32 if self.text.options.objective.whole else next(g for g in (4, 8, 16, 32) if n4 <= g or g == 32)
         return int(max(1, min(held, in_flight // (_BLOCK // group))))
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
@@ -306,8 +305,8 @@ class CudaEngine:
         whole model after every launch would halve the speed: once a call, a fraction of a second, is enough.
         """
         grid = 8 * self._cp.cuda.Device().attributes["MultiProcessorCount"]
+        width = self.text.options.width
         for values in (self._target, self._context):
-            width = values[0].size if self.text.options.model == "word2dm" else values.shape[2]
             self._functions["bound"]((grid,), (_BLOCK,), (values, np.uint64(values.size // width), np.int32(width)))
 
     def _adam(self, rate: np.float32, step: int) -> None:

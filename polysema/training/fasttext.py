@@ -13,7 +13,7 @@ from polysema.lexicon.lexicon import VectorLexicon
 from polysema.options import option
 from polysema.progress import Progress
 from polysema.training.job import Job
-from polysema.training.options import TextOptions
+from polysema.training.objectives import TextOptions
 from polysema.training.text import trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
@@ -52,7 +52,7 @@ class _Sentences:
 
 
 def train(job: Job, options: FastTextOptions) -> VectorLexicon:
-    """Train FastText; see :func:`polysema.training.models.train`. One thread gives the same result every time."""
+    """Train FastText; see :func:`polysema.train`. One thread gives the same result every time."""
     with needing("FastText", "gensim"):
         from gensim.models import FastText
         from gensim.models.callbacks import CallbackAny2Vec

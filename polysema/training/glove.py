@@ -22,7 +22,7 @@ from polysema.options import option
 from polysema.progress import Progress
 from polysema.training.co_occurrences import Counts, co_occurrences
 from polysema.training.job import Job
-from polysema.training.options import TextOptions
+from polysema.training.objectives import TextOptions
 from polysema.training.run import DivergenceError
 from polysema.training.text import trained_vocabulary
 from polysema.vocabulary import Vocabulary
@@ -44,7 +44,7 @@ class GloveOptions(TextOptions):
 
 
 def train(job: Job, options: GloveOptions) -> VectorLexicon:
-    """Train GloVe; see :func:`polysema.training.models.train`."""
+    """Train GloVe; see :func:`polysema.train`."""
     options = options.settled(job.corpus)
     vocabulary = trained_vocabulary(job.corpus, options, job.keep)
     walk = _Walk(job, options, vocabulary)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
-from polysema.training.options import NegativeSamplingOptions
-from polysema.training.reference import log_sigmoid
+from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.text import NONE, TrainingText
 
 Array = NDArray[np.float32]
@@ -88,40 +87,16 @@ class HeldOut:
         return len(self.targets)
 
     def loss(self, options: NegativeSamplingOptions, target: Array, context: Array) -> float | None:
-        """The mean of −J; None where nothing is held out. Target (V, m, n), context (V, 1 or m, n)."""
+        """The mean of −J; None where nothing is held out. Target (V, m, n), context (V, rows, n)."""
         if not len(self):
             return None
-        if options.model == "word2dm":
-            return self.word2dm(target, context)
-        return self.ms_word2dm(target, context[:, 0], options.cosine)
-
-    def ms_word2dm(self, target: Array, context: Array, cosine: bool) -> float:
-        """The mean of −J; target (V, m, n), context (V, n)."""
         total = 0.0
-        for part in self._parts():
-            senses = target[self.targets[part]].astype(np.float64)
-            c = self._sums(part, context)
-            scores = np.einsum("smn,sn->sm", senses, c)
-            likeness = scores / np.linalg.norm(senses, axis=2) if cosine else scores
-            chosen = np.argmax(likeness, axis=1)
-            rows = np.arange(len(chosen))
-            noise = np.einsum("sn,skn->sk", senses[rows, chosen], context[self.noise[part]].astype(np.float64))
-            total += log_sigmoid(scores[rows, chosen]).sum() + log_sigmoid(-noise).sum()
-        return -float(total) / len(self)
+        for part in self._parts(1000 if options.objective.whole else 10_000):
+            rows = target[self.targets[part]].astype(np.float64), self._sums(part, context)
+            total += options.objective.loss(*rows, context[self.noise[part]].astype(np.float64), options.cosine)
+        return total / len(self)
 
-    def word2dm(self, target: Array, context: Array) -> float:
-        """The mean of −J; target and context (V, m, n)."""
-        total = 0.0
-        for part in self._parts(1000):
-            b = target[self.targets[part]].astype(np.float64)
-            a = np.einsum("smi,smj->sij", b, b)
-            for rows, sign in ((self.contexts[part][:, None], 1.0), (self.noise[part], -1.0)):
-                other = context[rows].astype(np.float64)
-                score = np.einsum("skmi,sij,skmj->sk", other, a, other, optimize=True)
-                total += log_sigmoid(sign * score).sum()
-        return -float(total) / len(self)
-
-    def _parts(self, size: int = 10_000) -> list[slice]:
+    def _parts(self, size: int) -> list[slice]:
         return [slice(i, min(i + size, len(self))) for i in range(0, len(self), size)]
 
     def _sums(self, part: slice, vectors: Array) -> NDArray[np.float64]:

@@ -24,11 +24,18 @@ MOST_THREADS = 64
 
 
 @dataclass(frozen=True)
-class RunOptions(Options):
-    """How any model is trained: what does not belong to the model."""
+class Job(Options):
+    """One run of training: options of any model, then what :func:`polysema.train` hands in.
+
+    Attributes:
+        keep, start, state, progress, on_epoch: as for :func:`polysema.train`.
+        workers: who does tasks, where there are several.
+        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
+        parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
+    """
 
     preset: str | None = option(None, "named settings, such as paper; other options go before them")
-    threads: int | None = option(None, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
+    threads: int = option(1, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
     device: str = option("cpu", "where to train", choices=DEVICES)
     gpu_memory: float | None = option(
         None, "gigabytes of a GPU to use at most: a corpus that does not fit streams through", above=0,
@@ -40,32 +47,19 @@ class RunOptions(Options):
         None, "of a Ray cluster: HOST:PORT, or auto", by_default="Ray is started on this machine, for the engine ray"
     )
     describe: bool = option(False, "describe the senses of the words at the end, as polysema describe does")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One run: its text, where it works, whom it tells.
-
-    Attributes:
-        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
-        keep, start, state, threads, device, gpu_memory, progress, on_epoch: as for :func:`polysema.train`.
-        checkpoint_seconds: how often the state is written.
-        engine: who does tasks, where there are several.
-        parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
-    """
-
-    text: Callable[[], Corpus]
     keep: tuple[str, ...] = ()
     start: AnyLexicon | None = None
     state: Path | None = None
-    threads: int = 1
-    device: str = "cpu"
-    gpu_memory: float | None = None
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
-    checkpoint_seconds: float = 600.0
-    engine: Engine = field(default_factory=Local)
+    workers: Engine = field(default_factory=Local)
+    text: Callable[[], Corpus] = lambda: Corpus(Path())
     parsed: Callable[[], Any] = lambda: None
+
+    @property
+    def checkpoint_seconds(self) -> float:
+        """How often the state is written."""
+        return 60 * self.checkpoint_minutes
 
     @property
     def corpus(self) -> Corpus:

@@ -26,17 +26,10 @@ from polysema.options import Options
 from polysema.progress import Progress, Report, library_report
 from polysema.slots.parse import parse_text, text_identity
 from polysema.slots.parsed import ParsedText, is_parsed, merged
-from polysema.slots.train import SlotOptions, train_slots
 from polysema.storage import MARKER
-from polysema.training import fasttext, glove, negative_sampling
-from polysema.training.contexts import (
-    BERT2DMTraining,
-    Context2DMTraining,
-    train_bert2dm,
-    train_context2dm,
-)
-from polysema.training.job import DEVICES, MOST_THREADS, Job, RunOptions
-from polysema.training.options import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
+from polysema.training import bert2dm, context2dm, fasttext, glove, negative_sampling, slot_vectors
+from polysema.training.job import DEVICES, MOST_THREADS, Job
+from polysema.training.objectives import PAPER, MSWord2DMOptions, Word2DMOptions, Word2VecOptions
 
 Taken = TypeVar("Taken")
 
@@ -45,7 +38,7 @@ _WORTH = 60.0
 
 
 @dataclass(frozen=True)
-class Model:
+class TrainableModel:
     """A model that can be trained, and what it can do.
 
     Attributes:
@@ -101,20 +94,20 @@ class Model:
         more = "choose replicas (--replicas 4), or " if self.spread == "replicas" else ""
         return f"{more}start several trainings (docs/cluster.md)"
 
-    def refuse(self, run: RunOptions, *, start: Any = None, state: Any = None, on_epoch: Any = None) -> None:
+    def refuse(self, job: Job) -> None:
         """Raise InputError if the model cannot do what it is asked to."""
-        name, preset, device = self.name, run.preset, run.device
+        name, preset, device = self.name, job.preset, job.device
         able = listed((model.name for model in MODELS.values() if model.gpu_memory), "and")
         for wrong, message in (
             (
-                run.gpu_memory is not None and (device != "cuda" or not self.gpu_memory),
+                job.gpu_memory is not None and (device != "cuda" or not self.gpu_memory),
                 f"GPU memory is for {able} on device cuda, not for {name} on {device}",
             ),
             (device not in self.devices, f"{name} runs on {listed(self.devices, 'and')}, not on {device}"),
             (preset is not None and not self.presets, f"{name} has no presets: leave out {preset!r}"),
-            (start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),
-            (state is not None and not self.resumes, f"{name} cannot go on after a stop: leave out state"),
-            (on_epoch is not None and not self.epochs, f"{name} does not call on_epoch: leave it out"),
+            (job.start is not None and not self.inherits, f"{name} cannot go on from another lexicon: leave out start"),
+            (job.state is not None and not self.resumes, f"{name} cannot go on after a stop: leave out state"),
+            (job.on_epoch is not None and not self.epochs, f"{name} does not call on_epoch: leave it out"),
         ):
             if wrong:
                 raise InputError(message)
@@ -132,29 +125,29 @@ _SAMPLED: dict[str, Any] = {
 DESCRIBED = "ms-word2dm"
 """The model whose columns are senses that context vectors tell apart."""
 
-MODELS: dict[str, Model] = {
+MODELS: dict[str, TrainableModel] = {
     model.name: model
     for model in (
-        Model(MSWord2DMOptions, negative_sampling.train,
-              "multi-sense Word2DM: a density matrix of m senses a word", **_SAMPLED),
-        Model(Word2DMOptions, negative_sampling.train,
-              "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", **_SAMPLED),
-        Model(Word2VecOptions, negative_sampling.train,
-              "vectors: skip-gram with negative sampling", **_SAMPLED),
-        Model(glove.GloveOptions, glove.train, "vectors: GloVe, from co-occurrence counts"),
-        Model(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
-        Model(Context2DMTraining, train_context2dm, "density matrices of clustered contexts, on word vectors",
-              devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}, spread="tasks"),
-        Model(SlotOptions, lambda job, options: train_slots(job.parsed(), options, job.keep),
-              "density matrices of what fills the slots of words, from parsed text",
-              parsed=True),
-        Model(BERT2DMTraining, train_bert2dm, "density matrices of an encoder's vectors", devices=DEVICES,
-              spread="tasks"),
+        TrainableModel(MSWord2DMOptions, negative_sampling.train,
+                       "multi-sense Word2DM: a density matrix of m senses a word", **_SAMPLED),
+        TrainableModel(Word2DMOptions, negative_sampling.train,
+                       "Word2DM: a density matrix B Bᵀ a word, words compare by tr(A_t A_c)", **_SAMPLED),
+        TrainableModel(Word2VecOptions, negative_sampling.train,
+                       "vectors: skip-gram with negative sampling", **_SAMPLED),
+        TrainableModel(glove.GloveOptions, glove.train, "vectors: GloVe, from co-occurrence counts"),
+        TrainableModel(fasttext.FastTextOptions, fasttext.train, "vectors: FastText, by gensim", resumes=False),
+        TrainableModel(context2dm.Context2DMOptions, context2dm.train,
+                       "density matrices of clustered contexts, on word vectors",
+                       devices=DEVICES, presets={"paper": {"vector_preset": "paper"}}, spread="tasks"),
+        TrainableModel(slot_vectors.SlotOptions, slot_vectors.train,
+                       "density matrices of what fills the slots of words, from parsed text", parsed=True),
+        TrainableModel(bert2dm.BERT2DMOptions, bert2dm.train, "density matrices of an encoder's vectors",
+                       devices=DEVICES, spread="tasks"),
     )
 }  # fmt: skip
 
 
-def model_named(name: str) -> Model:
+def model_named(name: str) -> TrainableModel:
     """The model of that name; an unknown one is an error that lists the choices."""
     return choice("model", name, MODELS)
 
@@ -208,39 +201,40 @@ def train(
     Lexicon(4 words, n=4, m=2)
     """
     record = model_named(model)
-    named = engine if isinstance(engine, str) else "local"
-    run = RunOptions(preset, threads, device, gpu_memory, checkpoint_minutes, named, address, describe)
+    spread = engine != "local"
+    job = Job(
+        preset=preset,
+        threads=threads if threads is not None else 1 if spread else min(processors(), MOST_THREADS),
+        device=device,
+        gpu_memory=gpu_memory,
+        checkpoint_minutes=checkpoint_minutes,
+        engine=engine if isinstance(engine, str) else "local",
+        address=address,
+        describe=describe,
+        keep=tuple(keep),
+        start=start,
+        state=Path(state) if state is not None else None,
+        on_epoch=on_epoch,
+    )
     if describe and record.name != DESCRIBED:
         raise InputError(f"only senses of {DESCRIBED} are described from a corpus, not those of {record.name}")
-    record.refuse(run, start=start, state=state, on_epoch=on_epoch)
+    record.refuse(job)
     chosen = record.chosen(options, preset, start)
-    spread = engine != "local"
     if spread and not record.spreads(chosen):
         raise InputError(f"one training of {record.name} runs on one machine: {record.alone}")
-    folder = Path(state) if state is not None else None
+    folder = job.state
     if folder is not None and not folder.parent.is_dir():
         raise InputError(f"{folder.parent} is not a folder: {folder.name} cannot be written there")
     with ExitStack() as stack:
         report = progress or stack.enter_context(library_report(quiet))
-        text = _Text(corpus, report)
+        text = _RunText(corpus, report)
         text.folder = folder or Path(stack.enter_context(TemporaryDirectory(prefix="polysema-")))
         if folder is not None:
             stack.enter_context(WorkingFolder(folder).held(text.worth_keeping))
-        workers = stack.enter_context(engine_named(engine, address))
-        job = Job(
-            text=text.encoded,
-            parsed=lambda: text.parsed(run.threads),
-            keep=tuple(keep),
-            start=start,
-            state=folder,
-            threads=run.threads or (1 if spread else min(processors(), MOST_THREADS)),
-            device=run.device,
-            gpu_memory=run.gpu_memory,
-            progress=report,
-            on_epoch=on_epoch,
-            checkpoint_seconds=60 * run.checkpoint_minutes,
-            engine=workers,
-        )
+        job = dataclasses.replace(
+            job, progress=report, workers=stack.enter_context(engine_named(engine, address)), text=text.encoded,
+            parsed=lambda: text.parsed(threads),
+        )  # fmt: skip
         lexicon = record.train(job, chosen)
         if describe:
             from polysema.senses.describe import describe as described
@@ -249,7 +243,7 @@ def train(
         return lexicon
 
 
-class _Text:
+class _RunText:
     """The text of a run: encoded or parsed when it is asked for, in the run's folder, so that it is not done again.
 
     Attributes:

@@ -6,19 +6,19 @@ import numpy as np
 
 from polysema.errors import InputError
 from polysema.lexicon.lexicon import AnyLexicon
-from polysema.training.cpu import CpuEngine
+from polysema.training.cpu import CpuBackend
 from polysema.training.held_out import HeldOut
 from polysema.training.job import Job
-from polysema.training.options import NegativeSamplingOptions
-from polysema.training.replicas import ReplicaEngine
-from polysema.training.run import Engine, Run
+from polysema.training.objectives import NegativeSamplingOptions
+from polysema.training.replicas import ReplicaBackend
+from polysema.training.run import Backend, Run
 from polysema.training.state import State, check_start, grown_state, learnt_lexicon, new_state, saved_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
 def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
-    """Train a model of the negative-sampling family; see :func:`polysema.training.models.train`."""
+    """Train a model of the negative-sampling family; see :func:`polysema.train`."""
     _refuse(job, options)
     corpus, start, options = job.corpus, job.start, options.settled(job.corpus)
     vocabulary = trained_vocabulary(corpus, options, job.keep)
@@ -33,8 +33,8 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = new_state(options, len(vocabulary))
     held_out = HeldOut(text)
     run = Run(
-        text, state, _engine(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
-        held_out=held_out, status=job.engine.status,
+        text, state, _backend(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
+        held_out=held_out, status=job.workers.status,
     )  # fmt: skip
     run.run()
     run.write()
@@ -52,17 +52,17 @@ def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
         check_start(options, job.start)
 
 
-def _engine(job: Job, text: TrainingText, state: State) -> Engine:
+def _backend(job: Job, text: TrainingText, state: State) -> Backend:
     """What does the work: the processor, or a GPU."""
     if text.options.replicas > 1:
         if job.device != "cpu":
             raise InputError(f"replicas learn on processors, not on {job.device}: leave one of the two out")
-        return ReplicaEngine(text, state, job.engine, job.threads)
+        return ReplicaBackend(text, state, job.workers, job.threads)
     if job.device == "cpu":
-        return CpuEngine(text, state, job.threads)
-    from polysema.training.cuda import CudaEngine
+        return CpuBackend(text, state, job.threads)
+    from polysema.training.cuda import CudaBackend
 
-    return CudaEngine(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
+    return CudaBackend(text, state, None if job.gpu_memory is None else 1e9 * job.gpu_memory)
 
 
 def _joined(old: Vocabulary, new: Vocabulary) -> Vocabulary:

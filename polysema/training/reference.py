@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class Sample(NamedTuple):
+class Gradients(NamedTuple):
     """An objective and its gradients.
 
     Attributes:
@@ -48,7 +48,7 @@ def nearest_sense(senses: Array, context: Array, select: str) -> int:
     return int(np.argmax(scores))
 
 
-def ms_word2dm(senses: Array, contexts: Array, noise: Array, select: str = "cosine") -> Sample:
+def ms_word2dm(senses: Array, contexts: Array, noise: Array, select: str = "cosine") -> Gradients:
     """Multi-sense Word2DM (paper, eq. 5): J = log σ(bᵀc) + Σₖ log σ(−bᵀvₖ), c = Σ contexts, b the sense nearest to c.
 
     Args:
@@ -61,10 +61,10 @@ def ms_word2dm(senses: Array, contexts: Array, noise: Array, select: str = "cosi
     target = np.zeros_like(senses)
     target[chosen] = up * context + down @ noise
     objective = log_sigmoid(context @ b) + log_sigmoid(-(noise @ b)).sum()
-    return Sample(float(objective), target, np.tile(up * b, (len(contexts), 1)), np.outer(down, b))
+    return Gradients(float(objective), target, np.tile(up * b, (len(contexts), 1)), np.outer(down, b))
 
 
-def word2dm(target: Array, contexts: Array, noise: Array) -> Sample:
+def word2dm(target: Array, contexts: Array, noise: Array) -> Gradients:
     """Word2DM: for each context word, J = log σ(tr(A_t A_c)) + Σₖ log σ(−tr(A_t A_k)), with A = B Bᵀ.
 
     Args:
@@ -79,7 +79,7 @@ def word2dm(target: Array, contexts: Array, noise: Array) -> Sample:
     up, down = 1 - sigmoid(score(contexts)), -sigmoid(score(noise))
     pull = np.einsum("c,cnm,ckm->nk", up, contexts, contexts) + np.einsum("cq,cqnm,cqkm->nk", down, noise, noise)
     objective = log_sigmoid(score(contexts)).sum() + log_sigmoid(-score(noise)).sum()
-    return Sample(
+    return Gradients(
         float(objective),
         2 * pull @ target,
         2 * up[:, None, None] * (a @ contexts),
@@ -87,7 +87,7 @@ def word2dm(target: Array, contexts: Array, noise: Array) -> Sample:
     )
 
 
-def glove(w: Array, c: Array, bias: float, context_bias: float, count: float, most: float, power: float) -> Sample:
+def glove(w: Array, c: Array, bias: float, context_bias: float, count: float, most: float, power: float) -> Gradients:
     """GloVe (Pennington et al. 2014): J = −½ f(x) (wᵀc + b + b̃ − log x)², f(x) = min(1, (x / most)^power).
 
     The gradients of the biases, which are equal, are those of J by the error: the ``noise`` of the sample.
@@ -95,4 +95,4 @@ def glove(w: Array, c: Array, bias: float, context_bias: float, count: float, mo
     weight = min(1.0, (count / most) ** power)
     error = float(w @ c + bias + context_bias - np.log(count))
     pull = -weight * error
-    return Sample(-0.5 * weight * error**2, pull * c, (pull * w)[None], np.array([pull]))
+    return Gradients(-0.5 * weight * error**2, pull * c, (pull * w)[None], np.array([pull]))

@@ -32,11 +32,10 @@ from polysema.corpus.corpus import Corpus
 from polysema.engine import Engine, Local, Placed
 from polysema.errors import InputError
 from polysema.kernels.combine import add_steps, find_steps, sum_steps
-from polysema.kernels.simd import padded
 from polysema.machine import processors
 from polysema.progress import Progress, Report
-from polysema.training.cpu import CpuEngine, auto_round
-from polysema.training.options import NegativeSamplingOptions
+from polysema.training.cpu import CpuBackend, auto_round
+from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.run import rates
 from polysema.training.state import State
 from polysema.training.text import TrainingText
@@ -95,12 +94,6 @@ class Learner:
         found[-1] = len(sentences) - 1
         return np.asarray(found[np.arange(replicas)[:, None] * each + np.arange(each + 1)], np.int64)
 
-    @property
-    def width(self) -> int:
-        """How many numbers are one row: a sense, or a whole factor of Word2DM."""
-        n = padded(self.options.dim)
-        return n * self.options.m if self.options.model == "word2dm" else n
-
     def step(self, leg: Leg) -> tuple[float, tuple[Step, Step]]:
         """What a replica learns: the loss on the way, and its step on both sides.
 
@@ -117,7 +110,7 @@ class Learner:
         self._at = None
         loss = self._regions.learn(leg.replica, leg.first, leg.last, leg.epoch, leg.key)
         target, context = (
-            _step(before.reshape(-1, self.width), after.reshape(-1, self.width))
+            _step(before.reshape(-1, self.options.width), after.reshape(-1, self.options.width))
             for before, after in ((start.target, own.target), (start.context, own.context))
         )
         self._at = (leg.epoch, leg.first)
@@ -133,14 +126,14 @@ class Regions:
 
     def __init__(self, text: TrainingText, rounds: NDArray[np.int64], state: State, threads: int) -> None:
         self.text, self.rounds, self.state, self.threads = text, rounds, state, threads
-        self._engines: dict[int, CpuEngine] = {}
+        self._engines: dict[int, CpuBackend] = {}
 
     def learn(self, replica: int, first: int, last: int, epoch: int, key: int) -> float:
         """Learn from some rounds of a region; returns the loss on the way."""
         if replica not in self._engines:
             if len(self._engines) == KEPT:
                 self._engines.pop(next(iter(self._engines))).close()
-            self._engines[replica] = CpuEngine(self.text, self.state, self.threads, self.rounds[replica])
+            self._engines[replica] = CpuBackend(self.text, self.state, self.threads, self.rounds[replica])
         done = np.arange(first, last) / (self.rounds.shape[1] - 1)
         rate = rates(self.text.options, epoch, done)
         return self._engines[replica].train(first, last, rate, np.uint64(key))
@@ -202,7 +195,7 @@ def legs(each: int, epoch: int, apart: float) -> NDArray[np.int64]:
     return np.array(marks)
 
 
-class ReplicaEngine:
+class ReplicaBackend:
     """Does legs of training; a leg is a round to the run (:class:`polysema.training.run.Engine`).
 
     Attributes:
@@ -222,7 +215,6 @@ class ReplicaEngine:
         self._each = learner.rounds.shape[1] - 1
         self._here = Regions(text, learner.rounds, state, threads if isinstance(engine, Local) else processors())
         self._moves = moves(text, int(text.text.sentences[-1]) / options.replicas / self._each)
-        self._width = learner.width
         self._learner = engine.put(learner)
         self._legs: tuple[int, NDArray[np.int64]] = (-1, np.empty(0, np.int64))
         self.merges, self.sent, self.merging = 0, 0, 0.0
@@ -277,7 +269,7 @@ class ReplicaEngine:
         started = time.perf_counter()
         rate = float(rates(options, state.epoch, np.array([(first + last) / 2 / self._each]))[0])
         for side, step, moved in zip((state.target, state.context), merge(parts), self._moves, strict=True):
-            rows, weight = side.reshape(-1, self._width), weights(moved * (last - first), rate, options)
+            rows, weight = side.reshape(-1, options.width), weights(moved * (last - first), rate, options)
             add_steps(rows, *step, np.repeat(weight, len(rows) // len(moved)))
         self.merging += time.perf_counter() - started
         self.merges += 1

@@ -16,7 +16,7 @@ from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.progress import Progress, Report, silent
 from polysema.training.held_out import HeldOut
-from polysema.training.options import NegativeSamplingOptions
+from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText
 
@@ -30,7 +30,7 @@ class DivergenceError(PolysemaError):
     """Training ran away."""
 
 
-class Engine(Protocol):
+class Backend(Protocol):
     """What does the rounds: a processor or a GPU."""
 
     @property
@@ -53,7 +53,7 @@ class Run:
     Args:
         text: what is trained on, with the options.
         state: where the run starts, and what it learns.
-        engine: what does the work.
+        backend: what does the work.
         progress: called several times a second.
         on_epoch: called after every epoch with the run; its ``state`` is what was learnt so far.
         checkpoint: where the state is written; None: nowhere.
@@ -65,7 +65,7 @@ class Run:
         self,
         text: TrainingText,
         state: State,
-        engine: Engine,
+        backend: Backend,
         *,
         progress: Report = silent,
         on_epoch: Callable[[Run], None] | None = None,
@@ -73,7 +73,7 @@ class Run:
         held_out: HeldOut | None = None,
         status: Callable[[], str] = lambda: "",
     ) -> None:
-        self.text, self.options, self.state, self.engine = text, text.options, state, engine
+        self.text, self.options, self.state, self.backend = text, text.options, state, backend
         self.progress, self.on_epoch, self.checkpoint = progress, on_epoch, checkpoint
         self.status = status
         self.epochs = self.options.epochs or 0
@@ -104,13 +104,13 @@ class Run:
                 raise
             finally:
                 worker.shutdown()
-                self.engine.pull()
-                self.engine.close()
+                self.backend.pull()
+                self.backend.close()
         return self.state
 
     def _learn(self, worker: ThreadPoolExecutor) -> None:
         """Learn from a block of rounds, about as many as a moment takes, and say so."""
-        state, end = self.state, len(self.engine.rounds) - 1
+        state, end = self.state, len(self.backend.rounds) - 1
         if state.round == end:  # the run was stopped between the last round of an epoch and its loss
             return self._end_epoch()
         first, last = state.round, min(state.round + self._block, end)
@@ -118,7 +118,7 @@ class Run:
         key = stream_key(self.options.seed, 1, state.epoch)
         started = time.perf_counter()
         self._whole = False
-        loss = worker.submit(self.engine.train, first, last, self._rates(first, last), key).result()
+        loss = worker.submit(self.backend.train, first, last, self._rates(first, last), key).result()
         seconds = time.perf_counter() - started
         state.round, state.step = last, state.step + last - first
         state.words, state.seconds = state.words + words, state.seconds + seconds
@@ -135,19 +135,19 @@ class Run:
         self._show(words / max(seconds, 1e-9), loss)
 
     def _words_at(self, round: int) -> int:
-        return int(self.text.text.sentences[self.engine.rounds[round]])
+        return int(self.text.text.sentences[self.backend.rounds[round]])
 
     def _rates(self, first: int, last: int) -> NDArray[np.float32]:
         """The learning rates of some rounds of the epoch."""
-        starts = self.text.text.sentences[self.engine.rounds[first:last]]
+        starts = self.text.text.sentences[self.backend.rounds[first:last]]
         return rates(self.options, self.state.epoch, starts / max(self.tokens, 1))
 
     def _end_epoch(self) -> None:
         state = self.state
-        self.engine.pull()
+        self.backend.pull()
         ends = self.options.optimiser == "sgd" and state.epoch + 1 == self.epochs  # before, rows may still come back
         for side in (state.target, state.context):
-            rows = side.reshape(len(side), -1) if self.options.model == "word2dm" else side.reshape(-1, side.shape[2])
+            rows = side.reshape(-1, self.options.width)
             if not np.isfinite(np.dot(side.reshape(-1), side.reshape(-1))) or (ends and _run_away(rows) > _RUN_AWAY):
                 self._diverged()
         row = {
@@ -190,7 +190,7 @@ class Run:
     def write(self) -> None:
         """Write the state, where it was asked for."""
         if self.checkpoint is not None:
-            self.engine.pull()
+            self.backend.pull()
             self.state.save(self.checkpoint)
 
 

@@ -13,7 +13,7 @@ from polysema.errors import InputError
 from polysema.kernels.simd import padded
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.meanings.parts import Parts
-from polysema.training.options import NegativeSamplingOptions
+from polysema.training.objectives import NegativeSamplingOptions, Word2VecOptions
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float32]
@@ -68,7 +68,7 @@ def new_state(options: NegativeSamplingOptions, size: int) -> State:
     n, m = options.dim, options.m
     rng = np.random.default_rng([options.seed, 0])
     target = _random(rng, options, (size, m, n))
-    context = _random(rng, options, (size, m if options.model == "word2dm" else 1, n))
+    context = _random(rng, options, (size, options.context_rows, n))
     if options.init == "word2vec":
         context[:] = 0
     return State(target, context)
@@ -127,7 +127,7 @@ def learnt_lexicon(
     """The lexicon of what was learnt, with the context side for training on."""
     n = options.dim
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))
-    if options.model == "word2vec":
+    if isinstance(options, Word2VecOptions):
         vectors = np.ascontiguousarray(state.target[:, 0, :n])
         return VectorLexicon(vocabulary, vectors, metadata=metadata, parts=Parts(contexts=contexts[:, :, 0]))
     factors = np.ascontiguousarray(state.target[..., :n].transpose(0, 2, 1))
@@ -135,8 +135,8 @@ def learnt_lexicon(
         vocabulary,
         factors,
         parts=Parts(
-            columns="eigen" if options.model == "word2dm" else "senses",
-            contexts=contexts if options.model == "word2dm" else contexts[:, :, 0],
+            columns="eigen" if options.objective.whole else "senses",
+            contexts=contexts if options.objective.whole else contexts[:, :, 0],
             norms=np.linalg.norm(factors, axis=(1, 2)),
         ),
         metadata=metadata,

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError
-from polysema.kernels.rounds import Text
+from polysema.kernels.rounds import TextArrays
 from polysema.kernels.sampling import alias_table, held_out_marks, sigmoid_table, thresholds
-from polysema.training.options import NegativeSamplingOptions, TextOptions
+from polysema.training.objectives import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
 NONE = np.uint32(2**32 - 1)
@@ -69,7 +69,7 @@ class TrainingText:
         self.kept = float(survivors.sum()) / max(len(corpus.tokens), 1)
         self.busiest = float(survivors.max(initial=0) / max(survivors.sum(), 1e-9))
         self._check(float(np.asarray(corpus.counts)[inside].sum()))
-        self.text = Text(
+        self.text = TextArrays(
             _plain(corpus.tokens), _plain(corpus.sentences), rows, thresholds(probabilities),
             alias_table(vocabulary.noise_distribution(options.noise_power)), sigmoid_table(), options.window,
             options.negatives, int(options.held_out * 2**32),

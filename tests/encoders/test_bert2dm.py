@@ -8,14 +8,18 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from polysema.corpus.normalisation import STOP_WORDS
-from polysema.encoders import bert2dm as module
-from polysema.encoders import streams
-from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.huggingface import Encoder
-from polysema.encoders.streams import Moments
 from polysema.errors import CorpusError, InputError, UnknownChoiceError
+from polysema.training import bert2dm as module
+from polysema.training import streams
+from polysema.training.models import train
+from polysema.training.streams import Moments
 from tests.encoders.test_huggingface import slow_word_vectors
 from tests.encoders.tiny import make_corpus, make_encoder
+
+
+def bert2dm(corpus, encoder, **options):
+    return train(corpus, "bert2dm", encoder=encoder, **options)
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +101,18 @@ def test_clustered(corpus, encoder, stacked, reduction):
 
 
 def test_clusters_do_not_depend_on_blocks_or_threads(corpus, encoder, monkeypatch):
-    first = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=1)
+    first = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=1)
     monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)
     monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
-    second = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=1)
+    second = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=1)
     np.testing.assert_allclose(first.factors, second.factors, atol=1e-6)
-    third = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, workers=3)
+    third = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=3)
     np.testing.assert_array_equal(second.factors, third.factors)
 
 
 def test_mixtures_do_not_depend_on_threads(corpus, encoder, monkeypatch):
     monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
-    first, second = (bert2dm(corpus, encoder, dim=4, workers=workers) for workers in (1, 3))
+    first, second = (bert2dm(corpus, encoder, dim=4, threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(first.factors, second.factors)
 
 
@@ -143,7 +147,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
     whole = bert2dm(corpus, encoder, **settings)
     with pytest.raises(Stopped):
         bert2dm(
-            corpus, encoder, state=tmp_path / "state", checkpoint_seconds=0, progress=stop_after(10, stage), **settings
+            corpus, encoder, state=tmp_path / "state", checkpoint_minutes=0, progress=stop_after(10, stage), **settings
         )
     begun = []
     resumed = bert2dm(
@@ -160,7 +164,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
 
 def test_clustering_that_was_stopped_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch):
     monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)  # a word or two at a time
-    settings = {"dim": 4, "cluster": True, "occurrences": 20, "workers": 1}
+    settings = {"dim": 4, "cluster": True, "occurrences": 20, "threads": 1}
     whole = bert2dm(corpus, encoder, **settings)
     with pytest.raises(Stopped):
         bert2dm(corpus, encoder, state=tmp_path / "state", progress=stop_after(8, "clustering"), **settings)
@@ -248,10 +252,10 @@ def test_memory_does_not_grow_with_the_text(tmp_path, encoder, monkeypatch, clus
 
     def peak(sentences):
         corpus = make_corpus(tmp_path / f"{sentences}", sentences)
-        bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", workers=1)  # compiled and warm
+        bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", threads=1)  # compiled and warm
         tracemalloc.start()
         try:
-            lexicon = bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", workers=1)
+            lexicon = bert2dm(corpus, encoder, dim=3, cluster=cluster, occurrences=10, store="disk", threads=1)
             return tracemalloc.get_traced_memory()[1], int(lexicon.vocabulary.counts.sum()) * encoder.width * 4
         finally:
             tracemalloc.stop()

@@ -13,8 +13,6 @@ from polysema.composition.occurrences import span_of
 from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
-from polysema.encoders import bert2dm as module
-from polysema.encoders.bert2dm import bert2dm
 from polysema.encoders.contextual import (
     SHARPNESS,
     Contextual,
@@ -31,6 +29,8 @@ from polysema.evaluation.models import LexiconModel
 from polysema.lexicon.lexicon import Lexicon, load
 from polysema.meanings.parts import Parts
 from polysema.senses.senses import senses_of
+from polysema.training import bert2dm as module
+from polysema.training.models import train
 from tests.encoders.tiny import make_corpus, make_encoder
 
 
@@ -40,7 +40,7 @@ def lexicon(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MEAN_SENTENCES", 16)
         encoder = Encoder.load(make_encoder(folder / "bert"), batch_size=8)
-        return bert2dm(make_corpus(folder / "corpus"), encoder, dim=5, reduction="pca")
+        return train(make_corpus(folder / "corpus"), "bert2dm", encoder=encoder, dim=5, reduction="pca")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_centroids_are_means_of_the_words_vectors(tmp_path):
     corpus = build_corpus(
         [["the", "bank", "money"], ["river", "bank", "flowing"], ["bank", "loan"]], tmp_path / "corpus"
     )
-    found = bert2dm(corpus, encoder, dim=4, reduction="svd")
+    found = train(corpus, "bert2dm", encoder=encoder, dim=4, reduction="svd")
     texts = ["the bank money", "river bank flowing", "bank loan"]
     mean = (encoder.words(texts, ["bank"] * 3) @ found.parts.encoder.projection).mean(axis=0)
     row = found.vocabulary.index("bank")

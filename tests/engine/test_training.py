@@ -8,7 +8,7 @@ import pytest
 import polysema as ps
 from polysema.engine import Local
 from polysema.errors import InputError
-from polysema.training.options import MSWord2DMOptions
+from polysema.training.objectives import MSWord2DMOptions
 from polysema.training.replicas import legs, weights
 from tests.engine.work import REPLICAS, same
 

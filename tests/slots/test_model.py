@@ -12,7 +12,8 @@ from polysema.lexicon.lexicon import Lexicon, load
 from polysema.measures import entropy, similarity
 from polysema.senses.disambiguation import Place, by_part_of_speech
 from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
-from polysema.slots.train import SlotOptions, leading, train_slots
+from polysema.training.job import Job
+from polysema.training.slot_vectors import SlotOptions, leading, train
 from tests.slots.planted import planted
 
 OPTIONS = SlotOptions(dim=6, min_count=5)
@@ -20,7 +21,7 @@ OPTIONS = SlotOptions(dim=6, min_count=5)
 
 @pytest.fixture(scope="module")
 def lexicon() -> Lexicon:
-    return train_slots(planted(), OPTIONS)
+    return train(Job(parsed=lambda: planted()), OPTIONS)
 
 
 def sentence(lexicon: Lexicon, text: str):  # type: ignore[no-untyped-def]
@@ -30,7 +31,7 @@ def sentence(lexicon: Lexicon, text: str):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_meanings_are_told_apart_by_the_arguments(seed: int) -> None:
-    found = train_slots(planted(seed), OPTIONS)
+    found = train(Job(parsed=lambda: planted(seed)), OPTIONS)
     for subject, thing, right, wrong in (
         ("owner", "hotel", "manage", "sprint"),
         ("family", "shop", "operate", "finish"),
@@ -103,7 +104,7 @@ def test_slots_are_kept_on_disk(lexicon: Lexicon, tmp_path: Path) -> None:
 
 
 def test_a_seed_gives_the_same_numbers() -> None:
-    a, b = (train_slots(planted(), OPTIONS) for _ in range(2))
+    a, b = (train(Job(parsed=lambda: planted()), OPTIONS) for _ in range(2))
     assert np.array_equal(a.array, b.array)
 
 
@@ -113,7 +114,7 @@ def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
     with pytest.raises(InputError, match="never seen"):
         Slots.of(lexicon).slot("hotel", "obj")
     with pytest.raises(InputError, match="parse more text"):
-        train_slots(planted(), SlotOptions(min_count=10**6))
+        train(Job(parsed=lambda: planted()), SlotOptions(min_count=10**6))
     with pytest.raises(InputError, match="dim"):
         SlotOptions(dim=0)
 

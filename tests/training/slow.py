@@ -10,7 +10,7 @@ from numba import njit
 from polysema.kernels import rounds
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
-from polysema.training.cpu import CpuEngine
+from polysema.training.cpu import CpuBackend
 from polysema.training.state import new_state
 
 draw = njit(rounds.draw.py_func)
@@ -68,7 +68,7 @@ class Adam:
 def train(text, state, epochs):
     """Train in place; target (V, m, n) and context (V, 1 or m, n) in double precision, not padded."""
     options = text.options
-    engine = CpuEngine(text, new_state(options, len(text.vocabulary)), 1)
+    engine = CpuBackend(text, new_state(options, len(text.vocabulary)), 1)
     rounds, shares = engine.rounds, len(engine._regions) - 1
     target, context = state
     lazy = options.optimiser == "adam"

@@ -11,7 +11,7 @@ from polysema.errors import MissingExtraError
 pytest.importorskip("transformers")
 pytest.importorskip("sklearn")
 
-from polysema.encoders import bert2dm as module
+from polysema.training import bert2dm as module
 from tests.encoders.tiny import make_corpus, make_encoder
 
 

@@ -12,7 +12,7 @@ from polysema.cli import main
 from polysema.errors import CorpusError, FormatError, InputError, PolysemaError
 from polysema.options import kind_of
 from polysema.training import models
-from polysema.training.job import RunOptions
+from polysema.training.job import Job
 from polysema.training.models import DEVICES, MODELS, train
 
 FEATURES = {
@@ -34,10 +34,8 @@ FEATURES = {
 def test_what_a_model_cannot_do_is_refused(small_corpus, tmp_path, monkeypatch, model, feature):
     monkeypatch.chdir(tmp_path)
     able, asked, message = FEATURES[feature]
-    run = {name: value for name, value in asked.items() if name in ("preset", "device", "gpu_memory")}
-    rest = {name: value for name, value in asked.items() if name not in run}
     if able(MODELS[model]):
-        MODELS[model].refuse(RunOptions(**run), **rest)
+        MODELS[model].refuse(Job(**asked))
         return
     with pytest.raises(InputError, match=message) as error:
         train(small_corpus, model, **asked)

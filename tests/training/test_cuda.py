@@ -8,7 +8,7 @@ import pytest
 from polysema.errors import InputError
 from polysema.kernels.rounds import LONGEST
 from polysema.training import cuda
-from polysema.training.cuda import CudaEngine
+from polysema.training.cuda import CudaBackend
 from polysema.training.models import MODELS, train
 from polysema.training.run import Run
 from polysema.training.state import new_state
@@ -71,7 +71,7 @@ def test_the_kernels_follow_the_reference(gpu, small_corpus, form, optimiser):
     starts = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
     expected = [start.copy() for start in starts]
     slow.train(text, expected, 1)
-    Run(text, state, CudaEngine(text, state)).run()
+    Run(text, state, CudaBackend(text, state)).run()
     for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
         assert not found[..., 5:].any()
         check(found[..., :5], wanted, start, optimiser == "adam")
@@ -83,7 +83,7 @@ def test_rows_of_any_length(gpu, small_corpus, dim):
     starts = [array[..., :dim].astype(np.float64) for array in (state.target, state.context)]
     expected = [start.copy() for start in starts]
     slow.train(text, expected, 1)
-    Run(text, state, CudaEngine(text, state)).run()
+    Run(text, state, CudaBackend(text, state)).run()
     for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
         check(found[..., :dim], wanted, start, False)
 
@@ -95,14 +95,14 @@ def test_a_streamed_corpus_is_learnt_from_as_a_resident_one(gpu, small_corpus, m
     monkeypatch.setattr(cuda, "_ROUND", 40)
     monkeypatch.setattr(cuda, "_SEGMENT", 100)
     text, state = prepared(small_corpus, epochs=3)
-    whole = CudaEngine(text, state)
+    whole = CudaBackend(text, state)
     assert whole.resident
     assert len(whole._segments) > 4
     Run(text, state, whole).run()
     _, streamed = prepared(small_corpus, epochs=3)
     model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
     with gpu.lagging(lags):
-        engine = CudaEngine(text, streamed, model + 1400)
+        engine = CudaBackend(text, streamed, model + 1400)
         assert not engine.resident
         assert engine.needs <= model + 1400
         Run(text, streamed, engine).run()
@@ -115,14 +115,14 @@ def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(gpu, small_corpus
     monkeypatch.setattr(cuda, "_ROUND", 40)
     monkeypatch.setattr(cuda, "_SEGMENT", 100)
     text, state = prepared(small_corpus)
-    engine = CudaEngine(text, state)
+    engine = CudaBackend(text, state)
     rounds = len(engine.rounds) - 1
     rates, key = np.full(rounds, 0.01, np.float32), np.uint64(1)
     engine.train(0, rounds, rates, key)
     engine.pull()
     _, other = prepared(small_corpus)
     for first, last in ((0, rounds - 3), (rounds - 3, rounds)):
-        engine = CudaEngine(text, other)
+        engine = CudaBackend(text, other)
         engine.train(first, last, rates[first:last], key)
         engine.pull()
         engine.close()
@@ -132,7 +132,7 @@ def test_a_run_that_goes_on_starts_in_the_middle_of_the_corpus(gpu, small_corpus
 def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(gpu, small_corpus, monkeypatch):
     monkeypatch.setattr(cuda, "_LAUNCHES", 16)
     text, state = prepared(small_corpus)
-    engine = CudaEngine(text, state)
+    engine = CudaBackend(text, state)
     assert 12 <= len(engine.rounds) - 1 <= 16
     rates = Run(text, state, engine)._rates(0, len(engine.rounds) - 1)
     assert np.all(np.diff(rates) < 0)
@@ -145,7 +145,7 @@ def test_segments_shrink_with_the_memory(gpu, small_corpus, monkeypatch):
     monkeypatch.setattr(cuda, "_SEGMENT", 160)
     text, state = prepared(small_corpus)
     model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
-    large, small = (CudaEngine(text, state, model + room) for room in (2000, 1000))
+    large, small = (CudaBackend(text, state, model + room) for room in (2000, 1000))
     assert len(large._segments) < len(small._segments)
     for segments in (large._segments, small._segments):
         assert sum(segment.tokens for segment in segments) == len(small_corpus.tokens)
@@ -177,7 +177,7 @@ def test_no_row_gets_longer_than_on_the_processor(gpu, small_corpus, form):
     for side in (state.target, state.context):
         side[0] *= 100 / np.linalg.norm(side[0])
     before = [side.copy() for side in (state.target, state.context)]
-    engine = CudaEngine(text, state)
+    engine = CudaBackend(text, state)
     engine.train(0, len(engine.rounds) - 1, np.full(len(engine.rounds) - 1, 1e-9, np.float32), np.uint64(1))
     engine.pull()
     engine.close()

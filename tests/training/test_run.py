@@ -12,7 +12,7 @@ import polysema as ps
 from polysema.errors import CorpusError, InputError
 from polysema.kernels.rounds import LONGEST
 from polysema.training import cpu
-from polysema.training.cpu import CpuEngine
+from polysema.training.cpu import CpuBackend
 from polysema.training.models import MODELS, train
 from polysema.training.run import DivergenceError, Run
 from polysema.training.state import new_state
@@ -48,7 +48,7 @@ def test_the_kernels_follow_the_reference(small_corpus, form, optimiser, monkeyp
     state = new_state(options, len(text.vocabulary))
     expected = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
     slow.train(text, expected, options.epochs)
-    engine = CpuEngine(text, state, 2)
+    engine = CpuBackend(text, state, 2)
     assert len(engine._regions) > 3
     Run(text, state, engine).run()
     for found, wanted, start in zip((state.target, state.context), expected, _start(options, text), strict=True):
@@ -78,9 +78,9 @@ def test_long_sentences_make_fewer_shares(small_corpus, monkeypatch):
     monkeypatch.setattr(cpu, "_TARGETS", 4)
     options = settled(small_corpus, round=40)
     text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
-    many = CpuEngine(text, new_state(options, len(text.vocabulary)), 2)
+    many = CpuBackend(text, new_state(options, len(text.vocabulary)), 2)
     monkeypatch.setattr(cpu, "_ROOM", 4_000)
-    few = CpuEngine(text, new_state(options, len(text.vocabulary)), 2)
+    few = CpuBackend(text, new_state(options, len(text.vocabulary)), 2)
     assert len(few._regions) < len(many._regions)
     assert few._buffers.vectors.shape[0] * few._slots * few._slot_bytes() <= 4_000 or len(few._regions) == 2
 
@@ -218,7 +218,7 @@ def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
         options = settled(small_corpus, **form, **some_senses(form), init="unit", held_out=0.3, subsample=0)
         text = TrainingText(small_corpus, trained_vocabulary(small_corpus, options), options)
         state = new_state(options, len(text.vocabulary))
-        run = Run(text, state, CpuEngine(text, state, 1))
+        run = Run(text, state, CpuBackend(text, state, 1))
         held = run.held_out
         ends = [*held.starts[1:], len(held.contexts)]
         target, context = (array[..., :5].astype(np.float64) for array in (state.target, state.context))

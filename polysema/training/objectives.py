@@ -1,13 +1,23 @@
-"""What can be chosen when a model is trained by negative sampling, and what depends on the size of the text."""
+"""The models that are trained by negative sampling: their options, and the record of what differs between them."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polysema.corpus.corpus import Corpus
+from polysema.kernels import ms_word2dm, word2dm
+from polysema.kernels.simd import padded
 from polysema.options import Options, option
+from polysema.training.reference import log_sigmoid
+
+Exact = NDArray[np.float64]
 
 INITS: dict[str, str] = {
     "uniform": "each number uniform in ± 0.5/n",
@@ -25,6 +35,54 @@ COMBINERS: dict[str, str] = {
 """What is made of the steps of replicas."""
 SEEDS = 2**63 - 1
 """The largest seed."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What differs between models that are trained by negative sampling.
+
+    Attributes:
+        kernel: the compiled steps, with ``train_rounds`` and ``sizes``; see :mod:`polysema.kernels.rounds`.
+        whole: whether the m rows of a word move together, on both sides, as one factor.
+        loss: −Σ J of s samples: of their targets (s, m, n), contexts (s, rows, n) and noise words (s, K, rows, n), and
+            whether senses are chosen by cosine.
+        targets: the targets of a round of SGD, by the share of the most frequent word and the size of the vocabulary.
+            The busiest word should not meet more than a thousand times in a round what was true before it, and a round
+            should not outgrow the caches. Word2DM's steps multiply, so its rounds are shorter.
+        cost: of a target, where that of multi-sense Word2DM is 1.
+    """
+
+    kernel: ModuleType
+    whole: bool
+    loss: Callable[[Exact, Exact, Exact, bool], float]
+    targets: Callable[[float, int], float]
+    cost: int
+
+
+def _senses_loss(target: Exact, context: Exact, noise: Exact, cosine: bool) -> float:
+    """Of multi-sense Word2DM: the sense nearest to the context, and context vectors (s, 1, n)."""
+    scores = np.einsum("smn,sn->sm", target, context[:, 0])
+    chosen = np.argmax(scores / np.linalg.norm(target, axis=2) if cosine else scores, axis=1)
+    rows = np.arange(len(chosen))
+    products = np.einsum("sn,skn->sk", target[rows, chosen], noise[:, :, 0])
+    return -float(log_sigmoid(scores[rows, chosen]).sum() + log_sigmoid(-products).sum())
+
+
+def _factors_loss(target: Exact, context: Exact, noise: Exact, _: bool) -> float:
+    """Of Word2DM: tr(A_t A_c) of factors (s, m, n)."""
+    total, a = 0.0, np.einsum("smi,smj->sij", target, target)
+    for other, sign in ((context[:, None], 1.0), (noise, -1.0)):
+        total += log_sigmoid(sign * np.einsum("skmi,sij,skmj->sk", other, a, other, optimize=True)).sum()
+    return -float(total)
+
+
+SENSES = Objective(
+    ms_word2dm, False, _senses_loss, lambda busiest, size: max(16, min(1024, 1000 / busiest, size / 4)), 1
+)
+"""Of multi-sense Word2DM and, with one sense, word2vec."""
+
+FACTORS = Objective(word2dm, True, _factors_loss, lambda busiest, size: max(4, min(128, 20 / busiest, size / 8)), 8)
+"""Of Word2DM."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +155,7 @@ class NegativeSamplingOptions(TextOptions):
         by_default="about 2000 sentences, 2 % at most",
     )  # fmt: skip
 
+    objective: ClassVar[Objective] = SENSES
     optimiser_by_default: ClassVar[str] = "sgd"
     init_by_default: ClassVar[str] = "uniform"
 
@@ -104,6 +163,16 @@ class NegativeSamplingOptions(TextOptions):
     def m(self) -> int:
         """The number of columns of a word's factor, of its senses; 1 for vectors."""
         return int(getattr(self, "senses", 1) or self.dim)
+
+    @property
+    def context_rows(self) -> int:
+        """The number of rows of a word on the context side."""
+        return self.m if self.objective.whole else 1
+
+    @property
+    def width(self) -> int:
+        """How many numbers move together, padding included: a sense, or a factor."""
+        return padded(self.dim) * (self.m if self.objective.whole else 1)
 
     @property
     def cosine(self) -> bool:
@@ -146,6 +215,7 @@ class Word2DMOptions(NegativeSamplingOptions):
     """How to train Word2DM."""
 
     model: ClassVar[str] = "word2dm"
+    objective: ClassVar[Objective] = FACTORS
     optimiser_by_default: ClassVar[str] = "adam"
     init_by_default: ClassVar[str] = "paper"
     senses: int | None = option(None, "m, columns of a word's factor", least=1, most=1000, by_default="dim")

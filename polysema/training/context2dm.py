@@ -9,8 +9,9 @@ occurrences is clustered, so that no word costs more than another.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -20,15 +21,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.checkpoints import Checkpoint
+from polysema.checkpoints import Checkpoint, WorkingFolder
 from polysema.corpus.corpus import Corpus
-from polysema.encoders.sample import Ids, SampleOptions, TextSample
-from polysema.engine import Engine, Local
+from polysema.engine import Local
 from polysema.errors import CorpusError, InputError, needing
 from polysema.kernels.contexts import context_sums
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, load
 from polysema.options import option
-from polysema.progress import Progress, Report, silent
+from polysema.progress import Progress, Report
+from polysema.training.job import Job
+from polysema.training.negative_sampling import train as train_vectors
+from polysema.training.objectives import PAPER, Word2VecOptions
+from polysema.training.sample import Ids, SampleOptions, TextSample
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
@@ -52,43 +56,41 @@ class Context2DMOptions(SampleOptions):
     )  # fmt: skip
     occurrences: int = option(200, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
     min_count: int = option(50, "words seen less often in that get no matrix", least=1)
+    vectors: AnyLexicon | str | Path | None = option(
+        None, "a lexicon of vectors, or its path", by_default="word2vec is trained first"
+    )
+    dim: int = option(17, "the dimension of the vectors that are trained first", least=1, most=10_000)
+    vector_preset: str | None = option(None, "named settings of those vectors", choices=("paper",), by_default="none")
 
 
-def context2dm(
-    corpus: Corpus,
-    vectors: AnyLexicon,
-    *,
-    keep: Iterable[str] = (),
-    state: str | Path | None = None,
-    progress: Report = silent,
-    checkpoint_seconds: float = 60.0,
-    workers: int = 1,
-    engine: Engine | None = None,
-    **options: Any,
-) -> Lexicon:
-    """Density matrices of a corpus's words from clusters of their contexts.
+_OF_VECTORS = ("vectors", "dim", "vector_preset")
+"""Options that a lexicon does not note: it has what is known of its vectors."""
 
-    Args:
-        vectors: a lexicon of word vectors, trained (``polysema train --model word2vec``) or loaded.
-        keep, state, progress: as for :func:`polysema.train`.
-        workers, engine: processes to cluster in, or who does instead of them. The result depends on neither.
-        options: see :class:`Context2DMOptions`.
-    """
+
+def train(job: Job, options: Context2DMOptions) -> Lexicon:
+    """Context2DM on given word vectors or, without any, on word2vec's, trained on the same text first."""
     with needing("clustering contexts", "cluster"):
         import sklearn  # noqa: F401
-    chosen = Context2DMOptions.given(options)
+    vectors = options.vectors
+    if vectors is None:
+        vectors = _word2vec(job, options)
+    elif job.device != "cpu":
+        raise InputError(f"context2dm clusters on the processor: with vectors given there is no work for {job.device}")
+    elif not isinstance(vectors, Lexicon | VectorLexicon):
+        vectors = load(vectors, "vectors")
     if not isinstance(vectors, VectorLexicon):
         raise InputError("context2dm sums word vectors: give a lexicon of vectors, not of density matrices")
-    sample = TextSample.of(corpus, chosen, keep)
-    starts, positions = sample.drawn(chosen.occurrences)
-    contexts = _Contexts(corpus, vectors, chosen.window, chosen.inverse_frequency)
+    corpus, own = job.corpus, {name: value for name, value in options.as_dict().items() if name not in _OF_VECTORS}
+    sample = TextSample(corpus, options, job.keep)
+    starts, positions = sample.drawn(options.occurrences)
+    contexts = _Contexts(corpus, vectors, options.window, options.inverse_frequency)
     saved = None
-    if state is not None:
+    if job.state is not None:
         digest = sha256(np.ascontiguousarray(contexts.vectors).data)
         digest.update("\n".join(sample.vocabulary.words).encode())
-        identity = {"options": chosen.as_dict(), "text": corpus.digest, "vectors": digest.hexdigest()}
-        saved = Checkpoint(Path(state) / "context2dm.safetensors", identity, checkpoint_seconds)
-    factors = _clustered(sample, starts, positions, contexts, chosen, saved, progress, workers, engine or Local())
+        identity = {"options": own, "text": corpus.digest, "vectors": digest.hexdigest()}
+        saved = Checkpoint(job.state / "context2dm.safetensors", identity, job.checkpoint_seconds)
+    factors = _clustered(job, sample, starts, positions, contexts, options, saved)
     known = np.flatnonzero(factors.any(axis=(1, 2)))
     if not len(known):
         raise CorpusError(f"{corpus.path}: none of its contexts holds a word that has a vector")
@@ -97,17 +99,28 @@ def context2dm(
         vocabulary,
         factors[known],
         metadata={
-            "model": chosen.model,
-            "options": chosen.as_dict(),
-            "corpus": {
-                "path": corpus.path.name,
-                "sentences": len(sample.sentences),
-                "tokens": sample.tokens,
-                "words_without_a_context": len(factors) - len(known),
-            },
+            "model": options.model,
+            "options": own,
+            "corpus": {**sample.facts, "words_without_a_context": len(factors) - len(known)},
             "vectors": {name: vectors.metadata[name] for name in ("model", "options") if name in vectors.metadata},
         },
     )
+
+
+def _word2vec(job: Job, options: Context2DMOptions) -> AnyLexicon:
+    """Word vectors of the same text; a run that goes on has them already."""
+    preset = PAPER if options.vector_preset else {}
+    chosen = Word2VecOptions(**{**preset, "dim": options.dim})
+    if job.state is None:
+        return train_vectors(job, chosen)
+    working = WorkingFolder(job.state)
+    within = dataclasses.replace(job, state=working.file("vectors"))
+    checkpoint = within.checkpoint(chosen.settled(job.corpus))
+    assert checkpoint is not None
+    name = f"word2vec-{sha256(json.dumps(checkpoint.identity).encode()).hexdigest()[:16]}"
+    if not (job.state / name).is_dir():
+        train_vectors(within, chosen).save(working.file(name))
+    return load(job.state / name)
 
 
 class _Contexts:
@@ -141,15 +154,13 @@ class _Contexts:
 
 
 def _clustered(
+    job: Job,
     sample: TextSample,
     starts: Ids,
     positions: Ids,
     contexts: _Contexts,
     options: Context2DMOptions,
     saved: Checkpoint | None,
-    progress: Report,
-    workers: int,
-    engine: Engine,
 ) -> NDArray[np.float32]:
     """The factors (V, n, senses), block by block; zero for words whose contexts hold no vector."""
     from joblib import Parallel, delayed
@@ -165,18 +176,18 @@ def _clustered(
         vectors = contexts(positions[starts[low] : starts[high]])
         return [vectors[starts[w] - starts[low] : starts[w + 1] - starts[low]] for w in range(low, high)]
 
-    with Parallel(n_jobs=workers) as parallel:
+    with Parallel(n_jobs=job.threads) as parallel:
         for low in range(first, count, BLOCK):
             high = min(low + BLOCK, count)
-            if isinstance(engine, Local):
+            if isinstance(job.workers, Local):
                 senses = parallel(delayed(senses_of)(cut, options.senses, options.weights) for cut in cuts(low, high))
             else:
                 parts = (cuts(at, min(at + PART, high)) for at in range(low, high, PART))
-                senses = chain.from_iterable(engine.map(_senses_of_some, engine.put(options), parts))
+                senses = chain.from_iterable(job.workers.map(_senses_of_some, job.workers.put(options), parts))
             for word, found in enumerate(senses, low):
                 factors[word, :, : found.shape[1]] = found
             speed = (high - first) / (time.perf_counter() - begun)
-            progress(Progress("clustering", high, count, speed=speed, detail=engine.status()))
+            job.progress(Progress("clustering", high, count, speed=speed, detail=job.workers.status()))
             if saved is not None and (saved.due or high == count):
                 saved.save({"next": high}, {"factors": factors})
     return factors

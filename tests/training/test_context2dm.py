@@ -6,11 +6,16 @@ import pytest
 pytest.importorskip("sklearn")
 
 from polysema.corpus.build import build_corpus
-from polysema.encoders import context2dm as module
-from polysema.encoders.context2dm import clusters, context2dm, senses_of
-from polysema.encoders.sample import TextSample
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.lexicon.lexicon import Lexicon, VectorLexicon
+from polysema.training import context2dm as module
+from polysema.training.context2dm import clusters, senses_of
+from polysema.training.models import train
+from polysema.training.sample import SampleOptions, TextSample
+
+
+def context2dm(corpus, vectors, **options):
+    return train(corpus, "context2dm", vectors=vectors, **options)
 
 
 @pytest.fixture(scope="module")
@@ -103,15 +108,15 @@ def test_few_points_are_one_cluster():
 
 def test_the_sample_is_fair_bounded_and_seeded(planted):
     corpus, _ = planted
-    sample = TextSample(corpus, seed=1)
+    sample = TextSample(corpus, SampleOptions(seed=1))
     starts, positions = sample.drawn(30)
     sizes = np.diff(starts)
     assert (sizes == np.minimum(sample.vocabulary.counts, 30)).all()
     words = np.asarray(corpus.tokens)[positions]
     assert (sample.rows[words] == np.repeat(np.arange(len(sizes)), sizes)).all()
     assert len(np.unique(positions)) == len(positions)
-    np.testing.assert_array_equal(TextSample(corpus, seed=1).drawn(30)[1], positions)
-    assert not np.array_equal(TextSample(corpus, seed=2).drawn(30)[1], positions)
+    np.testing.assert_array_equal(TextSample(corpus, SampleOptions(seed=1)).drawn(30)[1], positions)
+    assert not np.array_equal(TextSample(corpus, SampleOptions(seed=2)).drawn(30)[1], positions)
     bank = sample.vocabulary.index("bank")
     mean = positions[starts[bank] : starts[bank + 1]].mean() / len(corpus.tokens)
     assert 0.3 < mean < 0.7
@@ -119,7 +124,7 @@ def test_the_sample_is_fair_bounded_and_seeded(planted):
 
 def test_part_of_the_text_is_read(planted):
     corpus, _ = planted
-    sample = TextSample(corpus, words=2000, seed=3)
+    sample = TextSample(corpus, SampleOptions(words=2000, seed=3))
     assert 1500 < sample.tokens < 2500
     part = sample.part(sample.sentences)
     assert len(part.tokens) == sample.tokens
@@ -141,7 +146,7 @@ def test_a_stopped_run_goes_on(planted, tmp_path, monkeypatch):
             raise Stopped
 
     with pytest.raises(Stopped):
-        context2dm(*planted, min_count=1, state=tmp_path / "state", checkpoint_seconds=0, progress=stop)
+        context2dm(*planted, min_count=1, state=tmp_path / "state", checkpoint_minutes=0, progress=stop)
     seen = []
     resumed = context2dm(*planted, min_count=1, state=tmp_path / "state", progress=lambda p: seen.append(p.done))
     assert seen[0] > 3

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.encoders.sample import Ids
 from polysema.errors import InputError, check_choice
 from polysema.kernels.clusters import centre_each, label_each, mean_each
 from polysema.machine import in_turn
+from polysema.training.sample import Ids
 
 Array = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,21 +28,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.checkpoints import Checkpoint, WorkingFolder
-from polysema.corpus.corpus import Corpus
-from polysema.encoders.groups import EncoderTask, Group, encode_group
-from polysema.encoders.huggingface import Encoder
+from polysema.encoders.huggingface import PRECISIONS, Encoder
 from polysema.encoders.pieces import Batch, PieceTable
-from polysema.encoders.sample import Ids, SampleOptions, SentenceBlock, TextSample
-from polysema.encoders.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
-from polysema.engine import Engine, Local
+from polysema.engine import Local
 from polysema.errors import InputError
 from polysema.kernels.clusters import add_outer
 from polysema.kernels.sampling import stream_key
 from polysema.lexicon.lexicon import Lexicon
-from polysema.machine import ahead, processors
+from polysema.machine import ahead
 from polysema.meanings.parts import EncoderPart, Parts, SenseClusters
 from polysema.options import option
-from polysema.progress import Progress, Report, silent
+from polysema.progress import Progress, Report
+from polysema.training.job import Job
+from polysema.training.sample import Ids, SampleOptions, SentenceBlock, TextSample
+from polysema.training.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
 
 log = logging.getLogger(__name__)
 
@@ -84,54 +83,49 @@ class BERT2DMOptions(SampleOptions):
     cluster: bool = option(False, "cluster a word's vectors first")
     rank: int = option(0, "m, columns of a factor that are kept, of the largest eigenvalues; 0 for all", least=0)
     store: str = option("auto", "", choices=STORES)
+    encoder: Encoder | str | Path | None = option(None, "the encoder: a folder or a name on the hub; must be given")
+    layers: str | int | None = option(
+        None, "last, all, a number, 3-11 or 1,2,6: their mean is taken", by_default="last"
+    )
+    precision: str | None = option(
+        None, "of the encoder", choices=PRECISIONS, by_default="float16 on a GPU, else float32"
+    )
+    batch_size: int | None = option(None, "sentences in a batch", least=1, by_default="32, 512 on a GPU")
 
 
-def bert2dm(
-    corpus: Corpus,
-    encoder: Encoder | str | Path,
-    *,
-    keep: Iterable[str] = (),
-    state: str | Path | None = None,
-    progress: Report = silent,
-    checkpoint_seconds: float = 60.0,
-    workers: int | None = None,
-    engine: Engine | None = None,
-    **options: Any,
-) -> Lexicon:
+_OF_ENCODER = ("layers", "precision", "batch_size")
+
+
+def train(job: Job, options: BERT2DMOptions) -> Lexicon:
     """Density matrices of a corpus's words from an encoder's vectors.
 
-    Args:
-        encoder: an encoder, or the name or folder of one, whose last layer is then taken.
-        keep, progress: as for :func:`polysema.train`.
-        state: a folder for what a run keeps on disk: with it a run that was stopped goes on where it was, and another
-            variant on the same text and encoder does not encode again. Without, it is a temporary folder.
-        workers, engine: threads for all but the encoder, by default one per core, and who runs the encoder, by default
-            this process. The result depends on neither.
-        options: see :class:`BERT2DMOptions`.
+    The folder of the state keeps the vectors: a run that was stopped goes on where it was, and another variant on the
+    same text and encoder does not encode again. The result depends neither on threads nor on the engine.
     """
-    chosen = BERT2DMOptions.given(options)
-    reader = encoder if isinstance(encoder, Encoder) else Encoder.load(encoder)
-    if chosen.dim > reader.width:
-        raise InputError(f"this encoder's vectors have {reader.width} numbers: dim cannot be {chosen.dim}")
-    sample = TextSample.of(corpus, chosen, keep)
-    with state_folder(state) as folder:
-        run = _Run(reader, sample, chosen, folder, progress, checkpoint_seconds, workers, engine or Local())
-        factors, projection, senses = run.clustered() if chosen.cluster else run.unclustered()
+    encoder = _encoder(job, options)  # refused before the text is read
+    if options.dim > encoder.width:
+        raise InputError(f"this encoder's vectors have {encoder.width} numbers: dim cannot be {options.dim}")
+    sample = TextSample(job.corpus, options, job.keep)
+    with ExitStack() as stack:
+        state = job.state or Path(stack.enter_context(TemporaryDirectory(prefix="polysema-")))
+        run = _Run(job, encoder, sample, options, WorkingFolder(state).make())
+        factors, projection, senses = run.clustered() if options.cluster else run.unclustered()
         statistics = run.layer_statistics()
+    left_out = ("store", "encoder", *_OF_ENCODER)
     return Lexicon(
         sample.vocabulary,
         factors,
         metadata={
-            "model": chosen.model,
-            "options": {name: value for name, value in chosen.as_dict().items() if name != "store"},
-            "corpus": {"path": corpus.path.name, "sentences": len(sample.sentences), "tokens": sample.tokens},
-            "encoder": reader.facts(reader.name),
+            "model": options.model,
+            "options": {name: value for name, value in options.as_dict().items() if name not in left_out},
+            "corpus": sample.facts,
+            "encoder": encoder.facts(encoder.name),
         },
         parts=Parts(
-            columns="senses" if chosen.cluster else "eigen",
+            columns="senses" if options.cluster else "eigen",
             encoder=EncoderPart(
-                reader.name,
-                ",".join(map(str, reader.layers)),
+                encoder.name,
+                ",".join(map(str, encoder.layers)),
                 projection=projection.basis.astype(np.float32),
                 projection_mean=projection.mean.astype(np.float32),
                 **statistics,
@@ -141,37 +135,28 @@ def bert2dm(
     )
 
 
-@contextmanager
-def state_folder(state: str | Path | None) -> Iterator[Path]:
-    """The folder that a run keeps its state in; a temporary one where none is given."""
-    if state is None:
-        with TemporaryDirectory(prefix="polysema-") as temporary:
-            yield WorkingFolder(Path(temporary)).make()
-        return
-    folder = Path(state)
-    if not folder.parent.is_dir():
-        raise InputError(f"{folder.parent} is not a folder: the state of the run cannot be kept there")
-    yield WorkingFolder(folder).make()
+def _encoder(job: Job, options: BERT2DMOptions) -> Encoder:
+    """The encoder that was named, or handed in."""
+    encoder = options.encoder
+    given = {name: getattr(options, name) for name in _OF_ENCODER if getattr(options, name) is not None}
+    if encoder is None:
+        raise InputError(
+            f"{options.model} reads with an encoder: name one, or the folder of one (--encoder bert-base-uncased)"
+        )
+    if not isinstance(encoder, Encoder):
+        return Encoder.load(encoder, device=job.device, **given)
+    if given or job.device not in ("cpu", str(encoder.device).split(":")[0]):
+        raise InputError("a loaded encoder has its own layers, precision, batch size and device: leave them out")
+    return encoder
 
 
 class _Run:
     """One run: the passes over the text, and what follows from them."""
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        sample: TextSample,
-        options: BERT2DMOptions,
-        folder: Path,
-        progress: Report,
-        checkpoint_seconds: float,
-        workers: int | None,
-        engine: Engine,
-    ) -> None:
-        self.engine = engine
+    def __init__(self, job: Job, encoder: Encoder, sample: TextSample, options: BERT2DMOptions, folder: Path) -> None:
         self.encoder, self.sample, self.options, self.folder = encoder, sample, options, folder
-        self.progress, self.checkpoint_seconds = progress, checkpoint_seconds
-        self.workers = workers or processors()
+        self.engine, self.progress, self.checkpoint_seconds = job.workers, job.progress, job.checkpoint_seconds
+        self.workers = job.threads
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
         self.identity = {
@@ -611,3 +596,89 @@ def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> None:
 
 def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+# ---------------------------------------------------------------------------------------------------- on a cluster
+
+
+@dataclass
+class EncoderTask:
+    """How sentences are read: by which encoder, and what becomes of its vectors.
+
+    Attributes:
+        name, layers, precision, batch_size, device: of the encoder.
+        table: the word pieces of the text's words.
+        sums: whether the moments of the vectors are wanted.
+        dtype: of the vectors that are wanted; "" for none.
+        projection: what they go through first.
+    """
+
+    name: str
+    layers: str
+    precision: str
+    batch_size: int
+    device: str
+    table: PieceTable
+    sums: bool
+    dtype: str
+    projection: Projection | None
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder, loaded by the worker."""
+        return Encoder.load(
+            self.name, layers=self.layers, device=self.device, precision=self.precision, batch_size=self.batch_size
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A task: some sentences, and the words of which vectors are wanted."""
+
+    part: SentenceBlock
+    wanted: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Vectors with their positions in the corpus, their number, their sum and second moments; the words read."""
+
+    positions: Ids
+    vectors: NDArray[Any]
+    count: int
+    total: NDArray[np.float64] | None
+    second: NDArray[np.float64] | None
+    words: int
+
+
+def encode_group(reading: EncoderTask, group: Group, report: Report) -> Encoded:
+    """Read a group; sums are taken in double precision, batch after batch."""
+    import torch
+
+    encoder, part = reading.encoder, group.part
+    total = second = None
+    positions, kept, count, words = [np.empty(0, np.int64)], [], 0, 0
+    with torch.inference_mode():
+        for batch in encoder.batches(part.tokens, part.bounds, reading.table, group.wanted):
+            vectors = encoder.vectors(batch)
+            exact = vectors.double() if reading.sums or reading.projection else vectors
+            if reading.sums:
+                summed, squared = exact.sum(0), exact.T @ exact
+                total = summed if total is None else total + summed
+                second = squared if second is None else second + squared
+                count += len(exact)
+            if reading.dtype:
+                if reading.projection is not None:
+                    basis, mean = (
+                        torch.from_numpy(np.array(a)).to(encoder.device)
+                        for a in (reading.projection.basis, reading.projection.mean)
+                    )
+                    vectors = (exact - mean) @ basis
+                kept.append(vectors.to(getattr(torch, reading.dtype)).cpu().numpy())
+                positions.append(part.positions[batch.tokens])
+            words += batch.words
+    report(Progress("encoding", words))
+    width = len(reading.projection.basis.T) if reading.projection is not None else encoder.width
+    vectors = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *kept])
+    summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))
+    return Encoded(np.concatenate(positions), vectors, count, summed, squares, words)

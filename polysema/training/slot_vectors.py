@@ -13,7 +13,6 @@ sum of the three spaces, with p_s the share of its uses. Its slots hold the fill
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,6 +25,7 @@ from polysema.meanings.parts import Parts, SlotFillers
 from polysema.options import Options, option
 from polysema.slots.parsed import ParsedText
 from polysema.slots.relations import SPACES, filler_space, head_space
+from polysema.training.job import Job
 from polysema.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
@@ -139,14 +139,9 @@ class SlotOptions(Options):
     seed: int = option(1, "of the start vector of the singular value decomposition", least=0)
 
 
-def train_slots(parsed: ParsedText, options: SlotOptions | None = None, keep: Iterable[str] = ()) -> Lexicon:
-    """A lexicon of slots from parsed text.
-
-    Args:
-        keep: words that get vectors whatever their count, if they were seen at all.
-    """
-    options = options or SlotOptions()
-    kept = set(keep)
+def train(job: Job, options: SlotOptions) -> Lexicon:
+    """A lexicon of slots from parsed text; the words to keep get vectors whatever their count, if they were seen."""
+    parsed, kept = job.parsed(), set(job.keep)
     counts = np.stack([uses(parsed, space) for space in SPACES])
     listed = np.array([word in kept for word in parsed.words], bool)
     found: list[tuple[Ints, NDArray[np.float32]]] = []

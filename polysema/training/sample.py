@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
-from polysema.errors import CorpusError, InputError
+from polysema.errors import CorpusError
 from polysema.kernels.reservoir import sample_occurrences
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 from polysema.options import Options, option
@@ -60,7 +61,7 @@ class TextSample:
     """Sentences of a corpus, and those of its words that get a meaning.
 
     Args:
-        words, min_count, max_size, stop_words, seed: see :class:`SampleOptions`.
+        options: words, min_count, max_size, stop_words and seed of them.
         keep: words that get a meaning though they are function words or rare.
 
     Attributes:
@@ -69,21 +70,10 @@ class TextSample:
         rows: (types,) each corpus word's row in that; −1 for the others.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        *,
-        words: int = 0,
-        min_count: int = 1,
-        max_size: int | None = None,
-        keep: Iterable[str] = (),
-        stop_words: bool = False,
-        seed: int = 1,
-    ) -> None:
+    def __init__(self, corpus: Corpus, options: SampleOptions, keep: Iterable[str] = ()) -> None:
+        words, seed = options.words, options.seed
         self.corpus, self.seed = corpus, seed
         total = len(corpus.tokens)
-        if words < 0:
-            raise InputError(f"words is how much text to take, 0 for all of it, not {words}")
         self.sentences: Ids = np.arange(len(corpus), dtype=np.int64)
         if 0 < words < total:
             key = stream_key(seed, 1)
@@ -93,24 +83,17 @@ class TextSample:
         self.counts_read: Ids = np.zeros(len(corpus.counts), np.int64)
         for part in self._positions(BLOCK):
             self.counts_read += np.bincount(corpus.tokens[part], minlength=len(corpus.counts))
-        self.vocabulary, chosen = self._chosen(min_count, max_size, set(keep), stop_words)
+        self.vocabulary, chosen = self._chosen(options, set(keep))
         self.rows: Ids = np.full(len(corpus.counts), -1, np.int64)
         self.rows[chosen] = np.arange(len(chosen))
 
-    @classmethod
-    def of(cls, corpus: Corpus, options: SampleOptions, keep: Iterable[str]) -> TextSample:
-        """The sample that options choose."""
-        chosen = {name: getattr(options, name) for name in ("words", "min_count", "max_size", "stop_words", "seed")}
-        return cls(corpus, keep=keep, **chosen)
-
-    def _chosen(
-        self, min_count: int, max_size: int | None, keep: set[str], stop_words: bool
-    ) -> tuple[Vocabulary, NDArray[np.intp]]:
+    def _chosen(self, options: SampleOptions, keep: set[str]) -> tuple[Vocabulary, NDArray[np.intp]]:
+        min_count = options.min_count
         words = self.corpus.vocabulary.words
-        content = np.ones(len(words), bool) if stop_words else np.array(is_content(words, keep), bool)
+        content = np.ones(len(words), bool) if options.stop_words else np.array(is_content(words, keep), bool)
         kept = np.array([word in keep for word in words], bool)
         chosen = np.flatnonzero((self.counts_read > 0) & (kept | (content & (self.counts_read >= min_count))))
-        chosen = chosen[np.argsort(-self.counts_read[chosen], kind="stable")][:max_size]
+        chosen = chosen[np.argsort(-self.counts_read[chosen], kind="stable")][: options.max_size]
         if not len(chosen):
             raise CorpusError(
                 f"{self.corpus.path}: no word but function words is seen {min_count} times: lower the min count"
@@ -135,6 +118,11 @@ class TextSample:
         """What tells its text and its words apart from any other."""
         words = "\n".join(self.vocabulary.words)
         return {"text": self.corpus.digest, "vocabulary": sha256(words.encode()).hexdigest()}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a lexicon notes of its text."""
+        return {"path": self.corpus.path.name, "sentences": len(self.sentences), "tokens": self.tokens}
 
     @property
     def tokens(self) -> int:
