@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from polysema.kernels import barrier
+from polysema.kernels import rounds
 from polysema.training import cpu
 from polysema.training.models import train
 
@@ -27,4 +27,4 @@ def test_training_without_affinity_and_advice_to_the_kernel(monkeypatch):
 
 def test_the_core_is_offered_by_a_function_of_this_system():
     library = ctypes.CDLL("kernel32" if os.name == "nt" else None)
-    assert getattr(library, barrier.YIELD)() in (0, 1)
+    assert getattr(library, rounds.YIELD)() in (0, 1)

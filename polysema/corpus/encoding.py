@@ -32,7 +32,7 @@ from polysema.engine import Engine, Local
 from polysema.errors import CorpusError
 from polysema.kernels import tokens as kernel
 from polysema.kernels.compiled import is_kept
-from polysema.kernels.digest import Digest, hashed
+from polysema.kernels.words import Digest, hashed
 from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report, silent
 

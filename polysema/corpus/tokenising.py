@@ -17,8 +17,7 @@ from polysema.corpus.normalisation import NEVER_END, NUMBERED, Normalisation, ch
 from polysema.corpus.readers import Block
 from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as k
-from polysema.kernels.digest import plainly_hashed
-from polysema.kernels.sorting import sort_words
+from polysema.kernels.words import plainly_hashed, sort_words
 
 Array = NDArray[Any]
 

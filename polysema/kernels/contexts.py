@@ -1,10 +1,17 @@
-"""The vectors of contexts: sums over windows."""
+"""Where words occur: sums of the vectors around positions, and a fair sample of each word's occurrences.
+
+The sample are those occurrences whose positions have the smallest hashes. It depends on the seed and the corpus alone:
+not on threads, nor on the order in which the corpus is read.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polysema.kernels.compiled import compiled
+from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
@@ -50,3 +57,51 @@ def weighted_context_sums(
                 place = p - at + window if p < at else p - at + window - 1
                 for k in range(vectors.shape[1]):
                     out[i, k] += weights[place] * vectors[row, k]
+
+
+@compiled()
+def sample_occurrences(
+    tokens: Any, firsts: Any, lasts: Any, rows: Any, key: Any, starts: Any, filled: Any, hashes: Any, positions: Any
+) -> Any:
+    """Add the tokens of some stretches of the corpus to the samples of their words.
+
+    Each word's sample is a heap with the largest hash on top, which a smaller one replaces once the heap is full.
+
+    Args:
+        firsts, lasts: where each stretch starts and ends.
+        rows: (types,) each word's row; negative for words that are not sampled.
+        key: of the run.
+        starts: (V + 1,) where each word's room begins in the two arrays below.
+        filled: (V,) how much of it is taken.
+        hashes, positions: what is in the samples.
+    """
+    for stretch in range(len(firsts)):
+        for p in range(firsts[stretch], lasts[stretch]):
+            row = rows[tokens[p]]
+            if row < 0:
+                continue
+            base, room = starts[row], starts[row + 1] - starts[row]
+            h = mixed(key + np.uint64(p) * GOLDEN)
+            if filled[row] < room:
+                at = filled[row]
+                filled[row] += 1
+                while at > 0:
+                    up = (at - 1) // 2
+                    if hashes[base + up] >= h:
+                        break
+                    hashes[base + at], positions[base + at] = hashes[base + up], positions[base + up]
+                    at = up
+                hashes[base + at], positions[base + at] = h, p
+            elif h < hashes[base]:
+                at = 0
+                while True:
+                    down = 2 * at + 1
+                    if down >= room:
+                        break
+                    if down + 1 < room and hashes[base + down + 1] > hashes[base + down]:
+                        down += 1
+                    if hashes[base + down] <= h:
+                        break
+                    hashes[base + at], positions[base + at] = hashes[base + down], positions[base + down]
+                    at = down
+                hashes[base + at], positions[base + at] = h, p

@@ -16,19 +16,172 @@ writes steps and lists moves. Its ``train_rounds`` is one thread's part in some 
     key: of the run and the epoch.
     target_adam, context_adam: Adam's state of either side; None for plain steps, and then nothing of Adam is compiled.
     step: how many rounds went before, for Adam.
+
+Adam moves the rows that a round touched (Kingma & Ba 2015; lazily, as on sparse gradients). For a row p with gradient
+g, at step τ:  μ ← β₁μ + (1 − β₁)g,  ν ← β₂ν + (1 − β₂)g²,  p ← p + α · (μ / (1 − β₁^τ)) / (√(ν / (1 − β₂^τ)) + ε).
+Rows without a gradient keep their μ and ν.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from polysema.kernels.adam import apply, gradient_row
-from polysema.kernels.barrier import meet, put_back, take
 from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
-from polysema.kernels.simd import add, axpy, prefetch, scaled
+from polysema.kernels.simd import add, axpy, element, prefetch, scaled
+
+YIELD = {"nt": "SwitchToThread"}.get(os.name, "sched_yield")
+"""The function of the system that offers the core to other threads."""
+
+_SPINS = 2000  # about a microsecond or two: then the core is offered to others
+
+
+@intrinsic
+def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
+    """Atomic array[index] += amount; returns the old value."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = element(context, builder, signature, arguments, 0)
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), generate
+
+
+@intrinsic
+def _yield(typing: Any) -> Any:
+    """Offer the core to other threads."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = builder.module.globals.get(YIELD)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
+        builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def new_meeting(threads: int) -> NDArray[np.int64]:
+    """Counters for :func:`meet` and :func:`take`: arrived threads, meetings, taken pieces; no two in a cache line."""
+    return np.zeros(16 * (2 + 2 * threads), np.int64)
+
+
+@kernel()
+def meet(meeting: Any, threads: Any) -> None:
+    """Return when all threads have called this."""
+    if threads == 1:
+        return
+    held = _add(meeting, 16, 0)
+    if _add(meeting, 0, 1) == threads - 1:
+        _add(meeting, 0, -threads)
+        _add(meeting, 16, 1)
+        return
+    spins = 0
+    while _add(meeting, 16, 0) == held:
+        spins += 1
+        if spins > _SPINS:
+            _yield()
+
+
+@kernel()
+def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> Any:
+    """The next free piece of work, the thread's own first, then those of other threads; −1 when none is left.
+
+    Args:
+        phase: 0 or 1; see ``put_back``.
+    """
+    for i in range(threads):
+        whose = (thread + i) % threads
+        first, last = pieces * whose // threads, pieces * (whose + 1) // threads
+        piece = first + _add(meeting, 16 * (2 + 2 * whose + phase), 1)
+        if piece < last:
+            return piece
+    return -1
+
+
+@kernel()
+def put_back(meeting: Any, phase: Any, thread: Any) -> None:
+    """Make a thread's pieces of a phase free again; after all threads ended the phase, before any begins it again."""
+    meeting[16 * (2 + 2 * thread + phase)] = 0
+
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+
+
+class Adam(NamedTuple):
+    """The state of one side of a model, and room for the gradients of one round.
+
+    Attributes:
+        mean, square: (rows · n,) float32, μ and ν.
+        places: (rows,) uint32, 1 + where a row's gradient is; 0 where it has none.
+        touched: (threads, most) uint32, the rows that have a gradient.
+        gradients: (threads, most · n) float32.
+        counts: (threads,) int64, how many have one.
+    """
+
+    mean: Any
+    square: Any
+    places: Any
+    touched: Any
+    gradients: Any
+    counts: Any
+
+
+def new_adam(rows: int, n: int, threads: int, most: int) -> Adam:
+    """The state before the first step: zeros. Pages that are never touched take no memory."""
+
+    def zeros(*shape: int) -> NDArray[np.float32]:
+        return np.zeros(shape, np.float32)
+
+    return Adam(
+        zeros(rows * n), zeros(rows * n), np.zeros(rows, np.uint32), np.zeros((threads, most), np.uint32),
+        zeros(threads, most * n), np.zeros(threads, np.int64),
+    )  # fmt: skip
+
+
+@kernel()
+def gradient_row(row: Any, thread: Any, n: Any, adam: Any) -> Any:
+    """Where a row's gradient is; a new one starts at zero."""
+    place, gradients = adam.places[row], adam.gradients[thread]
+    if place == 0:
+        count = adam.counts[thread]
+        adam.touched[thread, count] = row
+        adam.counts[thread] = count + 1
+        adam.places[row] = count + 1
+        at = np.uint64(count) * n
+        for j in range(n):
+            gradients[at + j] = np.float32(0.0)
+        return at
+    return np.uint64(place - np.uint32(1)) * n
+
+
+@kernel(error_model="numpy")
+def apply(thread: Any, adam: Any, values: Any, n: Any, rate: Any, step: Any) -> None:
+    """Move a thread's touched rows, and forget their gradients."""
+    mean, square, places = adam.mean, adam.square, adam.places
+    touched, gradients = adam.touched[thread], adam.gradients[thread]
+    alpha = np.float32(rate / (1.0 - BETA1**step))
+    scale = np.float32(1.0 / (1.0 - BETA2**step))
+    for i in range(np.uint64(adam.counts[thread])):
+        row = np.uint64(touched[i]) * n
+        at = i * n
+        for j in range(n):
+            g = gradients[at + j]
+            m = np.float32(BETA1) * mean[row + j] + np.float32(1 - BETA1) * g
+            v = np.float32(BETA2) * square[row + j] + np.float32(1 - BETA2) * g * g
+            mean[row + j] = m
+            square[row + j] = v
+            values[row + j] += alpha * m / (np.sqrt(v * scale) + np.float32(EPSILON))
+        places[touched[i]] = 0
+    adam.counts[thread] = 0
+
 
 SAMPLED = np.uint64(63)
 """One target in 64 is asked for its loss."""

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from polysema.kernels.barrier import take
 from polysema.kernels.compiled import compiled, kernel
-from polysema.kernels.rounds import SAMPLED, finish_round, note_move, prepare, surprise
+from polysema.kernels.rounds import SAMPLED, finish_round, note_move, prepare, surprise, take
 from polysema.kernels.sampling import sigmoid
 from polysema.kernels.simd import combine, dot
 

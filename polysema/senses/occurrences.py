@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import FormatError, InputError
-from polysema.kernels.contexts import weighted_context_sums
-from polysema.kernels.reservoir import sample_occurrences
+from polysema.kernels.contexts import sample_occurrences, weighted_context_sums
 from polysema.kernels.sampling import stream_key
 from polysema.meanings.context_model import (
     USUAL,

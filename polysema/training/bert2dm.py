@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.checkpoints import Checkpoint, WorkingFolder
-from polysema.encoders.huggingface import PRECISIONS, Encoder
-from polysema.encoders.pieces import Batch, PieceTable
+from polysema.encoders.huggingface import PRECISIONS, Batch, Encoder, PieceTable
 from polysema.engine import Local
 from polysema.errors import InputError
 from polysema.kernels.clusters import add_outer

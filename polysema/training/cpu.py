@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.kernels.adam import Adam, new_adam
-from polysema.kernels.barrier import new_meeting
-from polysema.kernels.rounds import Buffers, Parameters, bounds, largest_share
+from polysema.kernels.rounds import Adam, Buffers, Parameters, bounds, largest_share, new_adam, new_meeting
 from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.state import State
 from polysema.training.text import TrainingText

@@ -15,10 +15,9 @@ from polysema.errors import PolysemaError
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.progress import Progress, Report, silent
-from polysema.training.held_out import HeldOut
 from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.state import State
-from polysema.training.text import TrainingText
+from polysema.training.text import HeldOut, TrainingText
 
 _RUN_AWAY = 0.5  # of all rows at the bound: some may, in text that repeats itself
 _BLOCK = 0.3  # seconds between two looks at the clock, the loss and Ctrl-C

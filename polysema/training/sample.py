@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import CorpusError
-from polysema.kernels.reservoir import sample_occurrences
+from polysema.kernels.contexts import sample_occurrences
 from polysema.kernels.sampling import GOLDEN, mixed, stream_key
 from polysema.options import Options, option
 from polysema.vocabulary import Vocabulary

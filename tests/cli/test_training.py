@@ -78,6 +78,7 @@ def test_bad_arguments_are_one_line(text, tmp_path, arguments, message, capsys):
 
 
 def test_ctrl_c_and_the_same_command_again(text, tmp_path):
+    assert main(["train", str(text), "-o", str(tmp_path / "compiles"), "--epochs", "1", "--min-count", "1"]) == 0
     out = tmp_path / "model"
     command = [
         sys.executable,

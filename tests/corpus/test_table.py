@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema.corpus.tokenising import WordTable, pack
-from polysema.kernels.sorting import sort_words
+from polysema.kernels.words import sort_words
 
 
 def sorted_words(counted: dict[bytes, int]) -> list[bytes]:

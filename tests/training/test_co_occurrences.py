@@ -8,9 +8,8 @@ import pytest
 from polysema.checkpoints import WorkingFolder
 from polysema.corpus.build import build_corpus
 from polysema.errors import InputError, OutputError
-from polysema.training import co_occurrences as module
-from polysema.training.co_occurrences import Counts, co_occurrences
-from polysema.training.glove import GloveOptions
+from polysema.training import glove as module
+from polysema.training.glove import Counts, GloveOptions, co_occurrences
 from polysema.training.job import Job
 from polysema.training.models import train
 from polysema.training.text import trained_vocabulary
@@ -30,7 +29,7 @@ def corpus(tmp_path_factory):
 def counted(corpus, job=None, **options):
     chosen = GloveOptions(min_count=1, **options).settled(corpus)
     vocabulary = trained_vocabulary(corpus, chosen, ())
-    return co_occurrences(job or Job(lambda: corpus), vocabulary, chosen)
+    return co_occurrences(job or Job(text=lambda: corpus), vocabulary, chosen)
 
 
 def small(monkeypatch):
@@ -59,7 +58,7 @@ def test_counts_are_those_of_every_pair(corpus, window, monkeypatch):
         for q in range(int(lows[t]), t):
             pair = tuple(sorted((int(ids[t]), int(ids[q]))))
             wanted[pair] = wanted.get(pair, 0) + Fraction(1, t - q)
-    found = co_occurrences(Job(lambda: corpus, threads=2), vocabulary, options)
+    found = co_occurrences(Job(text=lambda: corpus, threads=2), vocabulary, options)
     pairs = [divmod(int(pair), 1 << found.bits) for pair in found.pairs]
     assert pairs == sorted(wanted)
     exact = np.array([float(wanted[pair]) for pair in pairs])
@@ -73,7 +72,9 @@ def test_neither_threads_nor_memory_matter(corpus, monkeypatch, tmp_path):
     assert isinstance(whole, Counts)
     small(monkeypatch)
     for threads in (1, 3):
-        parts = counted(corpus, Job(lambda: corpus, threads=threads, state=WorkingFolder(tmp_path / "state").make()))
+        parts = counted(
+            corpus, Job(text=lambda: corpus, threads=threads, state=WorkingFolder(tmp_path / "state").make())
+        )
         assert (parts.pairs == whole.pairs).all()
         assert (parts.weights == whole.weights).all()
     assert [item.name for item in (tmp_path / "state").iterdir()] == [".polysema"]
@@ -105,4 +106,4 @@ def test_more_words_than_a_pair_can_hold(corpus):
 
     vocabulary = Many(corpus.vocabulary.words, corpus.vocabulary.counts)
     with pytest.raises(InputError, match="too many to count pairs: lower max_size"):
-        co_occurrences(Job(lambda: corpus), vocabulary, options)
+        co_occurrences(Job(text=lambda: corpus), vocabulary, options)

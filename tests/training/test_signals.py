@@ -71,7 +71,7 @@ def test_handlers_that_do_not_raise_do_not_stop_it(planted_corpus):
 @pytest.mark.parametrize("times", [1, 2])
 def test_signals_during_the_held_out_loss_keep_the_epoch(planted_corpus, tmp_path, monkeypatch, times):
     """One waits until the loss is there; two stop at once, and the loss is computed when the run goes on."""
-    from polysema.training.held_out import HeldOut
+    from polysema.training.text import HeldOut
 
     options = {"min_count": 1, "epochs": 3, "dim": 4, "senses": 2, "held_out": 0.1, "optimiser": "adam", "batch": 100}
     whole = train(planted_corpus, **options)
