@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import polysema as ps
+from polysema.encoders.huggingface import Encoder
 from polysema.progress import Progress
 from polysema.training.models import train
 
@@ -72,7 +73,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     corpus = ps.Corpus(arguments.corpus)
-    encoder = ps.Encoder.load(
+    encoder = Encoder.load(
         arguments.encoder, layers=arguments.layers, device=arguments.device, batch_size=arguments.batch_size
     )
     keep = arguments.keep.read_text(encoding="utf-8").split() if arguments.keep else ()

@@ -40,7 +40,7 @@ def disambiguate(words: Any, contexts: Any, lexicon: Lexicon | None = None, **op
 
     Args:
         words: a column, or one word for all contexts.
-        options: as :func:`polysema.disambiguate` takes them.
+        options: as :meth:`Lexicon.disambiguate <polysema.Lexicon.disambiguate>` takes them.
     """
     known, sentences = _lexicon(lexicon), _values(contexts)
     asked = [words] * len(sentences) if isinstance(words, str) else _values(words)

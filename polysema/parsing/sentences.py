@@ -5,25 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 from polysema.composition.occurrences import LONGEST, OVERLONG, Token
 from polysema.composition.phrases import Phrase, Read, is_parsed, is_text, read_phrase
 from polysema.composition.trees import Tree, either, leaves, shown
-from polysema.errors import InputError, MissingExtraError, PolysemaError, install_command
+from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing.dependencies import composition_tree
 from polysema.parsing.rules import SUBJECTS, other_readings
 
 
-def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = None) -> Read:
+@overload
+def parse_sentence(text: list[Any], known: Container[str] | None = None, nlp: Any = None) -> list[Read | Failed]: ...
+@overload
+def parse_sentence(text: Any, known: Container[str] | None = None, nlp: Any = None) -> Read: ...
+def parse_sentence(
+    text: Any | list[Any], known: Container[str] | None = None, nlp: Any = None
+) -> Read | list[Read | Failed]:
     """The composition tree of a sentence.
 
     Args:
-        text: plain text, or what spaCy has parsed: a Doc, a Span, or a Token for the phrase that it heads.
+        text: plain text, or what spaCy has parsed: a Doc, a Span, or a Token for the phrase that it heads. Or a list of
+            these, parsed in batches: one result each, in order, :class:`~polysema.errors.Failed` where there is none.
         known: the words there are meanings for, such as a lexicon. A word is looked up as it stands, then in lower
             case, then by its lemma; one that is not there is left out. By default all words are known.
         nlp: a spaCy pipeline with a dependency parser, or the name of one; see :func:`parser`.
     """
+    if isinstance(text, list):
+        found = zip(text, parse_sentences(text, known, nlp), strict=True)
+        return [Failed(item, read) if isinstance(read, PolysemaError) else read for item, read in found]
     (result,) = parse_sentences([text], known, nlp)
     if isinstance(result, PolysemaError):
         raise result

@@ -10,8 +10,8 @@ import re
 import numpy as np
 import pytest
 
-from polysema import Corpus, Lexicon, Speech, build_corpus, describe, load, train
-from polysema.meanings.parts import Parts
+from polysema import Corpus, Lexicon, build_corpus, describe, load, train
+from polysema.meanings.parts import Parts, Speech
 from tests.benchmarks.conftest import ROOT
 
 COVERED = {

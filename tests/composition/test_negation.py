@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import NEGATIONS, DensityMatrix, Lexicon, VectorLexicon, either, entropy, parse_brackets, similarity
+from polysema import DensityMatrix, Lexicon, VectorLexicon, entropy, parse_brackets, similarity
 from polysema.composition import operators
-from polysema.composition.trees import readings
+from polysema.composition.trees import either, readings
 from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
-from polysema.senses.negation import hypernyms
+from polysema.senses.negation import NEGATIONS, hypernyms
 
 SHAPES = st.tuples(st.integers(2, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
 

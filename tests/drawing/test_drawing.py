@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("matplotlib")
 from matplotlib.text import Annotation, Text
 
-from polysema import DensityMatrix, Lexicon, entropy_tree, heat_map, senses_plane
-from polysema.drawing import TEXT, ink_on
+from polysema import DensityMatrix, Lexicon
+from polysema.drawing import TEXT, entropy_tree, heat_map, ink_on, senses_plane
 from polysema.errors import InputError, MissingExtraError
 from tests.planted import TOPICS, planted_lexicon
 

@@ -23,6 +23,7 @@ from polysema.corpus import encoding
 from polysema.corpus.build import build_corpus
 from polysema.engine import Local, RayEngine
 from polysema.errors import InputError, OutputError
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import Preset
 from tests.encoders.tiny import make_corpus, make_encoder
@@ -194,7 +195,7 @@ def test_a_reproduction_has_the_same_rows(nodes, tmp_path):
     rng = np.random.default_rng(0)
     (tmp_path / "text.txt").write_text("".join(" ".join(rng.choice(words, 8)) + ".\n" for _ in range(400)))
     pairs = [(a, b) for a in words[:4] for b in words[4:]]
-    sets = {"MEN": ps.EvaluationSet.of_words("MEN", pairs, np.arange(float(len(pairs))))}
+    sets = {"MEN": EvaluationSet.of_words("MEN", pairs, np.arange(float(len(pairs))))}
     options = {"word2vec": {"dim": 6, "epochs": 1}, "ms-word2dm": {"dim": 4, "epochs": 1}}
     preset = Preset("tiny", "", None, 2, True, options, bootstraps=20, noise_draws=2)
     plan = Plan(tmp_path / "text.txt", tmp_path / "here", preset, sets, only=("Word2Vec", "MS-Word2DM cos 5"))

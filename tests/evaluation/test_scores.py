@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from polysema import METHODS, VECTOR_METHODS, EvaluationSet, Lexicon, VectorLexicon, evaluate
+from polysema import METHODS, Lexicon, VectorLexicon, evaluate
+from polysema.composition.methods import VECTOR_METHODS
 from polysema.errors import InputError
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate_models
 from polysema.evaluation.models import POLICIES, LexiconModel
 from tests import dense

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from polysema import Lexicon, parse_sentence, parse_sentences
+from polysema import Lexicon, parse_sentence
 from polysema.composition.trees import Leaf, from_pattern, leaves, readings
 from polysema.errors import InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing import sentences as module
 from polysema.parsing.rules import FUNCTION_WORDS, RULES
+from polysema.parsing.sentences import parse_sentences
 
 try:
     module.parser()

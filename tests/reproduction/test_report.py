@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-import polysema
 from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.datasets import EvaluationSet, read_set
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
@@ -353,7 +352,7 @@ def test_the_command_on_own_sets(files, capsys):
 def test_the_commands_json_is_to_json(files, capsys):
     assert main(["evaluate", str(files / "good"), "--pairs", str(files / "words.tsv"), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    words = polysema.read_set(files / "words.tsv")
+    words = read_set(files / "words.tsv")
     assert printed == evaluate(load(files / "good"), {"words": words}, name="good").to_json()
 
 

@@ -9,9 +9,10 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from polysema import Corpus, EvaluationSet, VectorLexicon
+from polysema import Corpus, VectorLexicon
 from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.reproduction import reproduce as module
 from polysema.reproduction.published import ROWS as PAPER_ROWS
 from polysema.reproduction.published import WORD_SIMILARITY

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysema import ContextModel, Lexicon, Vocabulary, build_corpus, load
+from polysema import Lexicon, Vocabulary, build_corpus, load
 from polysema.errors import FormatError, InputError
+from polysema.meanings.context_model import ContextModel
 from polysema.meanings.parts import Parts
 from polysema.senses.occurrences import Occurrences
 

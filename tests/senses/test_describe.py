@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from polysema import Corpus, Information, Lexicon, build_corpus, describe, load, train
+from polysema import Corpus, Lexicon, build_corpus, describe, load, train
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.meanings.descriptions import SenseDescription, SenseDescriptions, Synset
-from polysema.meanings.parts import Parts
+from polysema.meanings.parts import Information, Parts
 from polysema.senses.inventory import count_senses
 from polysema.senses.wordnet import Entry, SynsetMatcher
 from tests.senses.planted import Planted
