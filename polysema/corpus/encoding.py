@@ -43,9 +43,6 @@ PIECE = 1 << 24
 WHOLE = 1 << 25
 """Bytes of a file, packed or not, that a worker of a cluster reads itself."""
 
-GROUP, MANY = 16, 16
-"""With more than ``MANY`` workers, these merge the words of ``GROUP`` pieces before the main process gets them."""
-
 _NO_TEXT = 0.1  # the share of invalid bytes above which a file is not text
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
 _GLOBAL: Array = np.empty(0, np.uint32)  # in place of a mapping: the ids are global already
@@ -111,19 +108,18 @@ def sent(blocks: Iterable[Block]) -> Iterator[Piece]:
         yield some
 
 
-def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> tuple[list[list[Tokens]], WordCounts]:
-    """Read and tokenise a piece: its blocks as ids, grouped by table (usually one), and the words of the tables."""
-    table, found = tokenising.new_table(), list[WordCounts]()
-    some: list[list[Tokens]] = [[]]
+def tokenise_piece(reader: TextReader, piece: Piece, report: Report) -> list[tuple[list[Tokens], WordCounts]]:
+    """Read and tokenise a piece: its blocks as ids of a table, and the words of that table; most often of one."""
+    table, some, words = tokenising.new_table(), list[Tokens](), 0
+    found = []
     for block in piece if isinstance(piece, list) else reader.read(*piece):
         if not tokenising.has_room(table, len(block.data)):
-            found.append(tokenising.words_of(table, some[-1]))
-            table = tokenising.new_table(len(block.data))
-            some.append([])
-        some[-1].append(tokenising.tokenise(reader.options.normalisation, block, table))
-    found.append(tokenising.words_of(table, some[-1]))
-    report(Progress("reading", sum(len(tokens.ids) for blocks in some for tokens in blocks)))
-    return some, tokenising.merge_words(found) if len(found) > 1 else found[0]
+            found.append((some, tokenising.words_of(table, some)))
+            table, some = tokenising.new_table(len(block.data)), []
+        some.append(tokenising.tokenise(reader.options.normalisation, block, table))
+        words += len(some[-1].ids)
+    report(Progress("reading", words))
+    return [*found, (some, tokenising.words_of(table, some))]
 
 
 def _valid(data: bytes) -> tuple[bytes, int]:
@@ -285,14 +281,12 @@ class Encoding:
 
     def _spread(self, engine: Engine, lists: Iterator[Piece] | None) -> Iterator[Settled]:
         """Blocks that an engine's workers tokenise, in the order of the text."""
-        shared, group = engine.put(self.reader), GROUP if engine.workers > MANY else 1
+        shared, pieces = engine.put(self.reader), lists or self.reader.pieces()
 
         def placed() -> Iterator[tuple[Array, Array, Array, int]]:
-            pieces = lists or self.reader.pieces()
-            for found, words in engine.merged(tokenise_piece, shared, pieces, tokenising.merge_words, group=group):
-                mappings = [mapping for part in words for mapping in tokenising.add_words(self.words, part)]
-                for blocks, mapping in zip(chain.from_iterable(found), mappings, strict=True):
-                    yield from ((*self._place(tokens, mapping), tokens.read) for tokens in blocks)
+            for blocks, words in chain.from_iterable(engine.map(tokenise_piece, shared, pieces)):
+                mapping = tokenising.add_words(self.words, words)
+                yield from ((*self._place(tokens, mapping), tokens.read) for tokens in blocks)
 
         with ThreadPoolExecutor(1) as pool:
             yield from in_turn(pool, self._settle, placed(), 64)

@@ -366,17 +366,15 @@ def lemmatiser(language: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """The distinct words of some tables, in the order in which they were first seen.
+    """The words of a table, to be sent.
 
     Attributes:
         arena, offsets, counts: the bytes of all words, the offset of each word, and its count.
-        ids: for each table, the ids of its words here.
     """
 
     arena: Array
     offsets: Array
     counts: Array
-    ids: list[Array]
 
 
 def words_of(table: k.Table, blocks: list[Tokens]) -> WordCounts:
@@ -386,20 +384,12 @@ def words_of(table: k.Table, blocks: list[Tokens]) -> WordCounts:
     counts = np.zeros(used, np.int64)
     for tokens in blocks:
         counts += np.bincount(tokens.ids, minlength=used)
-    return WordCounts(table.arena[: int(offsets[-1])].copy(), offsets, counts, [np.arange(used, dtype=np.uint32)])
+    return WordCounts(table.arena[: int(offsets[-1])].copy(), offsets, counts)
 
 
-def merge_words(parts: list[WordCounts]) -> WordCounts:
-    """Merge the words of parts that follow each other."""
-    table = WordTable()
-    ids = [mapped for part in parts for mapped in add_words(table, part)]
-    table.cut(len(table))
-    return WordCounts(table.arena, table.offsets, table.counts, ids)
-
-
-def add_words(table: WordTable, words: WordCounts) -> list[Array]:
-    """Add words and their counts to a table. Returns their ids there, for each table that they come from."""
+def add_words(table: WordTable, words: WordCounts) -> Array:
+    """Add words and their counts to a table. Returns their ids there."""
     mapping = np.empty(len(words.counts), np.uint32)
-    table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what is sent is read-only
+    table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what was sent is read-only
     table.counts[mapping] += words.counts
-    return [mapping[ids] for ids in words.ids]
+    return mapping

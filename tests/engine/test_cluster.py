@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 import polysema as ps
-from polysema.corpus import encoding
 from polysema.corpus.build import build_corpus
 from polysema.engine import Local, RayEngine
 from polysema.errors import InputError, OutputError
@@ -93,9 +92,8 @@ def test_what_nodes_see(engine, tmp_path):
     engine._ask = shared
 
 
-def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes, monkeypatch):
-    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way; two workers merge words by a tree."""
-    monkeypatch.setattr(encoding, "MANY", 1)
+def test_a_cluster_makes_the_same_corpus(sources, tmp_path, nodes):
+    """For 1, 2 and 4 workers, from URLs too, and when a node dies on the way."""
     here = build_corpus(sources, tmp_path / "here")
     for workers in (1, 2, 4):
         there = build_corpus(sources, tmp_path / str(workers), engine=RayEngine(nodes.address, workers))
