@@ -66,7 +66,13 @@ class WorkingFolder:
         with disk_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             if not is_marked(self.path):
-                (self.path / MARKER).write_text(_HEADING, encoding="utf-8")
+                try:
+                    (self.path / MARKER).write_text(_HEADING, encoding="utf-8")
+                except OSError:
+                    (self.path / MARKER).unlink(missing_ok=True)
+                    with suppress(OSError):
+                        self.path.rmdir()
+                    raise
         return self.path
 
     def file(self, name: str) -> Path:

@@ -168,6 +168,9 @@ Box = tuple[float, float, float, float]
 """Left, right, and the two ends of the upright side."""
 
 
+MOST_SENSES = 20
+
+
 def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 0.05) -> Figure:
     """The senses of a word and their neighbours, projected on their first two principal axes.
 
@@ -175,10 +178,10 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
 
     Args:
         top: how many neighbours of each sense to show.
-        min_weight: leave out senses that weigh less.
+        min_weight: leave out senses that weigh less. At most 20 are drawn.
     """
     lexicon = with_matrices(lexicon, "a picture of senses")
-    senses = lexicon.senses(word, top, min_weight)
+    senses = lexicon.senses(word, top, min_weight)[:MOST_SENSES]
     labels = [near.word for sense in senses for near in sense.neighbours]
     groups = [k for k, sense in enumerate(senses) for _ in sense.neighbours]
     at, near_at, share = on_plane(lexicon, senses)

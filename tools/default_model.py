@@ -25,7 +25,7 @@ from polysema.lexicon.lexicon import DEFAULT, with_matrices
 from polysema.parsing.sentences import parser as pipeline
 from polysema.progress import progress_report
 from polysema.senses.adapt import learn_placing
-from polysema.senses.ridge import FILE, Ridge
+from polysema.senses.ridge import FILE
 from polysema.senses.speech import parts_of_speech
 
 TAGGED = 20
@@ -56,7 +56,6 @@ def place(output: Path, corpus: Any) -> None:
 def tag(output: Path, corpus: Any) -> None:
     """Find the part of speech of each sense, and write it with the model."""
     model = with_matrices(polysema.load(output), "the default model")
-    ridge = Ridge.beside(model)
     with progress_report() as show, TemporaryDirectory() as folder:
         if isinstance(corpus, str) and is_corpus(corpus):
             cased = Corpus(corpus)
@@ -67,8 +66,6 @@ def tag(output: Path, corpus: Any) -> None:
     facts = {"tagger": f"{tagger['lang']}_{tagger['name']} {tagger['version']}", "occurrences_of_a_sense": TAGGED}
     tagged = model.with_parts(speech=speech, metadata={**model.metadata, "parts_of_speech": facts})
     tagged.save(output, dtype="float16", overwrite=True)
-    if ridge is not None:
-        ridge.save(tagged, output)
     print(f"{output}: {speech!r}")
 
 

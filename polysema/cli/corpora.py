@@ -102,7 +102,7 @@ def info(given: Shared, folder: str, words: Path | None) -> None:
     frequent = list(zip(result.vocabulary.words[: given.top], result.counts[: given.top].tolist(), strict=True))
     facts: dict[str, Any] = {
         "sentences": len(result),
-        "tokens": result.config["tokens"],
+        "tokens": len(result.tokens),  # checks them
         "types": len(result.counts),
         "most_frequent": [{"word": word, "count": count} for word, count in frequent],
     }

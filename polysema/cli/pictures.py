@@ -75,7 +75,8 @@ def _draw(given: Shared, figure: Callable[[], Any]) -> None:
     output, suffix = given.output, given.output.suffix.lower()
     if suffix not in _PICTURES:
         raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(_PICTURES)}")
-    with writing(output, overwrite=given.force, owner=_drawn_by_polysema):
+    inputs = [] if given.path is None else [given.path]
+    with writing(output, overwrite=given.force, inputs=inputs, owner=_drawn_by_polysema):
         drawn = figure()
         with atomic_file(output, given.force, _drawn_by_polysema) as stream:
             drawn.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})

@@ -291,7 +291,8 @@ def adapt_command(given: Shared, text: tuple[str, ...], keep_weights: bool, **op
 
     model = with_matrices(load(given.path), "placing of words")
     how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force, "format": "folder"}
-    with writing_lexicon(given.output, inputs=text, **how), progress_report(is_quiet()) as show:
+    inputs = [*text, *([] if given.path is None else [given.path])]
+    with writing_lexicon(given.output, inputs=inputs, **how), progress_report(is_quiet()) as show:
         source = text[0] if len(text) == 1 else list(text)
         adapted = adapt(model, source, weights=not keep_weights, progress=show, seed=given.seed, **options)
         write(adapted, given.output, **how)

@@ -106,10 +106,8 @@ class Ridge:
             return None
         try:
             with safe_open(path, "numpy") as file:
-                if (file.metadata() or {}).get("lexicon") not in (
-                    lexicon.metadata.get("placing"),
-                    _fingerprint(lexicon),
-                ):
+                known = (lexicon.metadata.get("placing"), _fingerprint(lexicon))
+                if (file.metadata() or {})["lexicon"] not in known:
                     return None
                 arrays = [file.get_tensor(name).astype(np.float64) for name in _ARRAYS]
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:

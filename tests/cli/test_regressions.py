@@ -136,3 +136,39 @@ def test_an_output_older_than_the_state_is_not_taken_for_its_result(place, monke
         assert main(["train", "text.txt", "-o", "wiki", "--force", "--seed", "2", *TOY]) == 1
     assert main(["train", "text.txt", "-o", "wiki", "--seed", "2", *TOY]) == 2
     assert (place / "wiki.training").exists()
+
+
+def test_no_command_writes_into_what_it_reads(place, corpus, capsys):
+    assert main(["train", "corpus", "-o", "wiki", *TOY]) == 0
+    before = sorted(path.name for path in (place / "wiki").iterdir())
+    for line in (
+        "adapt text.txt -l wiki -o wiki --force",
+        "draw matrix bal -l wiki -o wiki/x.png",
+        "convert wiki wiki --force",
+    ):
+        capsys.readouterr()
+        assert main(line.split()) == 2
+        assert "is, contains or lies in the input wiki" in capsys.readouterr().err
+    assert sorted(path.name for path in (place / "wiki").iterdir()) == before
+
+
+def test_corpus_info_checks_the_counts(corpus, capsys):
+    np.save(corpus / "counts.npy", np.load(corpus / "counts.npy") + 1)
+    assert main(["corpus", "info", "corpus"]) == 2
+    assert "counts.npy: damaged" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_at_once_leaves_no_folder(place, monkeypatch, capsys):
+    write_text = Path.write_text
+
+    def full(path, *args, **kwargs):
+        if path.name == ".polysema":
+            write_text(path, "")
+            raise OSError(28, "No space left on device")
+        return write_text(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    before = sorted(place.iterdir())
+    assert main(["train", "text.txt", "-o", "wiki", *TOY]) == 2
+    assert "wiki.training: cannot be written: No space left" in capsys.readouterr().err
+    assert sorted(place.iterdir()) == before
