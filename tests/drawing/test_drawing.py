@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -97,3 +98,10 @@ def test_without_matplotlib(planted, monkeypatch):
 
 def test_ink_reads_on_any_colour():
     assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")
+
+
+def test_a_word_of_many_light_senses_is_drawn_by_twenty():
+    columns = np.random.default_rng(0).normal(size=(2, 10, 60))
+    columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+    figure = senses_plane(Lexicon(["bank", "river"], columns), "bank")
+    assert len(figure.legends[0].get_texts()) == 20
