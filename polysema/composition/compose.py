@@ -1,4 +1,4 @@
-"""Composition: a fold of a method over a tree, and what it comes to at every node."""
+"""Composition: a method folds over a tree and gives every node its meaning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from polysema.composition.trees import (
     conjuncts,
     nodes,
     postorder,
-    readings,
     with_paths,
     words_of,
 )
@@ -34,7 +33,7 @@ Kind = Literal["matrices", "vectors"]
 
 
 class WordMeanings(Protocol):
-    """Whatever gives words their meanings, such as a lexicon."""
+    """Gives words their meanings, such as a lexicon."""
 
     def __getitem__(self, word: str, /) -> Meaning: ...
 
@@ -47,7 +46,7 @@ class Composer(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is written everywhere."""
+        """Its name in tables, commands and results."""
 
     @property
     def formula(self) -> str:
@@ -72,7 +71,7 @@ class Negation:
     """A way to negate density matrices; :data:`polysema.senses.negation.NEGATIONS` is the table.
 
     Attributes:
-        name: as it is written everywhere.
+        name: its name in tables and commands.
         formula: what it computes.
         apply: from a unit factor B and the factor C of the worldly context; None: negation changes nothing.
         context: the factor of the worldly context, from the words, the unit factor and the phrase; None where the
@@ -85,11 +84,11 @@ class Negation:
     context: Callable[[Any, Array, Tree], Array] | None = None
 
     def on(self, words: Any) -> Negate | None:
-        """The negation of phrases of these words; None where it changes nothing."""
+        """The negation of phrases of these words; None if it changes nothing."""
         apply, context = self.apply, self.context
         if apply is None:
             return None
-        return lambda factor, phrase: apply(factor, None if context is None else context(words, factor, phrase))
+        return lambda factor, phrase: apply(factor, context and context(words, factor, phrase))
 
 
 # ------------------------------------------------------------------------------------------------------------ methods
@@ -97,12 +96,12 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class PhraseState:
-    """What a method knows of a phrase.
+    """The state of a phrase during a fold.
 
     Attributes:
-        core: the factor (or vector) of the phrase or, under Tensor, of its verb.
-        words: how many words it has taken in.
-        filled: under Tensor, what the verb has been given so far: the parts of each argument, from the left.
+        core: the factor (or vector) of the phrase or, with Tensor, of its verb.
+        words: the number of words in it.
+        filled: with Tensor, the parts of each argument that the verb has taken, from the left.
     """
 
     core: Array
@@ -119,13 +118,13 @@ class Method:
     """A composition method: how the state of a node follows from those of its functor and its argument.
 
     Attributes:
-        name: as it is written everywhere.
+        name: its name in tables, commands and results.
         formula: what it computes.
         on: what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n).
         combine: the state of a node from those of its functor and its argument.
         parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
         mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
-        by_words: whether coordinated sides weigh as many words as they hold; else as many conjuncts.
+        by_words: whether coordinated sides are weighted by their numbers of words, or else of conjuncts.
         negation: what *not* does; None: nothing. Vectors have no negation.
     """
 
@@ -139,7 +138,7 @@ class Method:
     negation: Negation | None = None
 
     def at(self, node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
-        """The state at a node: combined, or mixed where words are coordinated or there are several readings."""
+        """The state at a node: combined, or mixed if words are coordinated or there are several readings."""
         if node.kind not in ("coordination", "readings"):
             return self.combine(node, functor, argument)
         if functor.filled or argument.filled:
@@ -152,13 +151,22 @@ class Method:
         return PhraseState(self.mix(functor.core, argument.core, share), words)
 
     def compose(self, words: WordMeanings, read: Read) -> Composition:
-        """Fold over the tree of a phrase."""
+        """Fold over the tree of a phrase; a phrase of zero trace is an error."""
 
         def meaning_of(leaf: Leaf) -> Array:
             return np.asarray(read.recalled.get(leaf.position, words[leaf.word]).parts[0])
 
         negate = self.negation.on(words) if self.negation is not None and self.on == "matrices" else None
-        return composed(read.tree, meaning_of, self, read.left_out, negate)
+        meanings: dict[str, Meaning] = {}
+        for item in fold(read.tree, meaning_of, self, every_node=True, negate=negate):
+            if not item.valid:
+                raise MatrixError(
+                    f"{words_of(item.tree)!r}: composed with {self.name} it has zero trace: "
+                    "its sides have no sense in common"
+                )
+            meanings[item.path] = item.meaning
+        meanings[""].name = words_of(read.tree)
+        return Composition(read.tree, self.name, meanings, read.left_out)
 
 
 # --------------------------------------------------------------------------------------------------------------- fold
@@ -166,15 +174,15 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What a fold came to at one node.
+    """The result of a fold at one node.
 
     Attributes:
         tree: the node.
-        path: the way to it from the root, ``l`` for left and ``r`` for right.
+        path: its path from the root, ``l`` for left and ``r`` for right.
         meaning: its density matrix or vector, or the stack of them.
-        valid: False where composition came to nothing (zero trace); the meaning there is a placeholder.
-        log_trace: of matrices, ln of the trace left by all that was composed up to here, before normalising: how well
-            the words go together.
+        valid: False if the trace is zero; the meaning is then a placeholder.
+        log_trace: of matrices, ln of the trace of everything composed so far, not normalised: how well the words go
+            together.
     """
 
     tree: Tree
@@ -191,16 +199,13 @@ def fold(
     every_node: bool = False,
     negate: Negate | None = None,
 ) -> list[Folded]:
-    """Fold a method over a tree, normalised to unit trace at every node.
+    """Fold a method over a tree, normalised to unit trace at every node. The root comes last.
 
     Args:
         meaning_of: the unit factor (..., n, m) of a leaf, or its vector (..., n) for a method that works on vectors.
-            With leading axes, all phrases of a stack are composed at once along the one tree.
+            With leading axes, a stack of phrases with the same tree is composed at once.
         every_node: whether to return every node in post-order, or only the root.
-        negate: the factor of what a phrase is not; by default negation changes nothing.
-
-    Returns:
-        the root's result last.
+        negate: the factor of a phrase's negation; by default negation changes nothing.
     """
     matrices = method.on == "matrices"
     states: list[tuple[PhraseState, NDArray[np.bool_], NDArray[np.float64]]] = []
@@ -237,11 +242,9 @@ def fold(
 
 
 def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_], NDArray[np.float64]]:
-    """Unit factors, which of them were not zero up to rounding, and ln of the traces they had.
+    """Factors of unit norm, False where they were zero up to rounding (a placeholder), and ln of their traces.
 
-    Those that were zero are filled with a placeholder.
-
-    The operands have unit norm, so what rounding leaves of an exact zero is below n·ε. Vectors keep their length.
+    The operands have unit norm, so the rounding error of an exact zero is below n·ε. Vectors keep their length.
     """
     axes = (-2, -1) if matrices else (-1,)
     norm = np.sqrt((array * array).sum(axis=axes, keepdims=True))
@@ -266,7 +269,7 @@ class Step:
     Attributes:
         tree: the node.
         phrase: its words.
-        path: the way to it from the root, ``l`` for left and ``r`` for right.
+        path: its path from the root, ``l`` for left and ``r`` for right.
         entropy: its von Neumann entropy; None for vectors.
     """
 
@@ -277,7 +280,7 @@ class Step:
 
     @property
     def branch(self) -> str:
-        """Its phrase behind the lines of a drawn tree."""
+        """Its phrase after the lines of a drawn tree."""
         stem = "".join("│   " if turn == "l" else "    " for turn in self.path[:-1])
         return stem + {"": "", "l": "├── ", "r": "└── "}[self.path[-1:]] + self.phrase
 
@@ -288,13 +291,13 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Composition:
-    """A phrase with the meaning of each of its nodes. Printed, it is the tree with the entropy at every node.
+    """A phrase with the meaning of each of its nodes. It prints as a tree with the entropy of every node.
 
     Attributes:
         tree: the phrase as a tree.
         method: the name of the composition method.
-        meanings: the density matrix, or vector, of every node by the way to it from the root: ``""`` is the root,
-            ``"lr"`` the right side of its left side. A word that negates has none.
+        meanings: the density matrix, or vector, of every node by its path from the root: ``""`` is the root, ``"lr"``
+            the right side of its left side. A word that negates has none.
         left_out: the words of a sentence that are not in the tree, and why.
     """
 
@@ -314,20 +317,20 @@ class Composition:
         return self.entropy_at("")
 
     def entropy_at(self, path: str) -> float | None:
-        """The von Neumann entropy of the node at the end of a path; None for vectors."""
+        """The von Neumann entropy of the node at a path; None for vectors."""
         found = self.meanings.get(path)
         return float(entropy(found)) if isinstance(found, DensityMatrix) else None
 
     @property
     def phrase(self) -> str:
         """The words, left to right."""
-        return _words(self.tree)
+        return words_of(self.tree)
 
     @property
     def steps(self) -> list[Step]:
         """Every node of the tree from the root down, left before right."""
         found = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
-        return [Step(node, _words(node), path, self.entropy_at(path)) for path, node in found]
+        return [Step(node, words_of(node), path, self.entropy_at(path)) for path, node in found]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -351,28 +354,3 @@ class Composition:
     def __repr__(self) -> str:
         ambiguity = "" if self.entropy is None else f", entropy={self.entropy:.3f}"
         return f"{type(self).__name__}({self.phrase!r}, method={self.method!r}{ambiguity})"
-
-
-def composed(
-    tree: Tree,
-    meaning_of: Callable[[Leaf], Array],
-    method: Method,
-    left_out: tuple[LeftOut, ...] = (),
-    negate: Negate | None = None,
-) -> Composition:
-    """Compose a phrase; one that comes to nothing is an error. For ``meaning_of`` and ``negate`` see :func:`fold`."""
-    meanings: dict[str, Meaning] = {}
-    for item in fold(tree, meaning_of, method, every_node=True, negate=negate):
-        if not item.valid:
-            raise MatrixError(
-                f"{_words(item.tree)!r}: composed with {method.name} it has zero trace: "
-                "its sides have no sense in common"
-            )
-        meanings[item.path] = item.meaning
-    meanings[""].name = _words(tree)
-    return Composition(tree, method.name, meanings, left_out)
-
-
-def _words(tree: Tree) -> str:
-    """The words of a phrase; of several readings, those of the first, which all have."""
-    return words_of(readings(tree)[0][1])

@@ -1,11 +1,11 @@
-"""The named composition methods: an operator, and who acts.
+"""The named composition methods: an operator, and which side acts.
 
 ``METHODS`` is for density matrices, ``VECTOR_METHODS`` for the vectors of the baselines. Library, command line,
 documentation and tests take their names from here.
 
 A method combines, at a node of a tree, the state of the functor with that of its argument. The state of all but Tensor
-is one factor and the number of words in it. Where words are coordinated (*dogs and cats*) nothing acts on anything:
-every method takes the mixture.
+is one factor and the number of words in it. In a coordination (*dogs and cats*) no side acts: every method takes the
+mixture.
 """
 
 from __future__ import annotations
@@ -22,11 +22,18 @@ from polysema.composition.trees import Node
 from polysema.errors import chosen
 
 Array = NDArray[np.float64]
-Parts = Callable[[PhraseState], tuple[Array, ...]]
+Operator = Callable[[Any, Any], Any]
+Combine = Callable[[Node, PhraseState, PhraseState], PhraseState]
 
 
 def _verb(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
     return functor if node.kind == "argument" else argument
+
+
+def _even(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
+    """Sides weighted by their numbers of words, so that the whole is the even mixture of all its words."""
+    words = functor.words + argument.words
+    return PhraseState(operators.add(functor.core, argument.core, functor.words / words), words)
 
 
 def _functor_acts(node: Node) -> bool:
@@ -41,10 +48,7 @@ def _left_acts(node: Node) -> bool:
     return node.functor_first
 
 
-Operator = Callable[[Any, Any], Any]
-
-
-def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor_acts) -> Callable[..., PhraseState]:
+def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor_acts) -> Combine:
     def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         acting, acted_on = (functor, argument) if functor_acts(node) else (argument, functor)
         return PhraseState(operator(acting.core, acted_on.core), functor.words + argument.words)
@@ -52,14 +56,8 @@ def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor
     return combine
 
 
-def _mixed(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
-    """Each side weighs as many words as it holds, so that the whole is the even mixture of all its words."""
-    words = functor.words + argument.words
-    return PhraseState(operators.add(functor.core, argument.core, functor.words / words), words)
-
-
-def _slots(modify: Operator, parts_of: Parts) -> Callable[[Node, PhraseState, PhraseState], PhraseState]:
-    """Tensor: a modifier changes what it modifies; an argument is put into the verb's next slot."""
+def _tensor(modify: Operator, parts_of: Callable[[PhraseState], tuple[Array, ...]]) -> Combine:
+    """A modifier changes what it modifies; an argument is put into the verb's next slot."""
 
     def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         words = functor.words + argument.words
@@ -74,45 +72,33 @@ def _slots(modify: Operator, parts_of: Parts) -> Callable[[Node, PhraseState, Ph
 
 def _tensor_parts(state: PhraseState) -> tuple[Array, ...]:
     """⊗ᵢ (verb ⊙ argumentᵢ): kron(subj, obj) ⊙ kron(verb, verb) = kron(subj ⊙ verb, obj ⊙ verb)."""
-    if not state.filled:
-        return (state.core,)
-    return tuple(operators.mult(state.core, part) for argument in state.filled for part in argument)
+    return tuple(operators.mult(state.core, part) for parts in state.filled for part in parts) or (state.core,)
 
 
 def _vector_tensor_parts(state: PhraseState) -> tuple[Array, ...]:
-    """The same for vectors, where a verb with a single argument acts on it as the matrix v vᵀ."""
-    parts = tuple(part for argument in state.filled for part in argument)
-    if not parts:
-        return (state.core,)
+    """⊗ᵢ (verb ⊙ argumentᵢ); a verb with a single argument acts on it as the matrix v vᵀ."""
+    parts = [part for parts in state.filled for part in parts]
     if len(parts) == 1:
         return (operators.project_vectors(state.core, parts[0]),)
-    return tuple(operators.mult_vectors(state.core, part) for part in parts)
+    return tuple(operators.mult_vectors(state.core, part) for part in parts) or (state.core,)
 
 
-def _sum(a: Array, b: Array, p: float) -> Array:
-    return operators.add_vectors(a, b)
+def _matrices(name: str, formula: str, combine: Combine, **more: Any) -> tuple[str, Method]:
+    return name, Method(name, formula, "matrices", combine, **more)
 
 
-def _matrices(name: str, formula: str, combine: Callable[..., PhraseState], **more: Any) -> Method:
-    return Method(name, formula, "matrices", combine, **more)
+def _vectors(name: str, formula: str, combine: Combine, **more: Any) -> tuple[str, Method]:
+    return name, Method(name, formula, "vectors", combine, mix=lambda a, b, p: operators.add_vectors(a, b), **more)
 
 
-def _vectors(name: str, formula: str, combine: Callable[..., PhraseState], **more: Any) -> Method:
-    return Method(name, formula, "vectors", combine, mix=_sum, **more)
-
-
-def _table(*methods: Method) -> dict[str, Method]:
-    return {method.name: method for method in methods}
-
-
-METHODS: dict[str, Method] = _table(
+METHODS: dict[str, Method] = dict([
     _matrices("verb", "the verb (the head) alone, no composition", _verb),
     _matrices("mult", "ρ ⊙ σ over all words", _applied(operators.mult)),
-    _matrices("add", "the even mixture of all words", _mixed, by_words=True),
+    _matrices("add", "the even mixture of all words", _even, by_words=True),
     _matrices(
         "tensor",
         "kron(subj, obj) ⊙ kron(verb, verb), on adj ⊙ noun",
-        _slots(operators.mult, _tensor_parts),
+        _tensor(operators.mult, _tensor_parts),
         parts=_tensor_parts,
     ),
     _matrices("phaser", "ρ^½ σ ρ^½, the functor acts", _applied(operators.phaser)),
@@ -125,24 +111,24 @@ METHODS: dict[str, Method] = _table(
     _matrices(
         "smooth-noun", "Phaser by ρ + 3·1/n; nouns act on their verb", _applied(operators.smooth_phaser, _noun_acts)
     ),
-)
+])  # fmt: skip
 """Composition methods for density matrices.
 
-Who acts where the order matters: the functor (adjective on noun, verb on object, verb phrase on subject; what the
-released evaluation script does), the noun on its verb (the script's other setting; adjectives still act on their
-noun), or the left side on the right (as the paper's text writes it: the subject acts on the verb phrase)."""
+The side that acts, where the order matters, is the functor (adjective on noun, verb on object, verb phrase on subject;
+what the released evaluation script does), the noun on its verb (the script's other setting; adjectives still act on
+their noun), or the left side on the right (as the paper's text writes it: the subject acts on the verb phrase)."""
 
-VECTOR_METHODS: dict[str, Method] = _table(
+VECTOR_METHODS: dict[str, Method] = dict([
     _vectors("verb", "the verb (the head) alone, no composition", _verb),
     _vectors("mult", "a ⊙ b over all words", _applied(operators.mult_vectors)),
     _vectors("add", "the sum of all words", _applied(operators.add_vectors)),
     _vectors(
         "tensor",
         "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument",
-        _slots(operators.project_vectors, _vector_tensor_parts),
+        _tensor(operators.project_vectors, _vector_tensor_parts),
         parts=_vector_tensor_parts,
     ),
-)
+])  # fmt: skip
 """Composition methods for vectors (paper, §4.1.1)."""
 
 

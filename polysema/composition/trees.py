@@ -110,8 +110,8 @@ def leaves(tree: Tree) -> list[Leaf]:
 
 
 def words_of(tree: Tree) -> str:
-    """The same, as text."""
-    return " ".join(leaf.word for leaf in leaves(tree))
+    """The words as text; of several readings, those of the first, which are the words of all."""
+    return " ".join(leaf.word for leaf in leaves(readings(tree)[0][1]))
 
 
 def nodes(tree: Tree, kind: Kind) -> list[Node]:
@@ -183,13 +183,13 @@ def conjuncts(tree: Tree) -> int:
 
 def postorder(tree: Tree) -> Iterator[Tree]:
     """Every node in postorder: both of its sides before it, the root last."""
-    stack: list[tuple[Tree, bool]] = [(tree, False)]
+    order: list[Tree] = []
+    stack = [tree]
     while stack:
-        top, opened = stack.pop()
-        if opened or isinstance(top, Leaf):
-            yield top
-        else:
-            stack += [(top, True), (top.right, False), (top.left, False)]
+        order.append(stack.pop())
+        if isinstance(top := order[-1], Node):
+            stack += [top.left, top.right]
+    return reversed(order)
 
 
 def with_paths(tree: Tree) -> Iterator[tuple[str, Tree]]:

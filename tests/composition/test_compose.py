@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysema import DensityMatrix, Lexicon, VectorLexicon, measures
-from polysema.composition import compose
+from polysema import Brackets, DensityMatrix, Lexicon, VectorLexicon, measures
 from polysema.composition.compose import Composition, Method, PhraseState, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
+from polysema.composition.phrases import read_phrase
 from polysema.composition.trees import Leaf, Node, from_pattern, parse_brackets
 from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
 from polysema.vectors import Vector, cosine
@@ -26,7 +26,8 @@ def words(n: int, m: int = 3) -> dict[str, np.ndarray]:
 
 
 def composed(brackets: str, method: str, table: dict[str, np.ndarray]) -> Composition:
-    return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], METHODS[method])
+    meanings = {word: DensityMatrix(factor) for word, factor in table.items()}
+    return METHODS[method].compose(meanings, read_phrase(Brackets(brackets)))
 
 
 def test_phaser_and_fuzz_step_by_step():
@@ -141,7 +142,7 @@ def test_stacks_compose_as_singles_do(method):
     many = fold(tree, lambda leaf: np.stack([t[leaf.word] for t in tables]), METHODS[method])[-1]
     assert many.valid.all()
     for k, table in enumerate(tables):
-        one = compose.composed(tree, lambda leaf, table=table: table[leaf.word], METHODS[method])
+        one = composed(str(tree), method, table)
         assert np.allclose(many.meaning[k].dense(), one.meaning.dense())
 
 
@@ -151,7 +152,7 @@ def test_nothing_in_common_is_an_error_by_name_and_a_mask_in_a_stack():
     tree = parse_brackets("(up down)")
     for method in ("phaser", "fuzz", "mult", "tensor"):
         with pytest.raises(MatrixError, match=f"'up down': composed with {method} it has zero trace"):
-            compose.composed(tree, lambda leaf: table[leaf.word], METHODS[method])
+            composed("(up down)", method, table)
         stacked = fold(tree, lambda leaf: np.stack([table[leaf.word], up]), METHODS[method])[-1]
         assert stacked.valid.tolist() == [False, True]
         assert np.isfinite(stacked.meaning.dense()).all()
@@ -167,10 +168,10 @@ def test_nearly_orthogonal_supports_are_not_mistaken_for_zero():
 def test_vector_methods_by_hand():
     rng = np.random.default_rng(1)
     a, b, c, d, e = rng.normal(size=(5, 4))
-    table = dict(zip("abcde", (a, b, c, d, e), strict=True))
+    table = {word: Vector(vector) for word, vector in zip("abcde", (a, b, c, d, e), strict=True)}
 
     def vector(brackets, method):
-        return compose.composed(parse_brackets(brackets), lambda leaf: table[leaf.word], VECTOR_METHODS[method]).meaning
+        return VECTOR_METHODS[method].compose(table, read_phrase(Brackets(brackets))).meaning
 
     assert np.allclose(vector("((a b) (c (d e)))", "add").dense(), a + b + c + d + e)
     assert np.allclose(vector("((a b) (c (d e)))", "mult").dense(), a * b * c * d * e)
