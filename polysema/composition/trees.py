@@ -20,13 +20,13 @@ from typing import Literal, NamedTuple
 from polysema.errors import TreeError, check_choice
 
 Kind = Literal["argument", "modifier", "coordination", "negation", "readings"]
-"""How a functor takes its argument: a verb is given its object or subject (``argument``); an adjective or adverb
-modifies, and what it modifies stays what it was (``modifier``); in *dogs and cats* neither acts, the first merely
-stands in the functor's place (``coordination``); *not* turns its argument into what it is not (``negation``); the two
-sides are readings of the same words, the first in the functor's place (``readings``)."""
+"""How a functor takes its argument: a verb takes its object or subject (``argument``); an adjective or adverb modifies,
+and the phrase keeps the kind of what it modifies (``modifier``); in *dogs and cats* neither acts, the first stands in
+the functor's place (``coordination``); *not* negates its argument (``negation``); the sides are readings of the same
+words, the first in the functor's place (``readings``)."""
 
 NEGATIONS = frozenset({"not", "never", "no", "n't"})
-"""Words that negate what stands after them; a mark makes words of them again: ``(no~ dogs)``."""
+"""Words that negate what follows them; a mark makes them ordinary words: ``(no~ dogs)``."""
 
 _MARKS: dict[str, Kind] = {"*": "argument", "~": "modifier", "&": "coordination", "|": "readings"}
 _MARK_OF = {kind: mark for mark, kind in _MARKS.items()}
@@ -67,7 +67,7 @@ class Node:
     weight: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.kind == "negation" and not (is_negation(self.functor) and self.functor_first):
+        if self.kind == "negation" and not (_word(self.functor).lower() in NEGATIONS and self.functor_first):
             raise TreeError(f"a negation begins with one of {', '.join(sorted(NEGATIONS))}, not with {self.functor}")
 
     @property
@@ -81,7 +81,7 @@ class Node:
         return self.argument if self.functor_first else self.functor
 
     def __str__(self) -> str:
-        """The tree in brackets, with a star where the functor is not the one that unmarked brackets would give."""
+        """The tree in brackets, with a mark where unmarked brackets would mean another tree."""
         return _to_brackets(self)
 
     def __repr__(self) -> str:
@@ -122,8 +122,7 @@ def nodes(tree: Tree, kind: Kind) -> list[Node]:
 def head(tree: Tree) -> Leaf:
     """The word a phrase is about: the verb of a sentence, the noun of a noun phrase.
 
-    Found from the root down: of a verb and its argument the verb, of a modifier and its noun the noun, of a negation
-    what it negates, of a coordination and of several readings the first.
+    Of a negation it is the head of what is negated, of a coordination and of several readings that of the first.
     """
     while isinstance(tree, Node):
         tree = tree.argument if tree.kind in ("modifier", "negation") else tree.functor
@@ -131,7 +130,7 @@ def head(tree: Tree) -> Leaf:
 
 
 def readings(tree: Tree) -> list[tuple[float, Tree]]:
-    """The readings of a tree whose root is a choice of them, with their probabilities; else itself, with 1."""
+    """The readings at the root of a tree, with their probabilities; a tree without a choice is its own, with 1."""
     found: list[tuple[float, Tree]] = []
     stack = [(1.0, tree)]
     while stack:
@@ -144,13 +143,13 @@ def readings(tree: Tree) -> list[tuple[float, Tree]]:
 
 
 def either(alternatives: Sequence[Tree], weights: Sequence[float] | None = None) -> Tree:
-    """A phrase with several readings as one tree: the mixture of what they come to.
+    """One tree of several readings; composed, it is the mixture of them.
 
     >>> str(either([parse_brackets("(old~ (men & women))"), parse_brackets("((old men) & women)")], [3, 1]))
     '((old~ (men & women)) |0.75 ((old men) & women))'
 
     Args:
-        weights: how probable each is, scaled to sum to one; by default all the same.
+        weights: how probable each is, scaled to sum to one; by default all alike.
     """
     given = [1.0] * len(alternatives) if weights is None else [float(weight) for weight in weights]
     if not alternatives or len(given) != len(alternatives):
@@ -164,13 +163,8 @@ def either(alternatives: Sequence[Tree], weights: Sequence[float] | None = None)
     return tree
 
 
-def is_negation(tree: Tree) -> bool:
-    """Whether a leaf is a word that negates; such a word has no meaning of its own in a negation."""
-    return isinstance(tree, Leaf) and tree.word.lower() in NEGATIONS
-
-
 def conjuncts(tree: Tree) -> int:
-    """How many are coordinated at the top of a tree: 3 in *dogs, cats and birds*, 1 without coordination."""
+    """The number of phrases coordinated at the root of a tree: 3 in *dogs, cats and birds*, 1 without coordination."""
     count, stack = 0, [tree]
     while stack:
         top = stack.pop()
@@ -210,19 +204,19 @@ def with_paths(tree: Tree) -> Iterator[tuple[str, Tree]]:
 
 
 def parse_brackets(text: str) -> Tree:
-    """The tree that brackets write down.
+    """The tree of a phrase in brackets.
 
     ``(a b)`` is a pair; ``(a b c)`` and an unbracketed phrase branch to the right, ``(a (b c))``. Which side acts:
 
     - a root of more than two words is read as a sentence, subject and verb phrase: the right side acts on the left, and
       in it the verb on its object;
     - everywhere else the left side acts on the right, as an adjective on its noun;
-    - marks say otherwise: ``*`` after the side that takes the other as its argument, ``~`` after the side that modifies
+    - marks change that: ``*`` after the side that takes the other as its argument, ``~`` after the side that modifies
       the other. ``(likes* (old cars))`` is a verb with its object and no subject, ``(dogs bark*)`` a subject with its
       verb, ``(dogs (bark loudly~))`` has an adverb;
     - ``&`` between two sides joins them: ``((dogs & cats) sleep*)``;
     - *not*, *never*, *no*, *n't* on the left negate the right side: ``(family (not (runs hotels)))``;
-    - ``|`` between phrases says that they are readings of the same words, ``|0.7`` that the first has that probability:
+    - ``|`` separates readings of the same words, ``|0.7`` gives the probability of the first:
       ``(old~ (men & women)) | ((old men) & women)``.
 
     >>> str(parse_brackets("(bob (likes (old cars)))"))
@@ -237,7 +231,8 @@ def parse_brackets(text: str) -> Tree:
 class _Raw:
     """Brackets as read: a word or a pair, and the mark after it."""
 
-    content: str | tuple[_Raw, _Raw]
+    word: str = ""
+    pair: tuple[_Raw, _Raw] | None = None
     mark: str = ""
 
 
@@ -264,8 +259,8 @@ def _read(text: str) -> _Raw:
             start = opened_at.pop()
             if not items:
                 raise TreeError(f"empty brackets in {shown(text)} at character {start + 1}")
-            pair = _branch_right(open_lists.pop(), text, start)
-            open_lists[-1].append(_Raw(pair.content, item[1:]) if item[1:] else pair)
+            inner = _branch_right(open_lists.pop(), text, start)
+            open_lists[-1].append(_Raw(inner.word, inner.pair, item[1:]) if item[1:] else inner)
         else:
             word, mark = (item[:-1], item[-1]) if item[-1] in "*~" else (item, "")
             if word == "&":
@@ -275,7 +270,7 @@ def _read(text: str) -> _Raw:
                 continue
             if not word or word[-1] in "*~":
                 raise TreeError(f"a {mark!r} that marks no word in {shown(text)} at character {match.end()}")
-            items.append(_Raw(word, mark))
+            items.append(_Raw(word, mark=mark))
     if opened_at:
         raise TreeError(f"unbalanced brackets in {shown(text)}: '(' at character {opened_at[-1] + 1} is never closed")
     if not open_lists[0]:
@@ -297,32 +292,34 @@ def _branch_right(items: list[_Raw], text: str, start: int) -> _Raw:
         raise TreeError(f"both sides are marked in {shown(text)} from character {start + 1}: only one of them acts")
     tree = items[-1]
     for item in reversed(items[:-1]):
-        tree = _Raw((item, tree))
+        tree = _Raw(pair=(item, tree))
     return tree
 
 
-def _unmarked(is_root: bool, on_spine: bool, two_words: bool, negates: bool) -> tuple[bool, Kind]:
-    """Who acts in a pair without marks, and how: whether the left side does, and the kind.
+def _word(side: Tree | _Raw) -> str:
+    """The word of a side that is one, else empty."""
+    return "" if isinstance(side, Node) else side.word
+
+
+def _unmarked(left: Tree | _Raw, right: Tree | _Raw, is_root: bool, on_spine: bool) -> tuple[bool, Kind]:
+    """Whether the left side of a pair without marks acts, and how.
 
     The spine runs from the root of a sentence through its verb phrases to the verb.
-
-    Args:
-        negates: whether the left side is a word that negates.
     """
-    if negates:
+    if _word(left).lower() in NEGATIONS:
         return True, "negation"
     if is_root:
-        return (True, "modifier") if two_words else (False, "argument")
+        return (True, "modifier") if _word(left) and _word(right) else (False, "argument")
     return True, "argument" if on_spine else "modifier"
 
 
-def _spines(functor_first: bool, kind: Kind, on_spine: bool) -> tuple[bool, bool]:
-    """Whether the left and the right side of a pair are on the spine: the verb's side is, and both of two verbs."""
-    if kind in ("coordination", "readings", "negation"):
-        return on_spine, on_spine
-    if kind == "argument":
-        return functor_first, not functor_first
-    return on_spine and not functor_first, on_spine and functor_first
+def _below(functor_first: bool, kind: Kind, is_root: bool, on_spine: bool) -> tuple[bool, bool, bool]:
+    """Whether both sides of a pair are roots, and whether the left and the right side are on the spine."""
+    if kind == "argument":  # the verb's side is on the spine
+        return False, functor_first, not functor_first
+    if kind == "modifier":
+        return False, on_spine and not functor_first, on_spine and functor_first
+    return is_root and kind != "coordination", on_spine, on_spine
 
 
 def _with_functors(raw: _Raw) -> Tree:
@@ -336,14 +333,12 @@ def _with_functors(raw: _Raw) -> Tree:
             position = item
             continue
         top, is_root, on_spine, done = item
-        if isinstance(top.content, str):
-            results.append(Leaf(top.content, position))
+        if top.pair is None:
+            results.append(Leaf(top.word, position))
             position += 1
             continue
-        left, right = top.content
-        two_words = isinstance(left.content, str) and isinstance(right.content, str)
-        negates = isinstance(left.content, str) and left.content.lower() in NEGATIONS
-        functor_first, kind = _unmarked(is_root, on_spine, two_words, negates)
+        left, right = top.pair
+        functor_first, kind = _unmarked(left, right, is_root, on_spine)
         weight = 0.5
         if left.mark or right.mark:
             functor_first = bool(left.mark)
@@ -354,18 +349,13 @@ def _with_functors(raw: _Raw) -> Tree:
             functor, argument = (first, second) if functor_first else (second, first)
             results.append(Node(functor, argument, kind, functor_first, weight))
         else:
-            left_spine, right_spine = _spines(functor_first, kind, on_spine)
-            root = is_root and kind in _ROOTS_BELOW
+            root, left_spine, right_spine = _below(functor_first, kind, is_root, on_spine)
             stack.append((top, is_root, on_spine, True))
             stack.append((right, root, right_spine, False))
             if kind == "readings":
                 stack.append(position)
             stack.append((left, root, left_spine, False))
     return results[0]
-
-
-_ROOTS_BELOW = ("negation", "readings")
-"""Kinds whose sides are sentences where the whole is: *not*, and readings."""
 
 
 def _weight(mark: str) -> float:
@@ -389,11 +379,9 @@ def _to_brackets(tree: Tree) -> str:
         elif isinstance(top, Leaf):
             pieces.append(top.word)
         else:
-            two_words = isinstance(top.left, Leaf) and isinstance(top.right, Leaf)
-            unmarked = _unmarked(is_root, on_spine, two_words, is_negation(top.left))
+            unmarked = _unmarked(top.left, top.right, is_root, on_spine)
             mark = "" if (top.functor_first, top.kind) == unmarked else _mark(top)
-            root = is_root and top.kind in _ROOTS_BELOW
-            left_spine, right_spine = _spines(top.functor_first, top.kind, on_spine)
+            root, left_spine, right_spine = _below(top.functor_first, top.kind, is_root, on_spine)
             stack += [
                 (")" if top.functor_first else f"{mark})", False, False),
                 (top.right, root, right_spine),
@@ -411,7 +399,7 @@ def _mark(node: Node) -> str:
 
 
 def _signature(tree: Tree) -> tuple[object, ...]:
-    """What two equal trees share: words and, for every node, who acts, how, and with what probability."""
+    """What equal trees share: the words and, for every node, which side acts, how, and with what probability."""
     return tuple(
         item.word if isinstance(item, Leaf) else (item.kind, item.functor_first, item.weight)
         for item in postorder(tree)
@@ -419,7 +407,7 @@ def _signature(tree: Tree) -> tuple[object, ...]:
 
 
 def shown(text: str) -> str:
-    """A text in a message: its beginning, where it is long."""
+    """A text for a message: only its beginning if it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -458,17 +446,14 @@ def from_pattern(pattern: str, words: Sequence[str]) -> Tree:
     if "verb" not in roles:
         return _noun_phrase(pattern, roles, words, 0, len(roles))
     at = roles.index("verb")
-    first = at
+    first, last = at, at + 1
     while first and roles[first - 1] == "adv":
         first -= 1
-    last = at + 1
     while last < len(roles) and roles[last] == "adv":
         last += 1
     verb: Tree = Leaf(words[at], at)
-    for place in range(at - 1, first - 1, -1):
-        verb = Node(Leaf(words[place], place), verb, "modifier")
-    for place in range(at + 1, last):
-        verb = Node(Leaf(words[place], place), verb, "modifier", functor_first=False)
+    for place in (*range(at - 1, first - 1, -1), *range(at + 1, last)):
+        verb = Node(Leaf(words[place], place), verb, "modifier", functor_first=place < at)
     if last < len(roles):
         verb = Node(verb, _noun_phrase(pattern, roles, words, last, len(roles)), "argument")
     if first:
