@@ -1,4 +1,4 @@
-"""Where a word stands in a text: one finder, and one record that goes from the reader to the answer."""
+"""Words of a text, and the places where a word stands in it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from polysema.composition.trees import Leaf, Tree, leaves, shown
+from polysema.composition.trees import Leaf, Tree, shown
 from polysema.errors import InputError
 
 LONGEST = 2000
-"""So many characters without a space are a word, or several: spaCy's time grows with the square of them."""
+"""The most characters without a space that are parsed: spaCy's time grows with their square."""
 
 OVERLONG = re.compile(rf"\S{{{LONGEST},}}")
 
 Span = tuple[int, int]
-"""Where a word stands in a text: its first character, and the one after its last."""
+"""The place of a word in a text: its first character, and the one after its last."""
 
 _RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
 _ARTICLES = ("the", "a", "an")
@@ -28,10 +28,10 @@ class Token(NamedTuple):
 
     Attributes:
         text: the word as it stands.
-        lemma: its dictionary form, where a parser gave it; else the word itself.
+        lemma: its dictionary form, from a parser; else the word itself.
         start: its first character in the text.
         pos: its part of speech, from a parser.
-        label: the dependency that it is to its head, from a parser.
+        label: its dependency on its head, from a parser.
         head: the index of its head; its own, for a root.
     """
 
@@ -44,22 +44,22 @@ class Token(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its place in the text."""
         return self.start, self.start + len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A word where it stands.
+    """A word at its place in a text.
 
     Attributes:
-        text: what it stands in: a sentence, or a phrase as it was written.
-        span: where, in characters.
-        lemma: its dictionary form, where the text was parsed; else the word as it stands.
-        leaf: its leaf of the tree; None where it is not in the tree, or there is none.
-        tree: the tree of the text; None where it was not parsed.
+        text: the sentence, or the phrase as it was written.
+        span: the place of the word, in characters.
+        lemma: its dictionary form if the text was parsed; else the word itself.
+        leaf: its leaf of the tree; None if it has none.
+        tree: the tree of the text; None if it was not parsed.
         around: the other words of the text, in order.
-        before: how many of them stand before it.
+        before: how many of them precede it.
     """
 
     text: str
@@ -72,31 +72,20 @@ class Occurrence:
 
     @property
     def form(self) -> str:
-        """The word as it stands."""
+        """The word as it is written in the text."""
         return self.text[slice(*self.span)]
 
 
-def leaf_tokens(text: str, tree: Tree) -> tuple[Token, ...]:
-    """The leaves of a tree where they stand in the text that was written for it: brackets, or its words in order."""
-    found: list[Token] = []
-    end = 0
-    for leaf in leaves(tree):
-        start = text.index(leaf.word, end)
-        found.append(Token(leaf.word, leaf.word, start))
-        end = start + len(leaf.word)
-    return tuple(found)
-
-
 def find_occurrences(text: str, word: str, tokens: Sequence[Token] = ()) -> list[Span]:
-    """Every place where a word stands in a text, from left to right; empty where it does not.
+    """Every place of a word in a text, from left to right.
 
-    It is looked for as spelled, in any case, and by the lemmas of the tokens. Only where that finds nothing, it is
-    looked for in other forms: by regular endings and then, with the extra ``encoders``, by ``lemminflect``.
+    It is found by its spelling, in any case, and by the lemmas of the tokens. If that finds nothing, other forms of it
+    are found: by regular endings and then, with the extra ``encoders``, by ``lemminflect``.
 
     Args:
         word: one word, or several with a space between them.
-        tokens: the words of the text, as the reader has them. A place then begins and ends with a token; only where
-            there is no such place, the word is also found inside one, as *mail* in *e-mail*.
+        tokens: the words of the text, from a parser. A place then begins and ends with a token; only if there is none,
+            the word is also found inside a token, as *mail* in *e-mail*.
 
     >>> find_occurrences("The bank by the river bank.", "bank"), find_occurrences("Two families ran it.", "family")
     ([(4, 8), (22, 26)], [(4, 12)])
@@ -121,16 +110,14 @@ def find_occurrences(text: str, word: str, tokens: Sequence[Token] = ()) -> list
 
 
 def first_choice(text: str, word: str, spans: Sequence[Span]) -> int:
-    """Which of a word's places is meant where none is named: the first as spelled, then in another case, then any."""
+    """The place of a word that is taken by default: the first as spelled, else in another case, else the first."""
     forms = [text[start:end] for start, end in spans]
-    for listed, wanted in ((forms, word), ([form.lower() for form in forms], word.lower())):
-        if wanted in listed:
-            return listed.index(wanted)
-    return 0
+    lower = [form.lower() for form in forms]
+    return forms.index(word) if word in forms else lower.index(word.lower()) if word.lower() in lower else 0
 
 
 def span_of(text: str, word: str | Span) -> Span:
-    """Where one word stands in a text: by its spelling, its dictionary form, or its span.
+    """The place of one word in a text: by its spelling, its dictionary form, or its span.
 
     >>> span_of("The family runs the hotel.", "run")
     (11, 15)
@@ -142,10 +129,10 @@ def span_of(text: str, word: str | Span) -> Span:
 
 
 def counted_word(text: str, position: int, word: str) -> Span:
-    """Where the word at a position of a phrase stands in a sentence that was made of the phrase by hand.
+    """The place of a phrase's word in a sentence that was made of the phrase by hand.
 
     The sentences of the paper's sets add articles and inflect (*family run hotel*: *The family runs the hotel.*), some
-    with slips (*expresss*), so the words are counted, not looked for. *win-over* is two words there.
+    with typing errors (*expresss*), so the words are counted, not compared. *win-over* is two words there.
 
     >>> text = "The family runs the hotel."
     >>> text[slice(*counted_word(text, 1, "run"))]
@@ -160,7 +147,7 @@ def counted_word(text: str, position: int, word: str) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Tokenised:
-    """A text and where its words stand, without a tree.
+    """A text and its words, without a tree.
 
     Attributes:
         source: the text as it was written.
@@ -171,14 +158,14 @@ class Tokenised:
     tokens: tuple[Token, ...]
 
     def places(self, word: str) -> list[Span]:
-        """Every place where a word stands; an error where there is none."""
+        """Every place of a word; an error if there is none."""
         found = find_occurrences(self.source, word, self.tokens)
         if not found:
             raise InputError(f"{word!r} does not stand in {shown(self.source)}")
         return found
 
     def at(self, span: Span) -> Occurrence:
-        """The word that stands at a place."""
+        """The word at a place."""
         first = bisect_left(self.tokens, span[0] + 1, key=lambda token: token.span[1])
         last = bisect_left(self.tokens, span[1], key=lambda token: token.start)
         around = tuple(token.text for token in (*self.tokens[:first], *self.tokens[last:]))
@@ -187,7 +174,7 @@ class Tokenised:
 
 
 def sentences(words: Tokenised) -> list[Tokenised]:
-    """The sentences of a text, by the roots of its parse; without one, by the marks that end them.
+    """The sentences of a text, by the roots of its parse; without a parse, by the punctuation that ends them.
 
     >>> [part.tokens[0].text for part in sentences(tokenised("The bank failed. It had no money."))]
     ['The', 'It']
@@ -211,7 +198,7 @@ _ENDS = re.compile(r"[.!?]\W*\s")
 
 
 def tokenised(text: str) -> Tokenised:
-    """The words of a text that was not parsed: its runs of letters.
+    """A text that was not parsed; its words are its runs of letters.
 
     >>> [token.text for token in tokenised("The bank's (1975) rate.").tokens]
     ['The', 'bank', 's', 'rate']
@@ -231,7 +218,7 @@ def _regular_forms(word: str) -> set[str]:
 
 
 def _is_form_of(form: str, word: str) -> bool:
-    """Whether a form belongs to a word by the tables of ``lemminflect``; False where it is not installed."""
+    """Whether a form belongs to a word by the tables of ``lemminflect``; False if that is not installed."""
     try:
         import lemminflect
     except ImportError:

@@ -1,11 +1,11 @@
 """What a user writes as a phrase: brackets, words with a pattern, plain text.
 
-Text is text and brackets are brackets, by their type::
+The type of a string says what it is::
 
     PlainText("the Church Committee (1975) was set up")      Brackets("(bank (raised rates))")
 
-A plain string is taken for text, punctuation and all. It is taken for brackets only where it cannot be mistaken: see
-:func:`is_brackets`. :mod:`polysema.parsing` parses text with spaCy, and takes what spaCy has parsed.
+Any other string is text with its punctuation, unless it is unmistakably a tree in brackets: see :func:`is_brackets`.
+:mod:`polysema.parsing` parses text with spaCy, and takes what spaCy has parsed.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from polysema.composition.occurrences import Occurrence, Span, Tokenised, leaf_tokens
+from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, leaves, parse_brackets
 from polysema.errors import InputError, TreeError
 
 
 class PlainText(str):
-    """Plain text, whatever its punctuation looks like."""
+    """Plain text, whatever its punctuation."""
 
     __slots__ = ()
 
 
 class Brackets(str):
-    """A tree in brackets, as :func:`~polysema.composition.trees.parse_brackets` reads it."""
+    """A tree in brackets: see :func:`~polysema.composition.trees.parse_brackets`."""
 
     __slots__ = ()
 
 
 class SpacyParse(Protocol):
-    """What spaCy has parsed: a Doc, a Span, or a Token, which stands for the phrase that it heads."""
+    """What spaCy has parsed: a Doc, a Span, or a Token, which means the phrase that it heads."""
 
     @property
     def text(self) -> str:
-        """The words as they stand."""
+        """The words as they are written."""
 
 
 Phrase = str | Tree | Sequence[str] | SpacyParse
-"""Plain text, brackets, a tree, words that a pattern gives roles to, or what spaCy has parsed."""
+"""Plain text, brackets, a tree, words with a pattern, or what spaCy has parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,10 @@ class Read(Tokenised):
 
     Attributes:
         tree: its tree.
-        leaf_of: the leaf of each token; None where it is not in the tree.
+        leaf_of: the leaf of each token; None if it is not in the tree.
         left_out: the words of a text that are not in the tree, and why.
         is_text: whether the source is plain text, not brackets or words with a pattern.
-        recalled: what earlier sentences told of words, by the position of their leaves; see
-            :mod:`polysema.senses.disambiguation`.
+        recalled: the meanings that earlier sentences give to words, by the position of their leaves.
     """
 
     tree: Tree
@@ -66,17 +65,17 @@ class Read(Tokenised):
 
     @property
     def text(self) -> str | None:
-        """The source, where it is plain text."""
+        """The source if it is plain text."""
         return self.source if self.is_text else None
 
     @property
     def spans(self) -> dict[int, Span]:
-        """Where each leaf of the tree stands in the source, by the leaf's position."""
+        """The place of each leaf in the source, by the leaf's position."""
         pairs = zip(self.tokens, self.leaf_of, strict=True)
         return {leaf.position: token.span for token, leaf in pairs if leaf is not None}
 
     def at(self, span: Span) -> Occurrence:
-        """The word that stands at a place, with its leaf."""
+        """The word at a place, with its leaf."""
         own = bisect_left(self.tokens, span[0], key=lambda token: token.start)
         one = own < len(self.tokens) and self.tokens[own].span == span
         return replace(Tokenised.at(self, span), tree=self.tree, leaf=self.leaf_of[own] if one else None)
@@ -86,11 +85,11 @@ _PUNCTUATION = frozenset(".,;:?!\"'`…—–-“”„‘’«»[]{}<>/\\")
 
 
 def is_brackets(phrase: str) -> bool:
-    """Whether a string is a tree in brackets: of the type :class:`Brackets`, or one that cannot be mistaken.
+    """Whether a string is a tree in brackets: of the type :class:`Brackets`, or unmistakably one.
 
     That is one pair of brackets from the first character to the last, or several with ``|`` between them, in which
     every bracket holds two sides (or one), and no word begins or ends with punctuation. Marks (``*``, ``~``, ``&``,
-    ``|``) may stand where brackets allow them.
+    ``|``) are allowed where brackets allow them.
 
     >>> is_brackets("(bank (raised rates))"), is_brackets("the bank (raised rates)"), is_brackets("(see the next page)")
     (True, False, False)
@@ -100,7 +99,7 @@ def is_brackets(phrase: str) -> bool:
     text = phrase.strip()
     if not (text.startswith("(") and text.endswith(")")):
         return False
-    sides = [0]  # of every bracket that is open
+    sides = [0]  # of every open bracket
     for item in re.findall(r"[()]|\|[\d.]*|[^\s()|]+", text):
         if item == "(":
             if len(sides) == 1 and sides[0]:
@@ -126,7 +125,7 @@ def is_brackets(phrase: str) -> bool:
 
 
 def is_parsed(phrase: object) -> bool:
-    """Whether it is :class:`SpacyParse`; spaCy itself is not loaded to find out."""
+    """Whether it is a :class:`SpacyParse`; this does not load spaCy."""
     return type(phrase).__module__.startswith("spacy.tokens.")
 
 
@@ -161,6 +160,10 @@ def read_phrase(phrase: Phrase, pattern: str | None = None) -> Read:
 
 
 def read_tree(tree: Tree, source: str = "") -> Read:
-    """A tree as a phrase that was read; the source is what was written for it, by default its own brackets."""
-    source = source or str(tree)
-    return Read(source, leaf_tokens(source, tree), tree, tuple(leaves(tree)))
+    """A tree as read; the source is what was written for it: brackets, or its words in order. By default brackets."""
+    source, words, end = source or str(tree), leaves(tree), 0
+    tokens = []
+    for leaf in words:
+        tokens.append(Token(leaf.word, leaf.word, source.index(leaf.word, end)))
+        end = tokens[-1].span[1]
+    return Read(source, tuple(tokens), tree, tuple(words))

@@ -1,12 +1,10 @@
 """Phrases as English sentences.
 
-The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. Here the
-same follows from the tree, in any of some tenses, with the forms of words by ``lemminflect``.
+The paper made sentences of its phrases by hand: *the* before each noun phrase, the verb in the present tense. This
+module makes them from trees, in several tenses, with the forms of words by ``lemminflect``.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from polysema.composition.occurrences import Span
 from polysema.composition.trees import Tree, head, leaves, nodes
@@ -18,13 +16,13 @@ TENSES = {
     "progressive": ("is", "are", "VBG", "VBG"),
     "future": ("will", "will", "VB", "VB"),
 }
-"""By name: what comes before the verb after a singular and a plural subject, and its form (Penn tag) after each."""
+"""By name: the auxiliary after a singular and a plural subject, and the verb's form (Penn tag) after each."""
 
 
 def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span]]:
-    """A phrase as an English sentence, and where each of its words stands in that.
+    """A phrase as an English sentence, and the place of each of its words there.
 
-    A verb agrees with its subject, a noun phrase begins with *the*. A phrase without a verb is just that.
+    A verb agrees with its subject, a noun phrase begins with *the*. A phrase without a verb stays a phrase.
 
     >>> from polysema.composition.trees import from_pattern
     >>> as_sentence(from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"]))[0]
@@ -34,62 +32,37 @@ def as_sentence(tree: Tree, tense: str = "present") -> tuple[str, dict[int, Span
         tense: a name in ``TENSES``.
     """
     check_choice("tense", tense, TENSES)
-    verbs = {head(node.functor).position for node in nodes(tree, "argument")}  # what takes arguments
-    adverbs = _adverbs(tree, verbs)
-    words: list[tuple[str, int | None]] = []
-    opening, subject = True, ""
-    for leaf in leaves(tree):
-        verb = leaf.position in verbs
-        if not verb and leaf.position not in adverbs:
-            if opening:
-                words.append(("the", None))
-            opening = False
-            subject = leaf.word
-            words.append((leaf.word, leaf.position))
-            continue
-        before, form = inflected(leaf.word, subject, tense) if verb else ("", leaf.word)
-        words += [(before, None)] if before else []
-        words.append((form, leaf.position))
-        opening = opening or verb
-    text, spans = "", {}
-    for word, position in words:
-        text += " " if text else ""
-        if position is not None:
-            spans[position] = (len(text), len(text) + len(word))
-        text += word
-    return text[:1].upper() + text[1:] + ".", spans
-
-
-def _adverbs(tree: Tree, verbs: set[int]) -> set[int]:
-    """The positions of words that modify a verb."""
+    verbs = {head(node.functor).position for node in nodes(tree, "argument")}
     of_verbs = [node for node in nodes(tree, "modifier") if head(node.argument).position in verbs]
-    return {leaf.position for node in of_verbs for leaf in leaves(node.functor)}
+    adverbs = {leaf.position for node in of_verbs for leaf in leaves(node.functor)}
+    text, subject, opening = "", "", True
+    spans: dict[int, Span] = {}
+    for leaf in leaves(tree):
+        before, form = "", leaf.word
+        if leaf.position in verbs:
+            before, form = inflected(leaf.word, subject, tense)
+            opening = True
+        elif leaf.position not in adverbs:
+            before = "the" if opening else ""
+            subject, opening = leaf.word, False
+        text += f"{before} " if before else ""
+        spans[leaf.position] = (len(text), len(text) + len(form))
+        text += f"{form} "
+    return text[:1].upper() + text[1:-1] + ".", spans
 
 
 def inflected(verb: str, subject: str, tense: str = "present") -> tuple[str, str]:
-    """The verb in a tense, as it agrees with its subject: the auxiliary, if there is one, and the verb's own form.
+    """The auxiliary (or an empty string) and the form of a verb in a tense, agreeing with its subject.
 
     >>> inflected("run", "family"), inflected("run", "people"), inflected("win-over", "speaker", "progressive")
     (('', 'runs'), ('', 'run'), ('is', 'winning over'))
+    >>> [inflected("run", noun)[1] for noun in ("children", "child", "glass")]
+    ['run', 'runs', 'runs']
     """
-    verb, dash, rest = verb.partition("-")
-    plural = is_plural(subject)
-    forms = _lemminflect().getInflection(verb, tag=TENSES[tense][2 + plural])
-    return TENSES[tense][plural], (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")
-
-
-def is_plural(noun: str) -> bool:
-    """Whether a noun is plural: not its own dictionary form, or the plural of another word.
-
-    >>> is_plural("children"), is_plural("people"), is_plural("glass")
-    (True, True, False)
-    """
-    return noun in ("people", "police", "cattle") or noun not in _lemminflect().getAllLemmas(noun, upos="NOUN").get(
-        "NOUN", (noun,)
-    )
-
-
-def _lemminflect() -> Any:
     with needing("forms of words", "encoders"):
         import lemminflect
-    return lemminflect
+    lemmas = lemminflect.getAllLemmas(subject, upos="NOUN").get("NOUN", (subject,))
+    plural = subject in ("people", "police", "cattle") or subject not in lemmas
+    verb, dash, rest = verb.partition("-")
+    forms = lemminflect.getInflection(verb, tag=TENSES[tense][2 + plural])
+    return TENSES[tense][plural], (str(forms[0]) if forms else verb) + (f" {rest}" if dash else "")

@@ -9,7 +9,6 @@ from polysema.composition.occurrences import (
     counted_word,
     find_occurrences,
     first_choice,
-    leaf_tokens,
     span_of,
     tokenised,
 )
@@ -102,7 +101,7 @@ def test_occurrences_of_a_tree_have_their_own_leaves():
     assert (first.leaf.position, second.leaf.position) == (1, 3)
     assert (second.form, second.around) == ("bank", ("muddy", "bank", "central"))
     assert read.spans == {0: (2, 7), 1: (8, 12), 2: (17, 24), 3: (25, 29)}
-    assert [token.start for token in leaf_tokens("a b a", parse_brackets("(a (b a))"))] == [0, 2, 4]
+    assert [token.start for token in read_tree(parse_brackets("(a (b a))"), "a b a").tokens] == [0, 2, 4]
 
 
 def test_the_words_of_the_papers_sentences_are_counted():
