@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from polysema.composition.occurrences import Token
@@ -10,20 +11,18 @@ from polysema.composition.trees import NEGATIONS, Leaf, LeftOut, Node, Tree, hea
 from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
 
 Spelling = Callable[[Token], str | None]
-"""How the lexicon spells a word; None where it does not hold it."""
+"""The lexicon's spelling of a word; None if it does not hold it."""
 
 
 def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree | None, list[LeftOut]]:
-    """The tree of a sentence, None where no word is left for it, and the words that are not in it.
+    """The tree of a sentence, None if no word is left, and the words that are not in it.
 
     Several roots, that is several sentences, are mixed.
     """
     sentence = _Sentence(_in_turn(_handed_up(_negations(tokens))), spelling)
-    tree: Tree | None = None
-    for i, token in enumerate(tokens):
-        if token.head == i:
-            tree = _mixed(tree, sentence.phrases[i])
-    return tree, sentence.left_out
+    tree = reduce(_mixed, [sentence.phrases[i] for i, token in enumerate(tokens) if token.head == i], None)
+    left_out = [i for i in sorted(sentence.reasons) if tokens[i].pos not in ("PUNCT", "SPACE")]
+    return tree, [LeftOut(tokens[i].text, sentence.reasons[i]) for i in left_out]
 
 
 class _Dependent(NamedTuple):
@@ -34,11 +33,12 @@ class _Dependent(NamedTuple):
 
 
 class _Sentence:
-    """The phrase of every word, built from the leaves of the dependency tree up, without recursion.
+    """The phrase of every word, built from the leaves of the dependency tree upwards, without recursion.
 
     Attributes:
-        leaves: each word's leaf; None where it falls away.
-        phrases: each word's phrase, the word with all that depends on it; None where nothing is left.
+        leaves: each word's leaf; None if it falls away.
+        phrases: each word with all its dependents; None if nothing is left.
+        reasons: why words are left out.
     """
 
     def __init__(self, tokens: Sequence[Token], spelling: Spelling) -> None:
@@ -50,26 +50,12 @@ class _Sentence:
         self.reasons: dict[int, str] = {}
         self.leaves: list[Leaf | None] = [None] * len(tokens)
         self.phrases: list[Tree | None] = [None] * len(tokens)
-        order = self._downwards()
-        for i in order:
+        order = [i for i, token in enumerate(tokens) if token.head == i]
+        for i in order:  # every word before its dependents
+            order += self.children[i]
             self.leaves[i] = self._leaf(i, spelling)
         for i in reversed(order):
             self.phrases[i] = self._phrase(i)
-
-    @property
-    def left_out(self) -> list[LeftOut]:
-        """The words that are not in the tree, but for punctuation."""
-        words = [i for i in sorted(self.reasons) if self.tokens[i].pos not in ("PUNCT", "SPACE")]
-        return [LeftOut(self.tokens[i].text, self.reasons[i]) for i in words]
-
-    def _downwards(self) -> list[int]:
-        """Every word before all that depends on it."""
-        order: list[int] = []
-        stack = [i for i, token in enumerate(self.tokens) if token.head == i]
-        while stack:
-            order.append(stack.pop())
-            stack += self.children[order[-1]]
-        return order
 
     def _leaf(self, i: int, spelling: Spelling) -> Leaf | None:
         token = self.tokens[i]
@@ -88,14 +74,13 @@ class _Sentence:
         return None
 
     def _phrase(self, i: int) -> Tree | None:
-        """The word with all that depends on it, joined step by step."""
+        """The word with all its dependents, joined step by step."""
         dependents = self._dependents(i)
         tree = self._joined(self.leaves[i], i, [d for d in dependents if d.step == 1 and self.leaves[i]])
         partner = self._partner(i)
         while partner is not None:
             theirs = self._dependents(partner)
-            verb = self._joined(self.leaves[partner], partner, [d for d in theirs if d.step == 1])
-            tree = _mixed(tree, verb)
+            tree = _mixed(tree, self._joined(self.leaves[partner], partner, [d for d in theirs if d.step == 1]))
             dependents = [d for d in dependents if d.place != partner] + theirs
             partner = self._partner(partner)
         if self.leaves[i] is None:  # *exactly* in parallel: the adverb acts on what the preposition leaves
@@ -103,7 +88,7 @@ class _Sentence:
         return self._joined(tree, i, sorted(d for d in dependents if d.step > 1))
 
     def _dependents(self, i: int) -> list[_Dependent]:
-        """What depends on a word and does not fall away, in the order in which it joins."""
+        """The dependents of a word that do not fall away, in the order in which they join."""
         found = []
         for j in self.children[i]:
             rule = _rule(self.tokens[j])
@@ -122,7 +107,7 @@ class _Sentence:
                 else:
                     tree = Node(self.leaves[j] or other, tree, "negation")
             elif tree is None or other is None or unknown or rule.part == "coordination":
-                # what belongs to an unknown word is mixed: nothing says who acts
+                # the dependents of an unknown word are mixed: the side that acts is not known
                 tree = _mixed(other, tree) if j < i else _mixed(tree, other)
             elif rule.part == "modifier":
                 place = i if self.leaves[i] else head(tree).position
@@ -132,7 +117,7 @@ class _Sentence:
         return tree
 
     def _partner(self, i: int) -> int | None:
-        """The verb that follows at once and shares what comes after: *owns and runs the hotel*."""
+        """The verb that follows and shares the dependents after it: *owns and runs the hotel*."""
         for j in self.children[i]:
             between = self.tokens[i + 1 : j]
             if (
@@ -149,7 +134,7 @@ class _Sentence:
 
 
 def _is_function_word(token: Token) -> bool:
-    """Whether it falls away wherever it stands."""
+    """Whether it falls away in every position."""
     return token.pos in FUNCTION_WORDS or token.lemma == COPULA
 
 
@@ -164,7 +149,7 @@ def _mixed(a: Tree | None, b: Tree | None) -> Tree | None:
 
 
 def _handed_up(tokens: Sequence[Token]) -> list[Token]:
-    """What depends on a word that falls away, handed to that word's head: the subject of an auxiliary to its verb."""
+    """Attach the dependents of a word that falls away to its head: the subject of an auxiliary to its verb."""
     result = list(tokens)
     for i in range(len(tokens)):
         while (over := result[result[i].head]).head != result[i].head and _rule(over).part == "falls away":
@@ -174,7 +159,7 @@ def _handed_up(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _negations(tokens: Sequence[Token]) -> list[Token]:
-    """*No* made a negation of the verb that its noun belongs to: *ran no hotel* is *did not run a hotel*."""
+    """Make *no* a negation of the verb that its noun belongs to: *ran no hotel* is *did not run a hotel*."""
     result = list(tokens)
     for i, token in enumerate(tokens):
         if token.label == "det" and token.text.lower() == "no":
@@ -196,7 +181,7 @@ _OF_A_VERB = (*SUBJECTS, "dobj", "attr", "pobj", "prep", "dative", "agent", "con
 
 
 def _in_turn(tokens: Sequence[Token]) -> list[Token]:
-    """Adjectives and adverbs joined by *and*, made to depend side by side on what they modify."""
+    """Attach each of the adjectives and adverbs joined by *and* to what they modify."""
     result = list(tokens)
     conjuncts: dict[int, list[int]] = {}
     either = set()  # words with an *or*
