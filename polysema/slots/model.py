@@ -1,10 +1,10 @@
 """Slots as density matrices, conditioned on the words that fill them.
 
-    ρ_slot = Σ_w p_w n_w n_wᵀ                                   what may fill the slot
-    ρ_{slot|x} = Σ_w q_w n_w n_wᵀ ,   q_w ∝ p_w exp(τ cos(n_w, x))      the part of it that is like x
-    ln Z(x) = ln Σ_w p_w exp(τ (cos(n_w, x) − 1))                how well x fits: what conditioning leaves
+    ρ_slot = Σ_w p_w n_w n_wᵀ                                           what may fill the slot
+    ρ_{slot|x} = Σ_w q_w n_w n_wᵀ ,   q_w ∝ p_w exp(τ cos(n_w, x))      the part of it that is similar to x
+    ln Z(x) = ln Σ_w p_w exp(τ (cos(n_w, x) − 1))                       how well x fits
 
-It is the formula of disambiguation with fillers for senses: conditioning a mixture on its context.
+This is the formula of disambiguation, with fillers for senses: a mixture is conditioned on its context.
 
 A phrase is the direct sum of its head and of the head's slots, each divided by its Hilbert–Schmidt norm, so that the
 trace similarity of two phrases is the mean of the similarity of their heads and that of their slots, slot by slot:
@@ -14,7 +14,7 @@ trace similarity of two phrases is the mean of the similarity of their heads and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Kind, Negation
+from polysema.composition.operators import compress
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Tree, nodes, postorder, with_paths
 from polysema.density import DensityMatrix
@@ -36,15 +37,15 @@ SHARPNESS = 8.0
 """τ, chosen on WordNet's examples and planted verbs (``docs/measurements/slots.md``)."""
 
 PLAUSIBILITY = 0.2
-"""What one nat of plausibility weighs beside the similarity, where both are asked for; chosen the same way."""
+"""The weight of one nat of plausibility added to the similarity; chosen the same way."""
 
 PLACES = {"subj": 0, "obj": 1, "mod": 2, "comp": 2}
-"""The place of a slot in the direct sum; what prepositions bring in has the last."""
+"""The place of a slot in the direct sum; prepositions share the last."""
 
 PREPOSITION = 3
 
 ALTERNATIVES = 20
-"""How many heads could stand in the place of one that is negated."""
+"""Number of other heads in the worldly context of a negated one."""
 
 
 def condition(weights: Array, vectors: Array, x: Array, sharpness: float) -> tuple[Array, float]:
@@ -73,7 +74,7 @@ class Slots:
 
     @classmethod
     def of(cls, lexicon: Matrices) -> Slots:
-        """Those of a lexicon; one without is an error."""
+        """The slots of a lexicon; one without slots is an error."""
         if lexicon.parts.slots is None:
             raise InputError("this lexicon has no slots: make one with polysema train NAME.parsed --model slots")
         return cls(lexicon, lexicon.parts.slots)
@@ -90,32 +91,19 @@ class Slots:
         length = np.linalg.norm(part, axis=1, keepdims=True)
         return np.asarray(part / np.where(length > 0, length, 1.0))
 
-    def shares(self, word: str) -> Array:
-        """How much of a word each part of speech is, (spaces,)."""
-        return np.asarray((self.lexicon[word].factor ** 2).sum(axis=0))
-
     def vector(self, word: str, space: str) -> Array:
         """The unit vector of one word as one part of speech, (d,)."""
         return np.asarray(self.vectors(np.array([self.lexicon.vocabulary.index(word)]), space)[0])
 
     def mixture(self, word: str, slot: str) -> tuple[Array, Array]:
-        """The weights (k,) of what fills a slot, and the vectors (k, d); k is 0 where nothing is known."""
+        """The weights (k,) and vectors (k, d) of what fills a slot; k is 0 if nothing is known."""
         base = slot.removesuffix(" of")
         space = filler_space(base) if base == slot else head_space(base)
         rows, weights = self.fillers.of(self.lexicon.vocabulary.index(word), slot)
         return weights.astype(np.float64), self.vectors(rows, space)
 
-    def alternatives(self, word: str, space: str) -> list[tuple[str, float]]:
-        """The words most like one as a part of speech, with weights (1 + cos) / 2."""
-        x = self.vector(word, space)
-        others = self.vectors(np.arange(len(self.lexicon)), space)
-        near = np.where(others.any(axis=1), (1 + others @ x) / 2, 0.0)
-        near[self.lexicon.vocabulary.index(word)] = 0.0
-        best = np.argsort(-near, kind="stable")[:ALTERNATIVES]
-        return [(self.lexicon.vocabulary.words[row], float(near[row])) for row in best if near[row] > 0]
-
     def slot(self, word: str, slot: str, filler: str | None = None) -> DensityMatrix:
-        """The density matrix of a slot or, with a word that fills it, of the slot given that word."""
+        """The density matrix of a slot, by default not conditioned on a filler."""
         weights, vectors = self.mixture(word, slot)
         if not len(weights):
             raise InputError(f"{word!r} was never seen with its slot {slot!r} filled")
@@ -126,7 +114,7 @@ class Slots:
     def plausibility(self, word: str, slot: str, filler: str) -> float:
         """How well a word fits a slot: the mean of ln Z of the filler in the slot, and of the head among its heads.
 
-        NaN where neither is known.
+        NaN if neither is known.
         """
         found = []
         here = (word, slot, filler, filler_space(slot)), (filler, f"{slot} of", word, head_space(slot))
@@ -143,11 +131,11 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A head and what fills its slots: by slot, the heads of its fillers.
+    """A head and what fills its slots.
 
     Attributes:
         head: the head.
-        slots: the name of each filled slot, and the heads of what fills it.
+        slots: the name of each filled slot, and the heads of its fillers.
         negated: whether it is negated.
         weight: the probability of the reading that it belongs to.
     """
@@ -159,17 +147,17 @@ class Filled:
 
 
 Heads = tuple[Filled, ...]
-"""A phrase; several heads where they are coordinated."""
+"""A phrase; it has several heads if they are coordinated."""
 
 
 def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, Heads]:
-    """What fills which slot at every node of a tree, by the id of the node.
+    """The filled slots at every node of a tree, by the id of the node.
 
     A verb takes its object from the right and its subject from the left; a modifier fills the slot ``mod`` of what it
     modifies; of coordinated words each is filled, and each fills. A negated filler negates what it fills.
 
     Args:
-        modifying: the slots that modifiers fill where it is not ``mod``, such as a preposition, by their positions.
+        modifying: the slots of modifiers that do not fill ``mod``, such as a preposition, by the modifier's position.
     """
     named = modifying or {}
     found: dict[int, Heads] = {}
@@ -222,96 +210,71 @@ def phrase_matrix(
     """The density matrix of a phrase.
 
     Args:
-        open_slots: by the position of a head, slots that the whole sentence fills: where this part of it does not yet,
-            they stand unconditioned.
+        open_slots: by the position of a head, slots that the whole sentence fills; those that this part of it does not
+            fill are not conditioned.
         negation: what *not* does; None: nothing.
     """
     parts = []
     for item in state:
         wanted = (open_slots or {}).get(item.head.position, ())
-        part = _unit(_blocks(slots, item, wanted))
-        if item.negated:
-            part = _unit(_negated(slots, item, wanted, part, negation))
-        parts.append(np.sqrt(item.weight) * part)
+        part = _factor(slots, item, wanted)
+        if item.negated and negation is not None and negation.apply is not None:
+            part = negation.apply(part, negation.context and _other_heads(slots, item, wanted))
+        parts.append(np.sqrt(item.weight) / np.linalg.norm(part) * part)
     return DensityMatrix(np.concatenate(parts, axis=1))
 
 
-def _unit(factor: Array) -> Array:
-    return np.asarray(factor / np.linalg.norm(factor))
-
-
-def _negated(slots: Slots, item: Filled, wanted: Sequence[str], own: Array, negation: Negation | None) -> Array:
-    """What a phrase is not; its worldly context is the same phrase with other heads in the place of its own."""
-    if negation is None or negation.apply is None:
-        return own
-    if negation.context is None:
-        return negation.apply(own, None)
+def _other_heads(slots: Slots, item: Filled, wanted: Iterable[str]) -> Array:
+    """The worldly context of a negated phrase: the phrase with the words most like its head, weighted (1 + cos) / 2."""
+    lexicon, word = slots.lexicon, item.head.word
     roles = [*dict(item.slots), *wanted]
-    space = head_space(roles[0]) if roles else SPACES[int(np.argmax(slots.shares(item.head.word)))]
-    near = slots.alternatives(item.head.word, space)
-    if not near:
-        raise InputError(f"no word is like {item.head.word!r}, to say what is meant instead: use negation 'logical'")
-    others = [replace(item, head=Leaf(word, item.head.position)) for word, _ in near]
-    parts = [
-        np.sqrt(weight) * _unit(_blocks(slots, other, wanted)) for other, (_, weight) in zip(others, near, strict=True)
-    ]
-    return negation.apply(own, _compact(np.concatenate(parts, axis=1)))
+    shares = (lexicon[word].factor ** 2).sum(axis=0)  # of the parts of speech
+    space = head_space(roles[0]) if roles else SPACES[int(np.argmax(shares))]
+    every = slots.vectors(np.arange(len(lexicon)), space)
+    near = np.where(every.any(axis=1), (1 + every @ slots.vector(word, space)) / 2, 0.0)
+    near[lexicon.vocabulary.index(word)] = 0.0
+    best = [row for row in np.argsort(-near, kind="stable")[:ALTERNATIVES] if near[row] > 0]
+    if not best:
+        raise InputError(f"no word is like {word!r}, to say what is meant instead: use negation 'logical'")
+    others = [replace(item, head=Leaf(lexicon.vocabulary.words[row], item.head.position)) for row in best]
+    factors = [np.sqrt(near[row]) * _factor(slots, other, wanted) for row, other in zip(best, others, strict=True)]
+    return compress(np.concatenate(factors, axis=1))
 
 
-def _blocks(slots: Slots, item: Filled, wanted: Sequence[str]) -> Array:
-    """The factor of a head with its slots, (n, columns)."""
-    d, n = slots.dim, slots.lexicon.n
+def _factor(slots: Slots, item: Filled, wanted: Iterable[str]) -> Array:
+    """The factor (n + 4d, columns) of a head with its slots, of unit trace."""
+    d, n, word = slots.dim, slots.lexicon.n, item.head.word
     given = dict(item.slots)
     roles = sorted({*given, *wanted}, key=lambda role: (PLACES.get(role, PREPOSITION), role))
-    size = n + (PREPOSITION + 1) * d
-    blocks: list[tuple[int, Array]] = []
+    head = np.asarray(slots.lexicon[word].factor)
+    if roles and (own := slots.vector(word, head_space(roles[0]))).any():
+        number = SPACES.index(head_space(roles[0]))
+        head = np.zeros((n, 1))
+        head[number * d : (number + 1) * d, 0] = own
+    blocks = [(0, head)]
     for role in roles:
-        weights, vectors = slots.mixture(item.head.word, role)
+        weights, vectors = slots.mixture(word, role)
         if not len(weights):
             continue
         if role in given:
             x = np.mean([slots.vector(leaf.word, filler_space(role)) for leaf in given[role]], axis=0)
-            length = np.linalg.norm(x)
-            if length > 0:
+            if (length := np.linalg.norm(x)) > 0:
                 weights, _ = condition(weights, vectors, x / length, slots.sharpness)
-        blocks.append((n + PLACES.get(role, PREPOSITION) * d, _compact(vectors.T * np.sqrt(weights))))
-    head = np.asarray(slots.lexicon[item.head.word].factor)
-    if roles:
-        own = slots.vector(item.head.word, head_space(roles[0]))
-        if own.any():
-            number = SPACES.index(head_space(roles[0]))
-            head = np.zeros((n, 1))
-            head[number * d : (number + 1) * d, 0] = own
-    share = 1.0 / np.sqrt(len(blocks)) if blocks else 1.0
-    columns = [_placed(0, _normed(head), size)]
-    columns += [_placed(at, _normed(block) * np.sqrt(share), size) for at, block in blocks]
-    return np.concatenate(columns, axis=1)
-
-
-def _normed(factor: Array) -> Array:
-    """B with ‖B Bᵀ‖ = 1 in the Hilbert–Schmidt norm."""
-    return np.asarray(factor / np.sqrt(np.linalg.norm(factor.T @ factor)))
-
-
-def _compact(factor: Array) -> Array:
-    """A factor of the same matrix with at most n columns."""
-    if factor.shape[1] <= factor.shape[0]:
-        return factor
-    values, vectors = np.linalg.eigh(factor @ factor.T)
-    kept = values > 1e-12 * values[-1]
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
-
-
-def _placed(at: int, block: Array, size: int) -> Array:
-    whole = np.zeros((size, block.shape[1]))
-    whole[at : at + len(block)] = block
-    return whole
+        blocks.append((n + PLACES.get(role, PREPOSITION) * d, compress(vectors.T * np.sqrt(weights))))
+    columns = []
+    for at, block in blocks:
+        share = (len(blocks) - 1) ** -0.25 if at else 1.0  # the slots together weigh as much as the head
+        placed = np.zeros((n + (PREPOSITION + 1) * d, block.shape[1]))
+        placed[at : at + len(block)] = share / np.sqrt(np.linalg.norm(block.T @ block)) * block
+        columns.append(placed)
+    factor = np.concatenate(columns, axis=1)
+    return np.asarray(factor / np.linalg.norm(factor))
 
 
 def phrase_plausibility(slots: Slots, state: Heads) -> float:
     """How well the words of a phrase go together: the mean plausibility over the filled slots of its heads.
 
-    Of a sentence the verb's slots count; NaN where none is known.
+    In a sentence only the verb's slots count; NaN if none is known.
     """
     known = [
         slots.plausibility(item.head.word, slot, leaf.word)
@@ -335,31 +298,21 @@ class BySlots:
 
     def compose(self, words: Any, read: Read) -> Composition:
         """At every node its head, with the slots that are filled there conditioned."""
-        return compose(words, read, self.name, self.negation)
+        slots, states = Slots.of(words), filled(read.tree, modifying_slots(read))
+        whole: dict[int, tuple[str, ...]] = {}  # the slots of each head that the whole sentence fills
+        for item in (item for state in states.values() for item in state):
+            names = [*whole.get(item.head.position, ()), *dict(item.slots)]
+            whole[item.head.position] = tuple(dict.fromkeys(names))
+        silent = {id(node.functor) for node in nodes(read.tree, "negation")}
+        meanings = {
+            path: phrase_matrix(slots, states[id(node)], whole, self.negation)
+            for path, node in with_paths(read.tree)
+            if id(node) not in silent
+        }
+        return Composition(read.tree, self.name, meanings, read.left_out)
 
 
 SLOTS = (
     BySlots(),
-    BySlots(
-        "slots+plausibility",
-        "as slots; compared, with 0.2 ln Z of the substitute: do its words go together?",
-    ),
+    BySlots("slots+plausibility", "as slots; compared, with 0.2 ln Z of the substitute: do its words go together?"),
 )
-
-
-def compose(lexicon: Matrices, read: Read, method: str = "slots", negation: Negation | None = None) -> Composition:
-    """A phrase by its slots: at every node its head, with the slots that are filled there conditioned."""
-    slots = Slots.of(lexicon)
-    states = filled(read.tree, modifying_slots(read))
-    whole: dict[int, tuple[str, ...]] = {}
-    for state in states.values():
-        for item in state:
-            names = [*whole.get(item.head.position, ()), *dict(item.slots)]
-            whole[item.head.position] = tuple(dict.fromkeys(names))
-    silent = {id(node.functor) for node in nodes(read.tree, "negation")}
-    meanings = {
-        path: phrase_matrix(slots, states[id(node)], whole, negation)
-        for path, node in with_paths(read.tree)
-        if id(node) not in silent
-    }
-    return Composition(read.tree, method, meanings, read.left_out)
