@@ -32,42 +32,27 @@ from polysema.senses.wordnet import library_synsets
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The words with a number of synsets.
+    """The words with a number of synsets."""
 
-    Attributes:
-        synsets: the number; in the last bin, the mean of the numbers.
-        words: how many words there are.
-        entropy: their mean entropy.
-        error: the standard error of that mean.
-    """
-
-    synsets: float
-    words: int
-    entropy: float
-    error: float
+    synsets: float  # the number; in the last bin, the mean of the numbers
+    words: int  # how many words there are
+    entropy: float  # their mean entropy
+    error: float  # the standard error of that mean
 
 
 @dataclass(frozen=True, slots=True)
 class AmbiguityCorrelation:
-    """How entropy goes with the number of synsets.
+    """How entropy goes with the number of synsets."""
 
-    Attributes:
-        pearson: Pearson's r.
-        spearman: Spearman's ρ.
-        pearson_given_frequency: r with the logarithm of the word's count partialled out; None where counts are unknown.
-        spearman_given_frequency: ρ with the rank of the word's count partialled out; None where counts are unknown.
-        words: how many words of the lexicon WordNet knows.
-        bins: mean entropy by number of synsets, as in the paper's figure 1.
-        source: where the sense counts come from.
-    """
-
-    pearson: float
-    spearman: float
+    pearson: float  # Pearson's r
+    spearman: float  # Spearman's ρ
+    # r with the logarithm of the word's count partialled out; None where counts are unknown
     pearson_given_frequency: float | None
+    # ρ with the rank of the word's count partialled out; None where counts are unknown
     spearman_given_frequency: float | None
-    words: int
-    bins: tuple[Bin, ...]
-    source: str
+    words: int  # how many words of the lexicon WordNet knows
+    bins: tuple[Bin, ...]  # mean entropy by number of synsets, as in the paper's figure 1
+    source: str  # where the sense counts come from
 
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON holds them."""

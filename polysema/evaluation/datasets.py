@@ -140,17 +140,11 @@ def directories(data: str | Path | None = None) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search for a file came to.
+    """What a search for a file came to."""
 
-    Attributes:
-        file: what was sought.
-        path: where it is, or None.
-        wrong: files of that name with another content.
-    """
-
-    file: DataFile
-    path: Path | None
-    wrong: tuple[Path, ...] = ()
+    file: DataFile  # what was sought
+    path: Path | None  # where it is, or None
+    wrong: tuple[Path, ...] = ()  # files of that name with another content
 
 
 def search(files: Iterable[DataFile], data: str | Path | None = None) -> dict[str, Found]:

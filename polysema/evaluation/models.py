@@ -30,17 +30,11 @@ Kind = Literal["matrices", "vectors", "sentences"]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a model says of the k items of a set under one method.
+    """What a model says of the k items of a set under one method."""
 
-    Attributes:
-        similarity: of each pair, (k,); NaN where the model lacks a word or the composition comes to nothing.
-        entropy: of the first phrase of each pair, (k,), NaN likewise; None where there is no density matrix.
-        covered: whether the model knows all words of each pair, (k,).
-    """
-
-    similarity: Array
-    entropy: Array | None
-    covered: NDArray[np.bool_]
+    similarity: Array  # of each pair, (k,); NaN where the model lacks a word or the composition comes to nothing
+    entropy: Array | None  # of the first phrase of each pair, (k,), NaN likewise; None where there is no density matrix
+    covered: NDArray[np.bool_]  # whether the model knows all words of each pair, (k,)
 
 
 class Model(Protocol):
@@ -67,17 +61,11 @@ class Model(Protocol):
 
 @dataclass
 class LexiconModel:
-    """A lexicon of matrices or vectors.
+    """A lexicon of matrices or vectors."""
 
-    Attributes:
-        lexicon: the lexicon.
-        name: what to call it.
-        policy: what to do with words it lacks: a name of :data:`POLICIES`.
-    """
-
-    lexicon: AnyLexicon
-    name: str = "model"
-    policy: str = "skip"
+    lexicon: AnyLexicon  # the lexicon
+    name: str = "model"  # what to call it
+    policy: str = "skip"  # what to do with words it lacks: a name of :data:`POLICIES`
     _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -271,21 +259,13 @@ class SentenceEncoder(Protocol):
 
 @dataclass
 class EncoderModel:
-    """A sentence encoder to evaluate.
+    """A sentence encoder to evaluate."""
 
-    Attributes:
-        encoder: the encoder.
-        name: what to call it.
-        ways: the ways to take a vector; see :data:`ENCODER_METHODS`.
-        layer: for ``target``, the layer, as the encoder names it.
-        metadata: how it was made.
-    """
-
-    encoder: SentenceEncoder
-    name: str = "encoder"
-    ways: tuple[str, ...] = ("cls", "mean", "target")
-    layer: Any = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    encoder: SentenceEncoder  # the encoder
+    name: str = "encoder"  # what to call it
+    ways: tuple[str, ...] = ("cls", "mean", "target")  # the ways to take a vector; see :data:`ENCODER_METHODS`
+    layer: Any = None  # for ``target``, the layer, as the encoder names it
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # how it was made
 
     @property
     def kind(self) -> Kind:

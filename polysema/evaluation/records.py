@@ -19,54 +19,32 @@ WORD = "word"
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a data set.
+    """A file of a data set."""
 
-    Attributes:
-        name: its file name; a data directory is searched for it.
-        sha256: the checksum of its bytes.
-        url: where it can be downloaded.
-    """
-
-    name: str
-    sha256: str
-    url: str
+    name: str  # its file name; a data directory is searched for it
+    sha256: str  # the checksum of its bytes
+    url: str  # where it can be downloaded
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A data set.
+    """A data set."""
 
-    Attributes:
-        name: as the paper's tables call it.
-        file: the judgements.
-        items: how many items it has.
-        citation: who made it.
-        home: the page it comes from.
-        pattern: the role of each word, such as ``subj verb obj``; :data:`WORD` for pairs of words.
-        columns: of phrases, the column of each word in the order of the pattern, the verb's own among them.
-        landmark: the column of the verb that replaces the verb.
-        annotator: the column that names who judged.
-        rating: the column with the judgement.
-        also: columns that tell items apart besides their words.
-        scale: the lowest and the highest rating that annotators could give.
-        sentences: the phrases as full sentences, for sentence encoders.
-        note: what the reader of a figure should know about the file.
-    """
-
-    name: str
-    file: DataFile
-    items: int
-    citation: str
-    home: str
-    pattern: str = WORD
+    name: str  # as the paper's tables call it
+    file: DataFile  # the judgements
+    items: int  # how many items it has
+    citation: str  # who made it
+    home: str  # the page it comes from
+    pattern: str = WORD  # the role of each word, such as ``subj verb obj``; :data:`WORD` for pairs of words
+    # of phrases, the column of each word in the order of the pattern, the verb's own among them
     columns: tuple[str, ...] = ()
-    landmark: str = "landmark"
-    annotator: str = ""
-    rating: str = ""
-    also: tuple[str, ...] = ()
-    scale: tuple[float, float] = (0.0, 10.0)
-    sentences: DataFile | None = None
-    note: str = ""
+    landmark: str = "landmark"  # the column of the verb that replaces the verb
+    annotator: str = ""  # the column that names who judged
+    rating: str = ""  # the column with the judgement
+    also: tuple[str, ...] = ()  # columns that tell items apart besides their words
+    scale: tuple[float, float] = (0.0, 10.0)  # the lowest and the highest rating that annotators could give
+    sentences: DataFile | None = None  # the phrases as full sentences, for sentence encoders
+    note: str = ""  # what the reader of a figure should know about the file
 
     @property
     def task(self) -> Task:

@@ -26,27 +26,18 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Result:
-    """One model on one set with one method.
+    """One model on one set with one method."""
 
-    Attributes:
-        model: its name.
-        seed: which of the model's seeds; None for the ensemble of all of them.
-        items: the set.
-        method: the composition method; ``word`` for pairs of words.
-        scores: the similarity of every item, (k,); NaN where the model lacks a word or composition comes to nothing.
-        entropies: the von Neumann entropy of every first phrase, (k,), NaN likewise; None where there is no matrix.
-        covered: whether the model knows all words of each item, (k,).
-        interval: the 95 % interval of ρ, where it was asked for.
-    """
-
-    model: str
-    seed: int | None
-    items: EvaluationSet
-    method: str
+    model: str  # its name
+    seed: int | None  # which of the model's seeds; None for the ensemble of all of them
+    items: EvaluationSet  # the set
+    method: str  # the composition method; ``word`` for pairs of words
+    # the similarity of every item, (k,); NaN where the model lacks a word or composition comes to nothing
     scores: Array = field(repr=False)
+    # the von Neumann entropy of every first phrase, (k,), NaN likewise; None where there is no matrix
     entropies: Array | None = field(repr=False)
-    covered: NDArray[np.bool_] = field(repr=False)
-    interval: Interval | None = None
+    covered: NDArray[np.bool_] = field(repr=False)  # whether the model knows all words of each item, (k,)
+    interval: Interval | None = None  # the 95 % interval of ρ, where it was asked for
 
     @cached_property
     def spearman(self) -> float:
@@ -113,15 +104,10 @@ def with_intervals(results: Iterable[Result], resamples: int, seed: int = 0) -> 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: one model on one set with one method, by all of its seeds.
+    """A row of the table: one model on one set with one method, by all of its seeds."""
 
-    Attributes:
-        seeds: the result of each seed.
-        ensemble: all seeds as one model, where there are several.
-    """
-
-    seeds: tuple[Result, ...]
-    ensemble: Result | None = None
+    seeds: tuple[Result, ...]  # the result of each seed
+    ensemble: Result | None = None  # all seeds as one model, where there are several
 
     @property
     def model(self) -> str:
@@ -186,18 +172,12 @@ class Row:
 
 @dataclass(frozen=True)
 class System:
-    """A model of the table: a configuration with one seed or several.
+    """A model of the table: a configuration with one seed or several."""
 
-    Attributes:
-        name: what it is called.
-        kind: matrices, vectors or sentences.
-        metadata: how each seed was made.
-        ambiguity: how the entropy of each seed's words goes with WordNet's senses; empty where it was not asked for.
-    """
-
-    name: str
-    kind: str
-    metadata: tuple[Mapping[str, Any], ...] = ({},)
+    name: str  # what it is called
+    kind: str  # matrices, vectors or sentences
+    metadata: tuple[Mapping[str, Any], ...] = ({},)  # how each seed was made
+    # how the entropy of each seed's words goes with WordNet's senses; empty where it was not asked for
     ambiguity: tuple[AmbiguityCorrelation, ...] = ()
 
 

@@ -186,30 +186,18 @@ MARGIN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two models compare on the same items.
+    """How two models compare on the same items."""
 
-    Attributes:
-        difference: ρ of the first less ρ of the second, over the items that both cover.
-        interval: its 95 % interval.
-        p: one-sided: how likely a difference at least this large is if the first were no better.
-        p_worse: likewise, if it were no worse.
-        p_equivalent: how likely a difference this near to 0 is if the true one were ``margin`` or more (two one-sided
-            tests, TOST).
-        comparisons: how many were made in all, which Bonferroni's correction counts.
-        items: how many both cover.
-        clusters: how many clusters these make.
-        margin: what counts as equivalent.
-    """
-
-    difference: float
-    interval: Interval
-    p: float
-    p_worse: float
+    difference: float  # ρ of the first less ρ of the second, over the items that both cover
+    interval: Interval  # its 95 % interval
+    p: float  # one-sided: how likely a difference at least this large is if the first were no better
+    p_worse: float  # likewise, if it were no worse
+    # how likely a difference this near to 0 is if the true one were ``margin`` or more (two one-sided tests, TOST)
     p_equivalent: float
-    comparisons: int
-    items: int
-    clusters: int
-    margin: float = MARGIN
+    comparisons: int  # how many were made in all, which Bonferroni's correction counts
+    items: int  # how many both cover
+    clusters: int  # how many clusters these make
+    margin: float = MARGIN  # what counts as equivalent
 
     @property
     def adjusted(self) -> float:
@@ -340,17 +328,11 @@ TESTS: dict[str, Callable[..., tuple[float, float]]] = {"permutation": _permutat
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well people agree among themselves.
+    """How well people agree among themselves."""
 
-    Attributes:
-        pairwise: the mean Spearman ρ of two annotators over the items both rated.
-        one_against_rest: the mean ρ of one annotator with the mean of all others.
-        annotators: how many there are.
-    """
-
-    pairwise: float
-    one_against_rest: float
-    annotators: int
+    pairwise: float  # the mean Spearman ρ of two annotators over the items both rated
+    one_against_rest: float  # the mean ρ of one annotator with the mean of all others
+    annotators: int  # how many there are
 
 
 def human_agreement(ratings: Array) -> Agreement:

@@ -29,31 +29,19 @@ PARTS_OF_SPEECH = {"noun": ("NOUN", "PROPN"), "verb": ("VERB", "AUX"), "adjectiv
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which words to list, and in which order.
+    """Which words to list, and in which order."""
 
-    Attributes:
-        sort: one of ``SORTS``; by default the first that the lexicon has.
-        reversed: smallest first, or names from Z to A.
-        prefix: first letters of the words.
-        part_of_speech: one of ``PARTS_OF_SPEECH``; empty for all.
-        min_count, max_count: bounds on a word's count.
-        min_entropy, max_entropy: bounds on a word's entropy.
-        function_words: whether to list function words.
-        page: page number, from 1.
-        size: words on a page.
-    """
-
-    sort: str = ""
-    reversed: bool = False
-    prefix: str = ""
-    part_of_speech: str = ""
-    min_count: int = 0
+    sort: str = ""  # one of ``SORTS``; by default the first that the lexicon has
+    reversed: bool = False  # smallest first, or names from Z to A
+    prefix: str = ""  # first letters of the words
+    part_of_speech: str = ""  # one of ``PARTS_OF_SPEECH``; empty for all
+    min_count: int = 0  # bounds on a word's count
     max_count: int | None = None
-    min_entropy: float = 0.0
+    min_entropy: float = 0.0  # bounds on a word's entropy
     max_entropy: float | None = None
-    function_words: bool = False
-    page: int = 1
-    size: int = PAGE
+    function_words: bool = False  # whether to list function words
+    page: int = 1  # page number, from 1
+    size: int = PAGE  # words on a page
 
 
 class Listing:

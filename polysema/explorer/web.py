@@ -64,19 +64,12 @@ class CachedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a request.
+    """The answer to a request."""
 
-    Attributes:
-        template: the file of the HTML page.
-        facts: the content, which is the JSON.
-        status: of HTTP.
-        extra: content of the HTML page only, such as positions in pictures.
-    """
-
-    template: str
-    facts: Facts
-    status: int = 200
-    extra: Mapping[str, Any] | None = None
+    template: str  # the file of the HTML page
+    facts: Facts  # the content, which is the JSON
+    status: int = 200  # of HTTP
+    extra: Mapping[str, Any] | None = None  # content of the HTML page only, such as positions in pictures
 
 
 class Pages:

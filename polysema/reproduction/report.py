@@ -58,25 +58,15 @@ Tests = Mapping[str, Sequence[Compared]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the report is made.
+    """How the report is made."""
 
-    Attributes:
-        title: of the page.
-        noise_draws: random lexicons for the noise floor; 0 leaves it out.
-        noise_size: n and m of their matrices.
-        resamples: of the paired tests.
-        configuration: what was run and how: anything that JSON can hold.
-        departures: where the run departs from the paper: what, there, here.
-        complete: whether tables hold all of the paper's systems, with the reason where one is missing.
-    """
-
-    title: str = "Lexical ambiguity with density matrices: evaluation"
-    noise_draws: int = 20
-    noise_size: tuple[int, int] = (17, 5)
-    resamples: int = 10_000
-    configuration: Mapping[str, Any] = field(default_factory=dict)
-    departures: Sequence[tuple[str, str, str]] = ()
-    complete: bool = False
+    title: str = "Lexical ambiguity with density matrices: evaluation"  # of the page
+    noise_draws: int = 20  # random lexicons for the noise floor; 0 leaves it out
+    noise_size: tuple[int, int] = (17, 5)  # n and m of their matrices
+    resamples: int = 10_000  # of the paired tests
+    configuration: Mapping[str, Any] = field(default_factory=dict)  # what was run and how: anything that JSON can hold
+    departures: Sequence[tuple[str, str, str]] = ()  # where the run departs from the paper: what, there, here
+    complete: bool = False  # whether tables hold all of the paper's systems, with the reason where one is missing
 
 
 def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settings: Settings | None = None) -> Report:

@@ -53,41 +53,26 @@ _ONCE = ("context2dm", "bert2dm")  # one lexicon a row, whatever the number of s
 
 @dataclass(frozen=True)
 class Plan:
-    """What to reproduce.
+    """What to reproduce."""
 
-    Attributes:
-        corpus: text as :func:`polysema.build_corpus` takes it, or an encoded corpus.
-        folder: where everything goes.
-        preset: how large.
-        sets: the evaluation sets.
-        missing: those that are not there, with the reason.
-        only: rows to train; by default all. Other rows are in the report if they were trained before.
-        seeds: how many seeds of every model that is learnt, at least; by default the preset's of those of matrices.
-        encoder: the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out.
-        given: models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name
-            of a row stands in its place, and the row is not trained.
-        left_out: further systems that could not be had, and why.
-        all_occurrences: whether Context2DM and clustered BERT2DM take all occurrences of a word, as the paper does, or
-            a sample of them.
-        device: cpu or cuda.
-        threads: how many; None for one per core.
-        engine, address: who trains and evaluates; see :func:`polysema.train`.
-    """
-
-    corpus: str | Path | Sequence[str | Path]
-    folder: Path
-    preset: Preset
-    sets: Mapping[str, EvaluationSet]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    only: Sequence[str] = ()
+    corpus: str | Path | Sequence[str | Path]  # text as :func:`polysema.build_corpus` takes it, or an encoded corpus
+    folder: Path  # where everything goes
+    preset: Preset  # how large
+    sets: Mapping[str, EvaluationSet]  # the evaluation sets
+    missing: Mapping[str, str] = field(default_factory=dict)  # those that are not there, with the reason
+    only: Sequence[str] = ()  # rows to train; by default all. Other rows are in the report if they were trained before.
+    # how many seeds of every model that is learnt, at least; by default the preset's of those of matrices
     seeds: int | None = None
-    encoder: str = ""
+    encoder: str = ""  # the encoder of BERT2DM: a folder or a name; "" leaves BERT2DM out
+    # models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name of a row
+    # stands in its place, and the row is not trained
     given: Sequence[tuple[str, Evaluated]] = ()
-    left_out: Sequence[Skipped] = ()
+    left_out: Sequence[Skipped] = ()  # further systems that could not be had, and why
+    # whether Context2DM and clustered BERT2DM take all occurrences of a word, as the paper does, or a sample of them
     all_occurrences: bool = False
-    device: str = "cpu"
-    threads: int | None = None
-    engine: str = "local"
+    device: str = "cpu"  # cpu or cuda
+    threads: int | None = None  # how many; None for one per core
+    engine: str = "local"  # who trains and evaluates; see :func:`polysema.train`
     address: str | None = None
 
     @property

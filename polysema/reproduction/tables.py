@@ -20,31 +20,19 @@ Mark = Literal["", "better", "equivalent"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure, or a word.
+    """A figure, or a word."""
 
-    Attributes:
-        value: None where there is none.
-        style: how a number is written: ``correlation`` as the paper does (.365), ``entropy`` (0.224), ``count``.
-        bold: one of the best, as in the paper.
-        mark: underlined in the paper: significantly better than the best baseline, or equivalent to it.
-        paper: the paper's figure.
-        interval: the 95 % interval of the value.
-        spread: the standard deviation over seeds.
-        each: the value of each seed, where there are several.
-        items: how many items the value is over, and how many there are.
-        ranked: whether it is over enough items to be ranked.
-    """
-
-    value: float | str | None
+    value: float | str | None  # None where there is none
+    # how a number is written: ``correlation`` as the paper does (.365), ``entropy`` (0.224), ``count``
     style: Literal["correlation", "entropy", "count"] = "correlation"
-    bold: bool = False
-    mark: Mark = ""
-    paper: float | None = None
-    interval: tuple[float, float] | None = None
-    spread: float | None = None
-    each: tuple[float, ...] = ()
-    items: tuple[int, int] | None = None
-    ranked: bool = True
+    bold: bool = False  # one of the best, as in the paper
+    mark: Mark = ""  # underlined in the paper: significantly better than the best baseline, or equivalent to it
+    paper: float | None = None  # the paper's figure
+    interval: tuple[float, float] | None = None  # the 95 % interval of the value
+    spread: float | None = None  # the standard deviation over seeds
+    each: tuple[float, ...] = ()  # the value of each seed, where there are several
+    items: tuple[int, int] | None = None  # how many items the value is over, and how many there are
+    ranked: bool = True  # whether it is over enough items to be ranked
 
     @property
     def text(self) -> str:
@@ -164,21 +152,13 @@ def signed(value: float, style: str = "correlation") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a table: a model, or a row that only the paper has.
+    """A line of a table: a model, or a row that only the paper has."""
 
-    Attributes:
-        name: what it says.
-        system: the model; None where only the paper has one.
-        paper: the paper's row.
-        note: what must be known of it.
-        ensemble: whether it is about the ensemble of the seeds, or about the seeds.
-    """
-
-    name: str
-    system: System | None = None
-    paper: str | None = None
-    note: str = ""
-    ensemble: bool = False
+    name: str  # what it says
+    system: System | None = None  # the model; None where only the paper has one
+    paper: str | None = None  # the paper's row
+    note: str = ""  # what must be known of it
+    ensemble: bool = False  # whether it is about the ensemble of the seeds, or about the seeds
 
     def row(self, evaluation: Evaluation, name: str, method: str) -> Row | None:
         """The row of the evaluation that the line shows in a column."""
@@ -212,17 +192,11 @@ class Line:
 
 @dataclass(frozen=True)
 class PaperComparison:
-    """An evaluation beside the paper.
+    """An evaluation beside the paper."""
 
-    Attributes:
-        evaluation: ours.
-        skipped: systems that could not be had.
-        complete: whether the paper's systems that are not ours have a line too.
-    """
-
-    evaluation: Evaluation
-    skipped: Sequence[Skipped] = ()
-    complete: bool = False
+    evaluation: Evaluation  # ours
+    skipped: Sequence[Skipped] = ()  # systems that could not be had
+    complete: bool = False  # whether the paper's systems that are not ours have a line too
 
     @cached_property
     def paper(self) -> dict[str, str | None]:

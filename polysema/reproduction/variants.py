@@ -17,19 +17,12 @@ from polysema.errors import InputError, chosen
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A row of the paper that is trained.
+    """A row of the paper that is trained."""
 
-    Attributes:
-        row: its name in the paper's tables.
-        model: the model's name.
-        options: what sets it apart from other rows of the model.
-        needs: what it cannot do without: ``encoder`` for BERT2DM.
-    """
-
-    row: str
-    model: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    needs: str = ""
+    row: str  # its name in the paper's tables
+    model: str  # the model's name
+    options: Mapping[str, Any] = field(default_factory=dict)  # what sets it apart from other rows of the model
+    needs: str = ""  # what it cannot do without: ``encoder`` for BERT2DM
 
 
 VARIANTS: tuple[Variant, ...] = (
@@ -59,31 +52,18 @@ RECOMMENDED: tuple[Variant, ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How large a reproduction is.
+    """How large a reproduction is."""
 
-    Attributes:
-        name: as it is written everywhere.
-        summary: what to expect.
-        words: how many words of the corpus are read at most; None for all.
-        seeds: how many seeds of each model of density matrices that has one.
-        keep: whether words of the evaluation sets are trained whatever their count.
-        options: of each model, what the preset says of it.
-        changes: options that were changed for one run, as they were written.
-        recommended: whether the rows of :data:`RECOMMENDED` are trained, too.
-        bootstraps: resamples for the intervals.
-        noise_draws: random lexicons for the noise floor.
-    """
-
-    name: str
-    summary: str
-    words: int | None
-    seeds: int
-    keep: bool
-    options: Mapping[str, Mapping[str, Any]]
-    changes: tuple[str, ...] = ()
-    recommended: bool = False
-    bootstraps: int = 1000
-    noise_draws: int = 20
+    name: str  # as it is written everywhere
+    summary: str  # what to expect
+    words: int | None  # how many words of the corpus are read at most; None for all
+    seeds: int  # how many seeds of each model of density matrices that has one
+    keep: bool  # whether words of the evaluation sets are trained whatever their count
+    options: Mapping[str, Mapping[str, Any]]  # of each model, what the preset says of it
+    changes: tuple[str, ...] = ()  # options that were changed for one run, as they were written
+    recommended: bool = False  # whether the rows of :data:`RECOMMENDED` are trained, too
+    bootstraps: int = 1000  # resamples for the intervals
+    noise_draws: int = 20  # random lexicons for the noise floor
 
     @property
     def variants(self) -> tuple[Variant, ...]:
