@@ -361,49 +361,39 @@ def _print(evaluation: Any) -> None:
     """The table for people: a row for each set and method, seeds as mean ± deviation and each."""
     several = any(len(system.metadata) > 1 for system in evaluation.models)
     bounds = any(row.best.interval is not None for row in evaluation.rows)
+    headings = ["set", "method", "Spearman", *(["seeds", "ensemble"] if several else [])]
+    headings += [*(["95 % interval"] if bounds else []), "entropy", "items"]
     for system in evaluation.models:
         heading(system.name + (f", {len(system.metadata)} seeds" if len(system.metadata) > 1 else ""))
         rows = []
         for row in evaluation.of(system.name).values():
-            figure = number(row.spearman) + ("" if row.sd is None else f" ± {number(row.sd)}")
-            cells = [row.items.name, row.method, figure]
+            cells = [
+                row.items.name,
+                row.method,
+                number(row.spearman) + ("" if row.sd is None else f" ± {number(row.sd)}"),
+            ]
             if several:
                 cells.append(" ".join(number(result.spearman) for result in row.seeds) if row.ensemble else "")
                 cells.append(number(row.ensemble.spearman) if row.ensemble else "")
             if bounds:
-                low, high = row.best.interval or (float("nan"), float("nan"))
-                cells.append(f"{number(low)} to {number(high)}")
+                cells.append(" to ".join(map(number, row.best.interval or [float("nan")] * 2)))
             rows.append((*cells, row.entropy, f"{row.best.scored} of {len(row.items)}"))
-        headings = ["set", "method", "Spearman"]
-        headings += ["seeds", "ensemble"] if several else []
-        headings += ["95 % interval"] if bounds else []
-        print_table(rows, [*headings, "entropy", "items"])
+        print_table(rows, headings)
         for item in system.ambiguity:
             click.echo(
                 f"{system.name}: entropy against {item.words:,} WordNet sense counts: Pearson {number(item.pearson)}, "
                 f"Spearman {number(item.spearman)}; given frequency {number(item.pearson_given_frequency)}, "
                 f"{number(item.spearman_given_frequency)}"
             )
-    tests = evaluation.comparisons
-    if tests:
+    if tests := evaluation.comparisons:
         heading(
             f"better than {tests[0].second.model}? paired permutation tests over clusters of items, one-sided, "
             f"corrected for {len(tests)} tests"
         )
-        rows = [
-            (
-                item.first.model,
-                item.first.items.name,
-                item.first.method,
-                item.test.difference,
-                f"{number(item.test.interval[0])} to {number(item.test.interval[1])}",
-                item.test.items,
-                item.test.p,
-                item.test.adjusted,
-                item.test.verdict,
-            )
-            for item in tests
-        ]
-        print_table(
-            rows, ["model", "set", "method", "difference", "95 % interval", "items", "p", "corrected", "verdict"]
-        )
+        rows = []
+        for item in tests:
+            first, test = item.first, item.test
+            figures = (test.difference, " to ".join(map(number, test.interval)), test.items, test.p, test.adjusted)
+            rows.append((first.model, first.items.name, first.method, *figures, test.verdict))
+        columns = ("model", "set", "method", "difference", "95 % interval", "items", "p", "corrected", "verdict")
+        print_table(rows, columns)

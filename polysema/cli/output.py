@@ -8,9 +8,9 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
@@ -36,29 +36,11 @@ NEEDED = object()
 """The default of a shared option that a command cannot do without."""
 
 
-@dataclass
-class Shared:
-    """The shared options of a command, as they were given; its defaults stand in :func:`command`."""
+class Shared(SimpleNamespace):
+    """The shared options that a command takes, by the names of :data:`SHARED`, as they were given or by default."""
 
-    path: str | None = None
-    output: Path = Path()
-    force: bool = False
-    dtype: str = ""
-    file: str | None = None
-    top: int = 0
-    method: str = ""
-    pattern: str | None = None
-    text: bool = False
-    brackets: bool = False
-    memory: bool = False
-    no_parser: bool = False
-    seed: Any = None  # a number, or None where the command may do without
-    engine: str = "local"
-    address: str | None = None
-    data: Path | None = None
-    offline: bool = False
-    as_json: bool = False
-    as_lines: bool = False
+    def __getattr__(self, name: str) -> Any:  # an option that the command does not take is not given
+        return None
 
 
 def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -117,9 +99,14 @@ class Command(click.Command):
 
     shared: dict[str, Any]
 
+    def own_params(self) -> list[click.Parameter]:
+        """Its arguments and options without the shared ones."""
+        return self.params
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Own and shared parameters."""
-        return [*super().get_params(ctx), *(SHARED[name] for name in self.shared), SHARED["quiet"]]
+        """Own and shared parameters, and ``--help``."""
+        shared = [*(SHARED[name] for name in self.shared), SHARED["quiet"]]
+        return [*self.own_params(), *shared, *super().get_params(ctx)[len(self.params) :]]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a shared option after the command's name wins over one before it."""
@@ -140,7 +127,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print own options with their help, and shared ones in a line."""
-        rows = [found for param in self.params if (found := param.get_help_record(ctx))]
+        rows = [found for param in self.own_params() if (found := param.get_help_record(ctx))]
         rows.append(("-h, --help", "Show this message and exit."))
         with formatter.section("Options"):
             formatter.write_dl(rows)
@@ -202,16 +189,15 @@ class _Notes(logging.Handler):
 def notes() -> Iterator[None]:
     """Print what reading text logs, for as long as the block lasts."""
     log, handler = logging.getLogger("polysema.corpus"), _Notes()
-    before = log.level, log.propagate
+    level, log.propagate = log.level, False
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    log.propagate = False
     try:
         yield
     finally:
         log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]
+        log.setLevel(level)
+        log.propagate = True
 
 
 def print_json(value: Any) -> None:
@@ -235,12 +221,9 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
     from rich.text import Text
 
     table = Table(box=None, show_header=bool(headings), header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    columns = len(headings) or max(map(len, rows), default=0)
-    for i in range(columns):
+    for i in range(len(headings) or max(map(len, rows), default=0)):
         right = bool(rows) and all(isinstance(row[i], int | float) or row[i] is None for row in rows)
-        table.add_column(
-            headings[i] if headings else "", justify="right" if right else "left", overflow="fold", no_wrap=False
-        )
+        table.add_column(headings[i] if headings else "", justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
     console = Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)

@@ -7,6 +7,7 @@ import shlex
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from polysema.progress import Progress, progress_report
 from polysema.storage import read_text
 
 
+@cache
 def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]]]]:
     """Every option of every model, by its name and the model's; those of the run itself under ""."""
     from polysema.training.job import Job
@@ -39,8 +41,10 @@ def _fields() -> dict[str, dict[str, tuple[type[Options], dataclasses.Field[Any]
     return found
 
 
-def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], every: int) -> str:
+def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]]) -> str:
     """What an option is, and its default; by model where models differ."""
+    from polysema.training.models import MODELS
+
     texts: dict[str, list[str]] = {}
     for model, (_, field) in models.items():
         text, choices = field.metadata["help"], field.metadata["choices"]
@@ -48,7 +52,7 @@ def _help(models: Mapping[str, tuple[type[Options], dataclasses.Field[Any]]], ev
             text += f" ({', '.join(choices)})"
         default = field.metadata["by_default"] or ("" if field.default in (None, False) else field.default)
         texts.setdefault(text + (f"  [default: {default}]" if default != "" else ""), []).append(model)
-    if len(texts) == 1 and ("" in models or len(models) == every):
+    if len(texts) == 1 and ("" in models or len(models) == len(MODELS)):
         return next(iter(texts))
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
@@ -63,44 +67,33 @@ FLAGS = (
 class _Train(Command):
     """A command with the models' most used options; their table is loaded when it is needed."""
 
-    _all: list[click.Parameter] | None = None
-
-    @property
-    def params(self) -> list[click.Parameter]:
-        """Its arguments and options."""
-        if self._all is None:
-            from polysema.training.models import MODELS
-
-            which = "; ".join(f"{model.name}: {model.summary}" for model in MODELS.values())
-            added = [click.Option(["--model"], metavar="NAME", help=which)]
-            fields = _fields()
-            for name in (name for name in FLAGS if name in fields):
-                models = fields[name]
-                options, field = next(iter(models.values()))
-                kind = kind_of(options, field.name)
-                shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
-                if kind in (str, None):
-                    shape["metavar"] = "NAME"
-                flag = "--" + name.replace("_", "-")
-                added.append(click.Option([flag], default=None, help=_help(models, len(MODELS)), **shape))
-            self._all = [*self._fixed, *added]
-        return self._all
-
-    @params.setter
-    def params(self, fixed: list[click.Parameter]) -> None:
-        self._fixed = fixed
+    def own_params(self) -> list[click.Parameter]:
+        """Its arguments and options, those of models among them."""
+        return [*self.params, *_model_options()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the options that have no flag, too."""
-        from polysema.training.models import MODELS
-
         super().format_options(ctx, formatter)
-        rest = [(name, _help(models, len(MODELS))) for name, models in _fields().items() if name not in _SHOWN]
+        shown = {*FLAGS, "seed", "engine", "address"}
         with formatter.section("Options of --set and of the file of --config"):
-            formatter.write_dl(rest)
+            formatter.write_dl([(name, _help(models)) for name, models in _fields().items() if name not in shown])
 
 
-_SHOWN = {*FLAGS, "seed", "engine", "address"}
+@cache
+def _model_options() -> list[click.Parameter]:
+    """The flags: each is an option of a model, with its type and help."""
+    from polysema.training.models import MODELS
+
+    which = "; ".join(f"{model.name}: {model.summary}" for model in MODELS.values())
+    found: list[click.Parameter] = [click.Option(["--model"], metavar="NAME", help=which)]
+    for name, models in _fields().items():
+        if name in FLAGS:
+            kind = kind_of(*next((options, field.name) for options, field in models.values()))
+            shape: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind or str}
+            metavar = "NAME" if kind in (str, None) else None
+            flag = "--" + name.replace("_", "-")
+            found.append(click.Option([flag], default=None, metavar=metavar, help=_help(models), **shape))
+    return sorted(found, key=lambda option: FLAGS.index(str(option.name)) if option.name in FLAGS else -1)
 
 
 @command("output", "force", "seed", "engine", "address", "as_json", name="train", cls=_Train, dtype="float32")

@@ -36,7 +36,7 @@ def contents(place: Path) -> dict[str, bytes]:
         (["train", "t.txt", "-o", "a", "--start", "a", "--force"], "a is, contains or lies in the input"),
         (["train", "t.txt", "-o", "model.pkl"], "no format ends in '.pkl'"),
         (["train", "t.txt", "-o", "NOTES/out"], "NOTES is not a folder"),
-        (["train", "t.txt", "-o", "n" * 300], "too long for a name"),
+        (["train", "t.txt", "-o", "n" * 300], "too long"),
         (["train", "t.txt", "-o", "no/where"], "no is not a folder"),
         (["train", "t.txt", "-o", "x", "--dtype", "int8"], "unknown storage type 'int8'"),
         (["train", "typo.txt"], "typo.txt: no such file or folder"),
