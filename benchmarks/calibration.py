@@ -29,7 +29,7 @@ from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.lexicon.lexicon import with_matrices
 from polysema.meanings.context_model import USUAL, cosines, directions, log_evidence, softmax
-from polysema.senses.occurrences import Occurrences, Seen
+from polysema.senses.inventory import Occurrences, Seen
 
 Array = NDArray[np.float64]
 ALARMS = (0.02, 0.05, 0.1, 0.2)

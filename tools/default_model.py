@@ -21,11 +21,11 @@ import polysema
 from polysema import Corpus, build_corpus
 from polysema.corpus.corpus import is_corpus
 from polysema.corpus.normalisation import Normalisation
+from polysema.lexicon.formats.folder import PLACING
 from polysema.lexicon.lexicon import DEFAULT, with_matrices
 from polysema.parsing.sentences import parser as pipeline
 from polysema.progress import progress_report
 from polysema.senses.adapt import learn_placing
-from polysema.senses.ridge import FILE
 from polysema.senses.speech import parts_of_speech
 
 TAGGED = 20
@@ -50,7 +50,7 @@ def place(output: Path, corpus: Any) -> None:
     model = with_matrices(polysema.load(output), "the default model")
     with progress_report() as show:
         learn_placing(model, corpus, progress=show).save(model, output)
-    print(f"{output / FILE}: {(output / FILE).stat().st_size:,} bytes")
+    print(f"{output / PLACING}: {(output / PLACING).stat().st_size:,} bytes")
 
 
 def tag(output: Path, corpus: Any) -> None:

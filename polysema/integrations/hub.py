@@ -8,7 +8,7 @@ from typing import Any
 
 from polysema.errors import FormatError, InputError, OutputError, needing
 from polysema.lexicon import formats
-from polysema.lexicon.formats.card import card
+from polysema.lexicon.formats.folder import card
 from polysema.meanings.meanings import Meanings
 from polysema.storage import signed
 from polysema.version import __version__

@@ -27,8 +27,7 @@ from polysema.meanings.descriptions import Example, SenseDescription, SenseDescr
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import Information, Inventory
 from polysema.progress import Progress, Report, silent
-from polysema.senses.inventory import SEPARATION, FoundSenses, count_senses, holevo
-from polysema.senses.occurrences import WINDOW, Occurrences, Seen
+from polysema.senses.inventory import SEPARATION, WINDOW, FoundSenses, Occurrences, Seen, count_senses, holevo
 from polysema.senses.speech import Tagger, Told
 from polysema.senses.wordnet import SynsetMatcher
 

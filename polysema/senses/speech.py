@@ -22,7 +22,7 @@ from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import Speech
 from polysema.parsing.sentences import parser
 from polysema.progress import Progress, Report, silent
-from polysema.senses.occurrences import Occurrences, Seen, posteriors
+from polysema.senses.inventory import Occurrences, Seen, posteriors
 from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]

@@ -198,14 +198,14 @@ def test_questions(script):
 
 
 def test_placing(script, known, shared, monkeypatch):
-    monkeypatch.setattr("polysema.senses.ridge.LETTERS", 128)
+    monkeypatch.setattr("polysema.senses.adapt.LETTERS", 128)
     assert "half placed" in script("placing", known, shared / "data", "--megabytes", 0.2)
 
 
 def test_default_model(script, known, tmp_path, monkeypatch):
     """Of the words of the text alone."""
     pytest.importorskip("spacy")
-    monkeypatch.setattr("polysema.senses.ridge.LETTERS", 128)
+    monkeypatch.setattr("polysema.senses.adapt.LETTERS", 128)
     import default_model
     from placing import without
 

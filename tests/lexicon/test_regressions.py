@@ -82,7 +82,7 @@ def test_a_copy_keeps_what_new_words_are_placed_with(tmp_path):
     model = load()
     model.save(tmp_path / "copy")
     assert (tmp_path / "copy" / "placing.safetensors").is_file()
-    from polysema.senses.ridge import Ridge
+    from polysema.senses.adapt import Ridge
 
     assert Ridge.beside(load(tmp_path / "copy")) is not None
     assert "what new words are placed with" in left_behind(model, tmp_path / "x.npz")

@@ -12,12 +12,11 @@ from click.testing import CliRunner
 import polysema as ps
 from polysema.cli.training import adapt_command
 from polysema.errors import FormatError, InputError
+from polysema.lexicon.formats.folder import PLACING
 from polysema.meanings.parts import ContextModel, Information, Inventory, Parts
 from polysema.senses import adapt as placing
-from polysema.senses import ridge
-from polysema.senses.adapt import _as_far
-from polysema.senses.occurrences import least_cosines
-from polysema.senses.ridge import LETTERS, Ridge, hashed_letters
+from polysema.senses.adapt import LETTERS, Ridge, _as_far, hashed_letters
+from polysema.senses.inventory import least_cosines
 from polysema.vocabulary import Vocabulary
 
 TOPICS, EACH, N = 6, 60, 12
@@ -83,7 +82,7 @@ def adapted(world):
     gone = [word for i, word in enumerate(topic) if i % 9 == 4]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placing, "FEWEST", 50)
-        patch.setattr(ridge, "LETTERS", 64)
+        patch.setattr(placing, "LETTERS", 64)
         return gone, ps.adapt(_without(lexicon, gone), text, min_count=3)
 
 
@@ -105,7 +104,7 @@ def test_words_that_were_taken_away_come_back_to_their_topic(world, adapted):
 
 def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, adapted, tmp_path, monkeypatch):
     text, lexicon, topic, topics = world
-    monkeypatch.setattr(ridge, "LETTERS", 64)
+    monkeypatch.setattr(placing, "LETTERS", 64)
     gone, _ = adapted
     known = _without(lexicon, gone)
     known.save(tmp_path / "known")
@@ -138,13 +137,13 @@ def test_a_regression_beside_the_lexicon_places_words_of_a_small_text(world, ada
 
 def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypatch):
     text, lexicon, _, _ = world
-    monkeypatch.setattr(ridge, "LETTERS", 64)
+    monkeypatch.setattr(placing, "LETTERS", 64)
     lexicon.save(tmp_path / "one")
     placing.learn_placing(lexicon, text[:1000]).save(lexicon, tmp_path / "one")
     assert Ridge.beside(ps.load(tmp_path / "one")) is not None
     other = _without(lexicon, [lexicon.vocabulary.words[0]])
     other.save(tmp_path / "other")
-    (tmp_path / "one" / ridge.FILE).rename(tmp_path / "other" / ridge.FILE)
+    (tmp_path / "one" / PLACING).rename(tmp_path / "other" / PLACING)
     assert Ridge.beside(ps.load(tmp_path / "other")) is None
     assert Ridge.beside(lexicon) is None
 
@@ -153,7 +152,7 @@ def test_a_regression_of_another_lexicon_is_not_taken(world, tmp_path, monkeypat
 def test_a_damaged_regression_is_refused(world, tmp_path, damage):
     _, lexicon, _, _ = world
     lexicon.save(tmp_path / "model")
-    path = tmp_path / "model" / ridge.FILE
+    path = tmp_path / "model" / PLACING
     d, t = 3 * (N + 1), 2 * N
     whole = Ridge(np.zeros(d), np.ones(d), np.zeros((d, t)), np.zeros((LETTERS, t)), np.zeros(t))
     changes = {"another shape": {"mean": np.zeros(t - 1)}, "not finite": {"mean": np.full(t, np.nan)}}
@@ -195,7 +194,7 @@ def test_the_command(world, adapted, tmp_path, monkeypatch):
     text, lexicon, _, _ = world
     gone, model = adapted
     monkeypatch.setattr(placing, "FEWEST", 50)
-    monkeypatch.setattr(ridge, "LETTERS", 64)
+    monkeypatch.setattr(placing, "LETTERS", 64)
     _without(lexicon, gone).save(tmp_path / "start")
     (tmp_path / "text.txt").write_text("\n".join(" ".join(words) + "." for words in text), encoding="utf-8")
     told = CliRunner().invoke(
@@ -230,7 +229,7 @@ def test_a_folder_leaves_out_what_is_zero(world, tmp_path):
 
 def test_the_ridge_is_the_minimum(monkeypatch):
     """Against the dense normal equations, letters and contexts in one design matrix."""
-    monkeypatch.setattr(ridge, "LETTERS", 16)
+    monkeypatch.setattr(placing, "LETTERS", 16)
     rng = np.random.default_rng(0)
     words = [_name(7 * i) for i in range(30)]
     around, target = rng.normal(size=(20, 3)), rng.normal(size=(30, 2))

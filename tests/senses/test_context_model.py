@@ -7,7 +7,7 @@ from polysema import Lexicon, Vocabulary, build_corpus, load
 from polysema.errors import FormatError, InputError
 from polysema.meanings.context_model import ContextModel
 from polysema.meanings.parts import Parts
-from polysema.senses.occurrences import Occurrences
+from polysema.senses.inventory import Occurrences
 
 WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 
