@@ -131,7 +131,7 @@ for one in (list_sets, fetch_sets, verify_sets):
     multiple=True,
     nargs=2,
     metavar="PATTERN FILE",
-    help='The same with phrases of a pattern such as "subj verb obj".',
+    help='A set of your own of phrases, with their pattern, such as "subj verb obj".',
 )
 @click.option(
     "--encoder", "encoders", multiple=True, metavar="NAME", help="A sentence encoder too: a folder, or a hub name."
@@ -282,7 +282,7 @@ COMMANDS = [evaluate, reproduce, data]
 
 
 def _sets(given: Shared, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], bool]:
-    """The sets asked for; of those that cannot be had the reason; and whether they are not the paper's nine."""
+    """The sets to score, missing sets with the reason, and whether only some of the paper's sets were asked for."""
     from polysema.evaluation.datasets import find_sets, read_own_sets
 
     own = read_own_sets(options["pairs"], options["phrases"])

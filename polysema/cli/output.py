@@ -358,14 +358,16 @@ def answer(
     for start in range(0, len(questions), size):
         found = ask(questions[start : start + size])
         failed = failed or any(isinstance(item, Failed) for _, item in found)
-        told = [{**facts(one, item), **_error(item)} for one, item in found] if given.as_lines or given.as_json else []
+        records = (
+            [{**facts(one, item), **_error(item)} for one, item in found] if given.as_lines or given.as_json else []
+        )
         if given.as_lines:
-            for (one, _), fact in zip(found, told, strict=True):
+            for (one, _), fact in zip(found, records, strict=True):
                 print_line({**one.record, **fact})
         elif len(found) == 1 and isinstance(found[0][1], Failed):
             raise found[0][1].error
         elif given.as_json:
-            print_json(told)
+            print_json(records)
         else:
             for one, item in found:
                 if isinstance(item, Failed):

@@ -52,12 +52,12 @@ def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], ev
     def ask(part: list[Asked]) -> list[Answered]:
         results: list[Answered] = []
         first = model.disambiguate([(item.word(word), item.text) for item in part], **options)
-        for sentence, told in zip(part, first, strict=True):
-            if every and isinstance(told, Disambiguation) and told.occurrences > 1:
+        for sentence, found in zip(part, first, strict=True):
+            if every and isinstance(found, Disambiguation) and found.occurrences > 1:
                 several = model.disambiguate(sentence.word(word), sentence.text, **options, which="all")
                 results += [(sentence, one) for one in several]
             else:
-                results.append((sentence, told))
+                results.append((sentence, found))
         return results
 
     def facts(one: Asked, item: Disambiguation | Failed) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def _next(lexicon: AnyLexicon, output: str) -> tuple[str, str]:
 def _stopped(state: WorkingFolder | None, corpus: Iterable[str]) -> str:
     """What a run that was stopped leaves."""
     if state is None or not state.path.is_dir():
-        return "stopped; nothing is kept: the same command starts anew"
+        return "stopped; nothing is kept: the same command starts from the beginning"
     text = " and the text: standard input may be left empty" if "-" in corpus else ""
     return f"stopped; the same command goes on from here ({state.path} holds the state{text})"
 
@@ -243,7 +243,7 @@ def describe_command(given: Shared, lexicon: str, corpus: Path, no_parts: bool, 
 
     Finds how many senses each word has and how often each is meant, how much information contexts give about the sense
     (`polysema ambiguity` ranks by it), and for each sense the words that distinguish it from the others, collocations,
-    example sentences and its part of speech. Writes LEXICON anew, or the folder of -o.
+    example sentences and its part of speech. Replaces LEXICON, or writes the folder of -o.
 
     \b
       polysema describe wiki wiki.corpus
@@ -295,10 +295,12 @@ def adapt_command(given: Shared, text: tuple[str, ...], keep_weights: bool, **op
     click.echo(f"{given.output}: {facts['words']:,} new words placed beside {len(model):,}")
     if number := facts["held_out"]:
         share = facts["among_ten_nearest"]
-        click.echo(f"of {number:,} known words placed in the same way, to see how well it works, {share:.0%}")
-        click.echo("come back among the ten words nearest to them")
+        click.echo(
+            f"check: of {number:,} known words placed in the same way, {share:.0%} are among the ten words nearest to"
+        )
+        click.echo("their own meaning")
     else:
-        click.echo("how well they are placed is not known: the text has too few words that the lexicon knows")
+        click.echo("no check of the placing: the text has too few words that the lexicon knows")
     click.echo(f"\nnext:  polysema neighbours WORD -l {given.output}")
 
 

@@ -1,4 +1,4 @@
-"""Models against each other, on the items they share: what is best, what can be told apart, what chance reaches."""
+"""Comparison of models on the items they share: the best model, paired tests, and what chance reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models on sets: the orchestration."""
+"""Scores models on evaluation sets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def evaluate_models(
         senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
         missing: sets that are not there, and why, for the record.
         progress: called with a model's name, how many are done, and how many there are.
-        engine: who scores, a model a task; by default this process.
+        engine: scores one model per task; by default this process.
     """
     if seed < 0:
         raise InputError(f"the seed must be at least 0, not {seed}")

@@ -32,7 +32,7 @@ Kind = Literal["matrices", "vectors", "sentences"]
 class Scores:
     """What a model says of the k items of a set under one method."""
 
-    similarity: Array  # of each pair, (k,); NaN where the model lacks a word or the composition comes to nothing
+    similarity: Array  # of each pair, (k,); NaN where the model lacks a word or the composition is zero
     entropy: Array | None  # of the first phrase of each pair, (k,), NaN likewise; None where there is no density matrix
     covered: NDArray[np.bool_]  # whether the model knows all words of each pair, (k,)
 

@@ -41,7 +41,7 @@ class Record:
     landmark: str = "landmark"  # the column of the verb that replaces the verb
     annotator: str = ""  # the column that names who judged
     rating: str = ""  # the column with the judgement
-    also: tuple[str, ...] = ()  # columns that tell items apart besides their words
+    also: tuple[str, ...] = ()  # further columns that distinguish items
     scale: tuple[float, float] = (0.0, 10.0)  # the lowest and the highest rating that annotators could give
     sentences: DataFile | None = None  # the phrases as full sentences, for sentence encoders
     note: str = ""  # what the reader of a figure should know about the file

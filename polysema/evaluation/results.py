@@ -1,4 +1,4 @@
-"""What evaluation comes to: one table of results, and what is computed from it.
+"""The results of an evaluation: one table, and what is computed from it.
 
 A result is one model, with one seed, on one set, with one method. Means over seeds, ensembles and intervals are
 functions of results: nothing is composed again for them.
@@ -32,7 +32,7 @@ class Result:
     seed: int | None  # which of the model's seeds; None for the ensemble of all of them
     items: EvaluationSet  # the set
     method: str  # the composition method; ``word`` for pairs of words
-    # the similarity of every item, (k,); NaN where the model lacks a word or composition comes to nothing
+    # the similarity of every item, (k,); NaN where the model lacks a word or the composition is zero
     scores: Array = field(repr=False)
     # the von Neumann entropy of every first phrase, (k,), NaN likewise; None where there is no matrix
     entropies: Array | None = field(repr=False)
@@ -54,7 +54,7 @@ class Result:
 
     @cached_property
     def scored(self) -> int:
-        """How many items have a score: fewer than are covered where composition comes to nothing."""
+        """How many items have a score: fewer than are covered where the composition is zero."""
         return int(np.isfinite(self.scores).sum())
 
     def to_json(self) -> dict[str, Any]:

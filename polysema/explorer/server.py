@@ -58,7 +58,7 @@ class WorkQueue:
     Args:
         threads: how many work at once.
         waiting: how many questions may wait; one more is refused at once.
-        seconds: how long a request waits. A question that nobody waits for any more is not begun.
+        seconds: how long a request waits. A question without a waiting request is not begun.
         kept: how many answers are kept.
     """
 

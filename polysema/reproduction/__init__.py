@@ -1,1 +1,1 @@
-"""The paper again: what it trained, what it published, and the report that sets our figures beside its own."""
+"""Reproduction of the paper: its models, its published figures, and a report that compares them with ours."""

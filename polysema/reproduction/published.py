@@ -1,7 +1,7 @@
 """The figures of Meyer & Lewis (2020), read from the paper's tables into ``published.tsv``.
 
 Rows carry the paper's names; ``MS-Word2DM cos 5`` is its *cos, 5 senses*. ``paper_row`` finds the row that a model of
-ours belongs beside.
+ours is compared with.
 """
 
 from __future__ import annotations

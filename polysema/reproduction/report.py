@@ -185,10 +185,10 @@ def _disambiguation(
         if (verdict := item.test.verdict) in ("better", "equivalent"):
             marks[item.first.model, item.first.method] = verdict  # type: ignore[assignment]
     words = tuple(row for row in published.ROWS if row not in published.ENCODERS)
-    caption = f"Spearman's ρ on {name}{_numbered(name, published.DISAMBIGUATION, 3)}."
+    main = f"Spearman's ρ on {name}{_numbered(name, published.DISAMBIGUATION, 3)}."
     tables = []
-    for key, told, methods, rows_of_paper in (
-        (name, caption, SHOWN, words),
+    for key, caption, methods, rows_of_paper in (
+        (name, main, SHOWN, words),
         (f"{name}-encoders", f"{name}: sentence encoders, by what is compared.", ENCODED, published.ENCODERS),
         (f"{name}-further", f"{name}: further methods.", FURTHER, ()),
     ):
@@ -203,7 +203,7 @@ def _disambiguation(
             if any(cell.value is not None or (line.system is None and cell.paper is not None) for cell in cells):
                 rows.append(TableRow(line.name, cells, rule=not line.ensemble, note=line.note))
         if rows:
-            tables.append(Table(key, told, _called(methods), rows).trimmed())
+            tables.append(Table(key, caption, _called(methods), rows).trimmed())
     text = [f"{len(items)} items in {len(set(items.clusters))} clusters; pattern: {items.pattern}."]
     text += [items.note] if items.note else []
     return Section(f"Disambiguation: {name}", text, tables, _dots(ours, name, items, noise))

@@ -67,12 +67,12 @@ class Plan:
     # models to evaluate too, by name, such as vectors from a file or sentence encoders; one that has the name of a row
     # stands in its place, and the row is not trained
     given: Sequence[tuple[str, Evaluated]] = ()
-    left_out: Sequence[Skipped] = ()  # further systems that could not be had, and why
+    left_out: Sequence[Skipped] = ()  # further systems that are missing, and why
     # whether Context2DM and clustered BERT2DM take all occurrences of a word, as the paper does, or a sample of them
     all_occurrences: bool = False
     device: str = "cpu"  # cpu or cuda
     threads: int | None = None  # how many; None for one per core
-    engine: str = "local"  # who trains and evaluates; see :func:`polysema.train`
+    engine: str = "local"  # where training and evaluation run; see :func:`polysema.train`
     address: str | None = None
 
     @property
@@ -169,7 +169,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
-    """What tells the text apart from any other, wherever it lies: of files of text, the SHA-256 of their bytes."""
+    """The identity of the text, wherever it lies: the SHA-256 of the bytes of its files."""
     if isinstance(corpus, str | Path) and is_corpus(corpus):
         return Corpus(corpus).digest
     whole = sha256()
@@ -243,7 +243,7 @@ def _seeds(variant: Variant, plan: Plan) -> int:
 
 
 def _train_all(plan: Plan, text: Corpus, engine: Engine, say: Say, progress: Report | None) -> None:
-    """Train what is not there yet by an engine's workers; what fails is tried again, and told, where it is needed.
+    """Train what is not there yet by an engine's workers; what fails is tried again, and reported, where it is needed.
 
     Rows that share a state, as those of BERT2DM do, are one task.
     """
@@ -275,7 +275,7 @@ def _place(variant: Variant, plan: Plan, seed: int) -> Path:
 
 
 def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None = None) -> dict[str, Any]:
-    """Train one lexicon of a row and put it in its place; what that took is noted beside it, and returned."""
+    """Train one lexicon of a row and save it; time and memory are noted beside it, and returned."""
     where = _place(variant, plan, seed)
     where.parent.mkdir(parents=True, exist_ok=True)
     forget_peak()
@@ -364,7 +364,7 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
 
 
 def _note_costs(plan: Plan) -> None:
-    """What each row took, as a table beside the report, which says nothing of time and so is the same every time."""
+    """Write time and memory of each row as a table beside the report, which is the same whenever it is made."""
     lines = [
         "| row | lexicons | seconds each | processor seconds each | peak memory, MB | device |",
         "|---|---|---|---|---|---|",

@@ -195,7 +195,7 @@ class PaperComparison:
     """An evaluation beside the paper."""
 
     evaluation: Evaluation  # ours
-    skipped: Sequence[Skipped] = ()  # systems that could not be had
+    skipped: Sequence[Skipped] = ()  # systems that are missing
     complete: bool = False  # whether the paper's systems that are not ours have a line too
 
     @cached_property
@@ -208,8 +208,8 @@ class PaperComparison:
     ) -> list[Line]:
         """One for each system of a table: for several seeds their mean and, unless they are left out, their ensemble.
 
-        Where several belong beside one row of the paper, the one of that name stands in its place, the others below;
-        below, too, where a row of that name was left out.
+        Of several systems for one row of the paper, the one of that name stands in its place, the others below. They
+        also stand below if the system of that name was left out.
         """
         listed = [system for system in self.evaluation.models if system.kind in kinds]
         if not self.complete:

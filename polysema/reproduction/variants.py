@@ -21,8 +21,8 @@ class Variant:
 
     row: str  # its name in the paper's tables
     model: str  # the model's name
-    options: Mapping[str, Any] = field(default_factory=dict)  # what sets it apart from other rows of the model
-    needs: str = ""  # what it cannot do without: ``encoder`` for BERT2DM
+    options: Mapping[str, Any] = field(default_factory=dict)  # options of this row of the model
+    needs: str = ""  # what it requires: ``encoder`` for BERT2DM
 
 
 VARIANTS: tuple[Variant, ...] = (
@@ -47,7 +47,7 @@ RECOMMENDED: tuple[Variant, ...] = tuple(
     for variant in VARIANTS
     if variant.model == "ms-word2dm"
 )
-"""The same models with the settings we recommend for them: a block of its own beside the paper's."""
+"""Multi-sense Word2DM with the settings that we recommend: further rows below the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
