@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,23 @@ class LexiconOf(Meanings[M]):
         parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
         metadata: how it was made.
     """
+
+    _holds: ClassVar[str]
+
+    def __init__(
+        self,
+        words: Vocabulary | Iterable[str],
+        array: ArrayLike,
+        *,
+        parts: Parts | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(words, array, parts=parts, metadata=metadata)
+        if self.kind != self._holds:
+            raise InputError(
+                f"{len(self)} words and an array of shape {self.array.shape}: factors (words, n, m) make a Lexicon, "
+                "vectors (words, n) a VectorLexicon"
+            )
 
     @property
     def methods(self) -> Mapping[str, Composer]:
@@ -185,7 +202,7 @@ class VectorLexicon(LexiconOf[Vector]):
 
     Args:
         words: the vocabulary, or the words alone.
-        vectors: (V, n), of any length.
+        array: (V, n), vectors of any length.
         parts: what else is known, such as the context vectors.
         metadata: how it was made: anything that JSON can hold.
 
@@ -194,17 +211,7 @@ class VectorLexicon(LexiconOf[Vector]):
     [Neighbour('walk', 0.981)]
     """
 
-    def __init__(
-        self,
-        words: Vocabulary | Iterable[str],
-        vectors: ArrayLike,
-        *,
-        parts: Parts | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(words, vectors, parts=parts, metadata=metadata)
-        if self.kind != "vectors":
-            raise InputError(f"vectors of shape {self.array.shape}: give (words, n)")
+    _holds = "vectors"
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -220,7 +227,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     Args:
         words: the vocabulary, or the words alone.
-        factors: (V, n, m), the factor of each word's density matrix, which need not be normalised.
+        array: (V, n, m), the factor of each word's density matrix, which need not be normalised.
         parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
         metadata: how it was made: anything that JSON can hold.
 
@@ -231,20 +238,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
     0.653
     """
 
-    def __init__(
-        self,
-        words: Vocabulary | Iterable[str],
-        factors: ArrayLike,
-        *,
-        parts: Parts | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(words, factors, parts=parts, metadata=metadata)
-        if self.kind != "matrices":
-            raise InputError(
-                f"{len(self)} words and an array of shape {self.array.shape}: give factors (words, n, m); "
-                "vectors (words, n) make a VectorLexicon"
-            )
+    _holds = "matrices"
 
     @classmethod
     def from_matrices(

@@ -170,7 +170,7 @@ def test_bad_numbers_are_refused_with_the_words_name():
         (["a"], np.ones((2, 2, 2)), "1 words and an array of shape"),
         (["a"], np.ones((1, 2, 2, 2)), "1 words and an array of shape"),
         (["a"], np.ones((1, 0)), "1 words and an array of shape"),
-        (["a"], np.ones((1, 2)), "vectors \\(words, n\\) make a VectorLexicon"),
+        (["a"], np.ones((1, 2)), "vectors \\(words, n\\) a VectorLexicon"),
     ],
 )
 def test_wrong_shapes(words, array, message):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.lexicon.formats import folder, npz, text, word2vec
+from polysema.lexicon.formats import folder, npz, text
 from polysema.lexicon.formats.arrays import NAMES, to_arrays
 from polysema.meanings.meanings import Meanings
 from polysema.storage import Owner, check_regular, writing
@@ -48,53 +48,25 @@ class Format:
     keeps: frozenset[str] = frozenset()
 
 
-FORMATS: dict[str, Format] = {
-    item.name: item
-    for item in (
-        Format(
-            "folder",
-            ("",),
-            "polysema's own: safetensors, config, vocabulary, card",
-            folder.read,
-            folder.write,
-            folder.owner,
-            frozenset(("parts", "counts", "columns", "descriptions")),
-        ),
-        Format(
-            "npz",
-            (".npz",),
-            "NumPy arrays: words, factors or matrices or vectors, counts, parts",
-            npz.read,
-            npz.write,
-            npz.owner,
-            frozenset(("parts", "counts", "columns")),
-        ),
-        Format(
-            "text",
-            (".txt",),
-            "a word and its numbers a line: the paper's matrices, GloVe",
-            text.read,
-            text.write,
-            text.owner,
-        ),
-        Format(
-            "word2vec",
-            (".vec", ".w2v"),
-            "word2vec text: as text, below a line with the sizes",
-            word2vec.read_text,
-            word2vec.write_text,
-            word2vec.owner,
-        ),
-        Format(
-            "word2vec-binary",
-            (".bin",),
-            "word2vec binary",
-            word2vec.read_binary,
-            word2vec.write_binary,
-            word2vec.owner,
-        ),
-    )
-}
+_COLUMNS = frozenset(("parts", "counts", "columns"))
+
+
+def _formats() -> Iterator[Format]:
+    yield Format(
+        "folder", ("",), "polysema's own: safetensors, config, vocabulary, card",
+        folder.read, folder.write, folder.owner, _COLUMNS | {"descriptions"},
+    )  # fmt: skip
+    what = "NumPy arrays: words, factors or matrices or vectors, counts, parts"
+    yield Format("npz", (".npz",), what, npz.read, npz.write, npz.owner, _COLUMNS)
+    what = "a word and its numbers a line: the paper's matrices, GloVe"
+    yield Format("text", (".txt",), what, text.read, text.write, text.owner)
+    what = "word2vec text: as text, below a line with the sizes"
+    yield Format("word2vec", (".vec", ".w2v"), what, text.read_word2vec, text.write_word2vec, text.owner_of_word2vec)
+    what = "word2vec binary"
+    yield Format("word2vec-binary", (".bin",), what, text.read_binary, text.write_binary, text.owner_of_word2vec)
+
+
+FORMATS = {item.name: item for item in _formats()}
 
 
 def read(path: Path, kind: str = "auto") -> Meanings[Any]:
@@ -209,8 +181,8 @@ def _recognised(path: Path) -> str:
         )
     if start.startswith(b"\x93NUMPY"):
         raise FormatError(f"{path}: a bare NumPy array has no words: save an npz with 'words' and 'factors'")
-    if word2vec.has_header(start):
-        return "word2vec" if word2vec.is_text(start) else "word2vec-binary"
+    if text.has_header(start):
+        return "word2vec" if text.is_text(start) else "word2vec-binary"
     if b"\0" in start:
         raise FormatError(f"{path}: a binary file that is no lexicon (known: {', '.join(FORMATS)})")
     return "text"
