@@ -25,13 +25,13 @@ Array = NDArray[np.float64]
 class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Transforms sentences into numbers.
 
-    ============  =======  =========================================================================================
-    ``senses``    n        the mean over the content words of Σ_k p(k | sentence) v_k, their senses in context
-    ``vectors``   n        the mean over all words of their heaviest sense: a bag of vectors, as a baseline
-    ``matrix``    n(n+1)/2 the upper triangle of the composed density matrix, off the diagonal times √2, so that the
-                           scalar product of two sentences is tr(ρσ)
-    ``entropy``   3        the entropy of the composed sentence, and the mean of its words' without and in context
-    ============  =======  =========================================================================================
+    ============  ========  ======================================================================================
+    ``senses``    n         the mean over the content words of Σ_k p(k | sentence) v_k, their senses in context
+    ``vectors``   n         the mean over all words of their heaviest sense: a bag of vectors, as a baseline
+    ``matrix``    n(n+1)/2  the upper triangle of the composed density matrix, off the diagonal times √2, so that the
+                            scalar product of two sentences is tr(ρσ)
+    ``entropy``   3         the entropy of the composed sentence, and the mean of its words' without and in context
+    ============  ========  ======================================================================================
 
     ``fit`` only checks the settings. A sentence without a word of the lexicon is all zeros.
 
