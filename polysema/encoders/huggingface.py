@@ -65,12 +65,7 @@ class Batch:
 
 
 def batches(
-    tokens: NDArray[Any],
-    bounds: NDArray[Any],
-    table: PieceTable,
-    wanted: NDArray[np.bool_],
-    size: int,
-    most: int,
+    tokens: NDArray[Any], bounds: NDArray[Any], table: PieceTable, wanted: NDArray[np.bool_], size: int, most: int
 ) -> Iterator[Batch]:
     """Cut sentences into batches of nearly equal length, the longest first.
 

@@ -158,12 +158,7 @@ class _Run:
         self.workers = job.threads
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
-        self.identity = {
-            **sample.identity,
-            "words": options.words,
-            "seed": options.seed,
-            **encoder.identity,
-        }
+        self.identity = {**sample.identity, "words": options.words, "seed": options.seed, **encoder.identity}
         self._table: PieceTable | None = None
 
     # --------------------------------------------------------------------------------------------------- unclustered

@@ -57,13 +57,7 @@ class CpuBackend:
         rounds: where they are a part of the text's, the first sentence of each and the end; by default the whole text.
     """
 
-    def __init__(
-        self,
-        text: TrainingText,
-        state: State,
-        threads: int,
-        rounds: NDArray[np.int64] | None = None,
-    ) -> None:
+    def __init__(self, text: TrainingText, state: State, threads: int, rounds: NDArray[np.int64] | None = None) -> None:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds

@@ -180,11 +180,7 @@ def _assembled(
         known[number, chosen] = True
     factors /= np.sqrt((factors**2).sum(axis=(1, 2), keepdims=True))
     words = [parsed.words[index] for index in taken]
-    metadata = {
-        "model": options.model,
-        "options": options.as_dict(),
-        "corpus": dict(parsed.facts),
-    }
+    metadata = {"model": options.model, "options": options.as_dict(), "corpus": dict(parsed.facts)}
     return Lexicon(
         Vocabulary(words, counts[:, taken].sum(axis=0)),
         factors,
