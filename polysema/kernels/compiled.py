@@ -18,7 +18,7 @@ from numba import njit
 
 
 def sources_digest(folder: Path = Path(__file__).parent) -> str:
-    """Of the names and the contents of all source files of the kernels."""
+    """A digest of the names and contents of all source files of the kernels."""
     found = hashlib.sha256()
     for file in sorted(folder.glob("*.py")):
         found.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

@@ -92,7 +92,7 @@ def meet(meeting: Any, threads: Any) -> None:
 
 @kernel()
 def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> Any:
-    """The next free piece of work, the thread's own first, then those of other threads; −1 when none is left.
+    """Take the next free piece of work, the thread's own first; −1 when none is left.
 
     Args:
         phase: 0 or 1; see ``put_back``.
@@ -289,7 +289,7 @@ def part(row: Any, parts: Any) -> Any:
 
 @kernel()
 def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
-    """The first sentence of a share of round r of so many, and the end.
+    """The first sentence of a share in round r of ``rounds``, and the end.
 
     Args:
         regions: (shares + 1,), the first sentence of each region of the text, and the end.
@@ -332,7 +332,7 @@ def draw(
 
 @kernel()
 def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, pairs: Any, apart: Any) -> Any:
-    """Gather a share of round r of so many, draw noise words, empty the lists; see ``bounds``.
+    """Gather a share of round r of ``rounds``, draw noise words, empty the lists; see ``bounds``.
 
     Returns:
         the number of targets.

@@ -15,7 +15,7 @@ import logging
 import shutil
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.checkpoints import Checkpoint, WorkingFolder
-from polysema.encoders.huggingface import PRECISIONS, Batch, Encoder, PieceTable
+from polysema.encoders.huggingface import PRECISIONS, Encoder, PieceTable
 from polysema.engine import Local
 from polysema.errors import InputError
 from polysema.kernels.clusters import add_outer
@@ -37,7 +37,7 @@ from polysema.lexicon.lexicon import Lexicon
 from polysema.machine import ahead
 from polysema.meanings.parts import EncoderPart, Parts, SenseClusters
 from polysema.options import option
-from polysema.progress import Progress, Report
+from polysema.progress import Progress, Report, silent
 from polysema.training.job import Job
 from polysema.training.sample import Ids, SampleOptions, SentenceBlock, TextSample
 from polysema.training.streams import REDUCTIONS, Clusters, Moments, Projection, Spill, clusters_of_each
@@ -400,109 +400,52 @@ class _Run:
         Returns:
             the file, if there is one.
         """
-        import torch
-
-        saved = self._saved(name)
+        saved, spill = self._saved(name), None
         if moments is not None and saved.arrays:
             moments.add_sums(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"])
-        spill = None
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
             spill = Spill(WorkingFolder(self.folder).file(name), width, dtype, saved.numbers["rows"])
-        if not isinstance(self.engine, Local):
-            return self._spread(saved, spill, stage, moments, among, projection)
-        axes = centre = None
-        if projection is not None:
-            axes, centre = (torch.from_numpy(a).to(self.encoder.device) for a in (projection.basis, projection.mean))
-        words = before = int(saved.numbers["words"])
-        first = int(saved.numbers["next"])
-        total = second = written = None
-        begun = time.perf_counter()
-        with ThreadPoolExecutor(1) as writer, torch.inference_mode():
-            for start, part, batch in ahead(self._batches(first, among)):
-                if batch is not None:
-                    vectors = self.encoder.vectors(batch)
-                    if moments is not None:
-                        exact = vectors.double()
-                        summed, squared = exact.sum(0), exact.T @ exact
-                        total = summed if total is None else total + summed
-                        second = squared if second is None else second + squared
-                        moments.count += len(exact)
-                    if spill is not None:
-                        out = vectors if axes is None else (vectors.double() - centre) @ axes
-                        if written is not None:
-                            written.result()
-                        written = writer.submit(_write, spill, part.positions[batch.tokens], _leaving(out, spill.dtype))
-                    words += batch.words
-                    speed = (words - before) / (time.perf_counter() - begun)
-                    self.progress(Progress(stage, min(words, self.sample.tokens), self.sample.tokens, speed=speed))
-                    continue
+        first, words = int(saved.numbers["next"]), int(saved.numbers["words"])
+        before, begun = words, time.perf_counter()
+
+        def tell(at: Progress) -> None:
+            speed = (words + at.done - before) / (time.perf_counter() - begun)
+            done = min(words + at.done, self.sample.tokens)
+            self.progress(Progress(stage, done, self.sample.tokens, speed=speed, detail=self.engine.status()))
+
+        reading = Reading.by(self.encoder, self.table, moments is not None, spill and spill.dtype.name, projection)
+        local, cards = isinstance(self.engine, Local), int(reading.device == "cuda")
+        if not local and Path(reading.name).is_dir():
+            self.engine.see([reading.name])
+        starts = range(first, len(self.sample.sentences), self.step)
+        shared, groups = self.engine.put(reading), self._groups(first, among)
+        encoded = self.engine.map(encode_group, shared, groups, gpus=cards, progress=tell if local else silent)
+        with ThreadPoolExecutor(1) as writer:
+            written: Future[None] | None = None
+            for start, found in zip(starts, encoded, strict=True):
+                if moments is not None and found.total is not None and found.second is not None:
+                    _check_finite(found.total, self.encoder)
+                    moments.add_sums(found.count, found.total, found.second)
                 if written is not None:
                     written.result()
-                    written = None
-                if moments is not None and total is not None and second is not None:
-                    summed = total.cpu().numpy()
-                    _check_finite(summed, self.encoder)
-                    moments.add_sums(0, summed, second.cpu().numpy())
-                    total = second = None
-                self._save(saved, start, spill, moments, words)
+                if spill is not None:  # while the next group is encoded
+                    written = writer.submit(spill.append, found.positions, found.vectors)
+                words += found.words
+                if not local:
+                    tell(Progress(stage, 0))
+                last = start + self.step >= len(self.sample.sentences)
+                if last or saved.due:
+                    if written is not None:
+                        written.result()
+                    numbers = {
+                        "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
+                        "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
+                    }  # fmt: skip
+                    saved.save(numbers, {} if moments is None else {"total": moments.total, "second": moments.second})
         return spill
 
-    def _save(self, saved: Checkpoint, start: int, spill: Spill | None, moments: Moments | None, words: int) -> None:
-        """Write the state after the group of sentences at ``start``, where it is time or the last."""
-        last = start + self.step >= len(self.sample.sentences)
-        if last or saved.due:
-            numbers = {
-                "next": start + self.step, "rows": spill.rows if spill else 0, "words": words,
-                "count": moments.count if moments else 0, "kept": spill is not None, "finished": last,
-            }  # fmt: skip
-            saved.save(numbers, {} if moments is None else {"total": moments.total, "second": moments.second})
-
-    def _spread(
-        self,
-        saved: Checkpoint,
-        spill: Spill | None,
-        stage: str,
-        moments: Moments | None,
-        among: Ids | None,
-        projection: Projection | None,
-    ) -> Spill | None:
-        """As :meth:`_encode`, where an engine's workers run the encoder; groups are put together in their order."""
-        encoder = self.encoder
-        if Path(encoder.name).is_dir():
-            self.engine.see([encoder.name])
-        device = encoder.device.type
-        reading = EncoderTask(
-            encoder.name, ",".join(map(str, encoder.layers)), encoder.precision, encoder.batch_size, device, self.table,
-            moments is not None, "" if spill is None else spill.dtype.name, projection,
-        )  # fmt: skip
-        groups = (Group(part, wanted) for _, part, wanted in self._groups(int(saved.numbers["next"]), among))
-        starts = range(int(saved.numbers["next"]), len(self.sample.sentences), self.step)
-        words = before = int(saved.numbers["words"])
-        begun = time.perf_counter()
-        gpus = int(device == "cuda")
-        done = self.engine.map(encode_group, self.engine.put(reading), groups, gpus=gpus)
-        for start, found in zip(starts, done, strict=True):
-            if moments is not None and found.total is not None and found.second is not None:
-                _check_finite(found.total, encoder)
-                moments.add_sums(found.count, found.total, found.second)
-            if spill is not None:
-                spill.append(found.positions, found.vectors)
-            words += found.words
-            self._save(saved, start, spill, moments, words)
-            at = min(words, self.sample.tokens)
-            speed = (words - before) / (time.perf_counter() - begun)
-            self.progress(Progress(stage, at, self.sample.tokens, speed=speed, detail=self.engine.status()))
-        return spill
-
-    def _batches(self, first: int, among: Ids | None) -> Iterator[tuple[int, SentenceBlock, Batch | None]]:
-        """Every batch from a sentence on, with the group of sentences it is of; after each group None."""
-        for start, part, wanted in self._groups(first, among):
-            for batch in self.encoder.batches(part.tokens, part.bounds, self.table, wanted):
-                yield start, part, batch
-            yield start, part, None
-
-    def _groups(self, first: int, among: Ids | None) -> Iterator[tuple[int, SentenceBlock, NDArray[np.bool_]]]:
+    def _groups(self, first: int, among: Ids | None) -> Iterator[Group]:
         """Groups of sentences from one on, and the words of them whose vectors are wanted."""
         for start in range(first, len(self.sample.sentences), self.step):
             part = self.sample.part(self.sample.sentences[start : start + self.step])
@@ -510,7 +453,7 @@ class _Run:
             if among is not None:
                 at = np.minimum(np.searchsorted(among, part.positions), len(among) - 1)
                 wanted &= among[at] == part.positions
-            yield start, part, wanted
+            yield Group(part, wanted)
 
     def layer_statistics(self) -> Arrays:
         """The mean and the standard deviation of each layer's vectors, (depth + 1, d), over some sentences."""
@@ -567,43 +510,22 @@ def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDAr
     return len(exact), exact.sum(axis=0), exact.T @ exact
 
 
-def _leaving(vectors: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Start to copy vectors from the device to memory; returns the copy and the event to wait for."""
-    import torch
-
-    kept = vectors.to(getattr(torch, dtype.name))
-    if kept.device.type != "cuda":
-        return kept.cpu(), None
-    copied: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
-    there = kept.to("cpu", non_blocking=True)
-    copied.record()
-    return there, copied
-
-
-def _write(spill: Spill, positions: Ids, leaving: tuple[Any, Any]) -> None:
-    """Append vectors once they are copied."""
-    vectors, copied = leaving
-    if copied is not None:
-        copied.synchronize()
-    spill.append(positions, vectors.numpy())
-
-
 def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
-# ---------------------------------------------------------------------------------------------------- on a cluster
+# ------------------------------------------------------------------------------------------------------------ tasks
 
 
 @dataclass
-class EncoderTask:
+class Reading:
     """How sentences are read: by which encoder, and what becomes of its vectors.
 
     Attributes:
         name, layers, precision, batch_size, device: of the encoder.
         table: the word pieces of the text's words.
         sums: whether the moments of the vectors are wanted.
-        dtype: of the vectors that are wanted; "" for none.
+        dtype: of the vectors that are wanted; None for none.
         projection: what they go through first.
     """
 
@@ -614,8 +536,19 @@ class EncoderTask:
     device: str
     table: PieceTable
     sums: bool
-    dtype: str
+    dtype: str | None
     projection: Projection | None
+
+    @classmethod
+    def by(cls, encoder: Encoder, *rest: Any) -> Reading:
+        """With an encoder that is loaded here; workers load their own."""
+        layers = ",".join(map(str, encoder.layers))
+        reading = cls(encoder.name, layers, encoder.precision, encoder.batch_size, encoder.device.type, *rest)
+        reading.__dict__["encoder"] = encoder
+        return reading
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "encoder"}
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -645,34 +578,33 @@ class Encoded:
     words: int
 
 
-def encode_group(reading: EncoderTask, group: Group, report: Report) -> Encoded:
+def encode_group(reading: Reading, group: Group, report: Report) -> Encoded:
     """Read a group; sums are taken in double precision, batch after batch."""
     import torch
 
-    encoder, part = reading.encoder, group.part
-    total = second = None
+    encoder, part, projection = reading.encoder, group.part, reading.projection
+    total = second = axes = centre = None
+    if projection is not None:
+        axes, centre = (torch.tensor(a, device=encoder.device) for a in (projection.basis, projection.mean))
+    width = encoder.width if projection is None else projection.basis.shape[1]
     positions, kept, count, words = [np.empty(0, np.int64)], [], 0, 0
     with torch.inference_mode():
-        for batch in encoder.batches(part.tokens, part.bounds, reading.table, group.wanted):
+        for batch in ahead(encoder.batches(part.tokens, part.bounds, reading.table, group.wanted)):
             vectors = encoder.vectors(batch)
-            exact = vectors.double() if reading.sums or reading.projection else vectors
             if reading.sums:
+                exact = vectors.double()
                 summed, squared = exact.sum(0), exact.T @ exact
                 total = summed if total is None else total + summed
                 second = squared if second is None else second + squared
                 count += len(exact)
             if reading.dtype:
-                if reading.projection is not None:
-                    basis, mean = (
-                        torch.from_numpy(np.array(a)).to(encoder.device)
-                        for a in (reading.projection.basis, reading.projection.mean)
-                    )
-                    vectors = (exact - mean) @ basis
-                kept.append(vectors.to(getattr(torch, reading.dtype)).cpu().numpy())
+                out = vectors if axes is None else (vectors.double() - centre) @ axes
+                kept.append(out.to(getattr(torch, reading.dtype)).to("cpu", non_blocking=True))
                 positions.append(part.positions[batch.tokens])
             words += batch.words
-    report(Progress("encoding", words))
-    width = len(reading.projection.basis.T) if reading.projection is not None else encoder.width
-    vectors = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *kept])
+            report(Progress("encoding", words))
+    if encoder.device.type == "cuda":
+        torch.cuda.synchronize()  # all copies have arrived
+    found = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *(rows.numpy() for rows in kept)])
     summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))
-    return Encoded(np.concatenate(positions), vectors, count, summed, squares, words)
+    return Encoded(np.concatenate(positions), found, count, summed, squares, words)

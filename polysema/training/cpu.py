@@ -36,7 +36,7 @@ def _sparse(shape: tuple[int, int], kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 def forget(mapped: NDArray[Any], start: int, stop: int) -> None:
-    """Let the system take back the memory of some numbers of a mapped file; they are read again when needed."""
+    """Let the system reclaim the memory of part of a mapped file; it is read again when needed."""
     room = getattr(mapped, "_mmap", None)
     if room is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
@@ -47,7 +47,7 @@ def forget(mapped: NDArray[Any], start: int, stop: int) -> None:
 
 
 class CpuBackend:
-    """Does rounds of training on the processor.
+    """Runs rounds of training on the processor.
 
     Attributes:
         rounds: the sentence that each round of an epoch has come to, were they read one after the other; and the end.
@@ -195,7 +195,7 @@ class CpuBackend:
             forget(corpus.sentences, begin, end)
 
     def pull(self) -> None:
-        """Bring what was learnt into the state: it is there already."""
+        """Nothing to copy: the kernels update the state."""
 
     def close(self) -> None:
         """End the threads."""

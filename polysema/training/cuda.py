@@ -72,7 +72,7 @@ def _place_bytes(segments: list[Segment]) -> int:
 
 
 class CudaBackend:
-    """Does rounds of training on the current CUDA device.
+    """Runs rounds of training on the current CUDA device.
 
     A corpus that fits stays on the GPU, every segment in a place of its own. One that does not has two places: while
     the GPU learns from the segment in one, a thread brings the next segment into the other. Two streams, kernels and
@@ -324,7 +324,7 @@ class CudaBackend:
         self._sides["counts"][:] = 0
 
     def pull(self) -> None:
-        """Bring what was learnt from the GPU into the state."""
+        """Copy the parameters from the GPU into the state."""
         self._target.get(out=self.state.target)
         self._context.get(out=self.state.context)
         if self._lazy:
@@ -333,7 +333,7 @@ class CudaBackend:
                     self.state.moments[f"{name}_{moment}"] = self._sides[name][moment].get().reshape(-1)
 
     def close(self) -> None:
-        """Let go of the corpus on the GPU."""
+        """Release the corpus on the GPU."""
         for threads in (self._loader, self._copiers):
             threads.shutdown()
         self._copies.synchronize()

@@ -33,7 +33,7 @@ class FastTextOptions(TextOptions):
     shortest: int = option(3, "characters of the shortest n-grams", least=1, most=100)
     longest: int = option(6, "characters of the longest n-grams", least=1, most=100)
     buckets: int = option(2_000_000, "how many n-gram vectors there are", least=1, most=10**9)
-    seed: int = option(1, "of all randomness", least=0, most=2**32 - 1)
+    seed: int = option(1, "random seed", least=0, most=2**32 - 1)
 
     def by_text(self, small: float, sentences: int) -> dict[str, Any]:
         """The defaults; see :meth:`TextOptions.by_text`."""
@@ -66,8 +66,8 @@ def train(job: Job, options: FastTextOptions) -> VectorLexicon:
     )  # fmt: skip
     started, tokens, epochs = time.perf_counter(), len(job.corpus.tokens), options.epochs
 
-    class Told(CallbackAny2Vec):  # type: ignore[misc]
-        """Tells of every epoch."""
+    class Epochs(CallbackAny2Vec):  # type: ignore[misc]
+        """Reports each epoch."""
 
         epoch = 0
 
@@ -84,5 +84,5 @@ def train(job: Job, options: FastTextOptions) -> VectorLexicon:
 
     model.build_vocab_from_freq(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
     sentences, words = _Sentences(job.corpus, vocabulary), int(vocabulary.counts.sum())
-    model.train(sentences, total_words=words, epochs=epochs, callbacks=[Told()])
+    model.train(sentences, total_words=words, epochs=epochs, callbacks=[Epochs()])
     return VectorLexicon(vocabulary, model.wv[vocabulary.words], metadata=job.described(options))

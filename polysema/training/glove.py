@@ -238,8 +238,8 @@ class GloveOptions(TextOptions):
     dim: int = option(100, "n, the dimension", least=1, most=10_000)
     epochs: int = option(15, "how many times to go through the counts", least=0, most=1_000_000)
     rate: float = option(0.05, "the learning rate of AdaGrad", above=0, most=10)
-    most: float = option(10.0, "counts from this on have full weight", above=0)
-    power: float = option(0.75, "smaller ones weigh (x / most) to this power", least=0, most=5)
+    most: float = option(10.0, "counts of this and more have full weight", above=0)
+    power: float = option(0.75, "smaller counts x weigh (x / most) to this power", least=0, most=5)
 
 
 def train(job: Job, options: GloveOptions) -> VectorLexicon:

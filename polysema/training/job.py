@@ -34,7 +34,7 @@ class Job(Options):
         parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
     """
 
-    preset: str | None = option(None, "named settings, such as paper; other options go before them")
+    preset: str | None = option(None, "named settings, such as paper; other options take precedence")
     threads: int = option(1, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
     device: str = option("cpu", "where to train", choices=DEVICES)
     gpu_memory: float | None = option(
@@ -102,7 +102,7 @@ class Job(Options):
 
 
 def _digest(lexicon: AnyLexicon) -> str:
-    """Of a lexicon's words and numbers."""
+    """A digest of a lexicon's words and numbers."""
     found = hashlib.sha256("\n".join(lexicon.vocabulary.words).encode())
     parts = to_arrays(lexicon)
     for array in (lexicon.vocabulary.counts, lexicon.array, *(parts[key] for key in sorted(parts))):

@@ -46,10 +46,10 @@ class TrainableModel:
         train: trains it.
         summary: what it is, in a line.
         devices: where it runs.
-        resumes: whether a run that was stopped goes on, by its state.
-        inherits: options that are taken from a lexicon it goes on from; without any it cannot.
+        resumes: whether an interrupted run can resume from its state.
+        inherits: options taken from the lexicon that training continues from; empty if it cannot continue from one.
         epochs: whether ``on_epoch`` is called.
-        gpu_memory: whether the memory it takes of a GPU can be limited.
+        gpu_memory: whether the GPU memory it uses can be limited.
         presets: named settings.
         parsed: whether it learns from parsed text; plain text is parsed first.
         spread: how one training is spread over a cluster: by ``replicas``, or by ``tasks``; "" where it is not.
@@ -90,7 +90,7 @@ class TrainableModel:
 
     @property
     def alone(self) -> str:
-        """What to do where it has none."""
+        """What to do instead of spreading one training."""
         more = "choose replicas (--replicas 4), or " if self.spread == "replicas" else ""
         return f"{more}start several trainings (docs/cluster.md)"
 
@@ -244,7 +244,7 @@ def train(
 
 
 class _RunText:
-    """The text of a run: encoded or parsed when it is asked for, in the run's folder, so that it is not done again.
+    """The text of a run, encoded or parsed when first needed, and kept in the folder of the run.
 
     Attributes:
         corpus: the text as it was given.
@@ -259,20 +259,20 @@ class _RunText:
         self._encoded: Corpus | None = None
 
     def worth_keeping(self) -> bool:
-        """Whether a refused run leaves the text behind: then the next one, with other options, goes on from it."""
+        """Whether a refused run keeps the encoded text for the next one, with other options."""
         if self.seconds < _WORTH:
             return False
         self.report(Progress("reading", 0, note=f"note: {self.folder} keeps the text as it was read, for the next try"))
         return True
 
     def encoded(self) -> Corpus:
-        """As a corpus."""
+        """The encoded text."""
         if self._encoded is None:
             self._encoded = self._taken(self._encode)
         return self._encoded
 
     def parsed(self, workers: int | None) -> ParsedText:
-        """As parsed text."""
+        """The parsed text."""
         return self._taken(lambda: self._parse(workers))
 
     def _taken(self, make: Callable[[], Taken]) -> Taken:
@@ -282,10 +282,11 @@ class _RunText:
         return made
 
     def _encode(self) -> Corpus:
-        """Text of files that are as they were is not read again; other text is encoded again and must come to the same.
+        """Encode the text, or reuse what the folder holds.
 
-        Where nothing more comes, as from standard input the second time, the text that was kept is gone on with. Text
-        that nothing was learnt from yet makes way for another.
+        Unchanged files are not read again. Text without files is encoded again and must be the same; if nothing comes,
+        as from standard input read a second time, the kept text is used. Kept text from which nothing was learnt yet is
+        replaced by another.
         """
         corpus = self.corpus
         if isinstance(corpus, Corpus):
@@ -325,7 +326,7 @@ class _RunText:
         return InputError(f"{self.folder} holds another run (another text): finish that one, or delete it")
 
     def _parse(self, workers: int | None) -> ParsedText:
-        """As given, the sum of folders of it, or text that is parsed."""
+        """Return parsed text as given, merge folders of it, or parse files."""
         corpus = self.corpus
         if isinstance(corpus, ParsedText):
             return corpus

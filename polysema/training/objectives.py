@@ -26,13 +26,13 @@ INITS: dict[str, str] = {
     "unit": "each column normal, of squared length 1/m on average, so that a word's trace is about 1",
 }
 OPTIMISERS: dict[str, float] = {"sgd": 0.025, "adam": 0.001}
-"""Each with its learning rate."""
+"""Optimisers, with their learning rates."""
 COMBINERS: dict[str, str] = {
-    "counts": "the sum for words that are moved seldom between two merges, towards the mean for others",
+    "counts": "the sum for words that move seldom between two merges, towards the mean for others",
     "sum": "the sum",
     "mean": "the mean of those that moved a word",
 }
-"""What is made of the steps of replicas."""
+"""How the updates of replicas are merged."""
 SEEDS = 2**63 - 1
 """The largest seed."""
 
@@ -102,10 +102,10 @@ class TextOptions(Options):
         by_default="50 for 100 million words and more, in proportion for fewer, at least 5",
     )  # fmt: skip
     max_size: int | None = option(None, "at most this many of the most frequent words", least=1, by_default="all")
-    seed: int = option(1, "of all randomness", least=0, most=SEEDS)
+    seed: int = option(1, "random seed", least=0, most=SEEDS)
 
     def settled(self, corpus: Corpus) -> Self:
-        """The same with every ``None`` that depends on the text replaced."""
+        """A copy in which every ``None`` that depends on the text is replaced."""
         chosen = self.by_text(min(1.0, max(len(corpus.tokens), 1) / 1e8), len(corpus))
         return dataclasses.replace(self, **{k: v for k, v in chosen.items() if getattr(self, k, 0) is None})
 
@@ -138,18 +138,18 @@ class NegativeSamplingOptions(TextOptions):
         None, "targets a round of sgd on the processor", least=1, most=10**9, by_default="by the vocabulary"
     )
     init: str | None = option(
-        None, "where numbers start:", choices=INITS,
+        None, "initial values:", choices=INITS,
         by_default="unit for the window form of ms-word2dm, paper for word2dm, else uniform",
     )  # fmt: skip
     replicas: int = option(
-        1, "R, parts of the text that are learnt from one state apart, and whose steps are combined again and again",
+        1, "R, parts of the text that are trained separately and merged again and again",
         least=1, most=4096,
     )  # fmt: skip
     apart: float = option(
-        0.005, "g, how much replicas learn apart before their steps are combined, as a share of what is learnt already",
+        0.005, "g, what replicas read between two merges, as a share of the text read before",
         above=0, most=1,
     )  # fmt: skip
-    combine: str = option("counts", "of the steps of replicas:", choices=COMBINERS)
+    combine: str = option("counts", "how updates of replicas are merged:", choices=COMBINERS)
     held_out: float | None = option(
         None, "the share of the sentences that is kept from training for the held-out loss", least=0, most=0.5,
         by_default="about 2000 sentences, 2 % at most",

@@ -47,7 +47,7 @@ Step = tuple[NDArray[np.int64], Array, NDArray[np.int32]]
 
 
 KEPT = 64
-"""So many replicas a process is ready for at once."""
+"""Replicas that a process keeps ready at once."""
 
 PULL = 0.05
 """The share of its way that a word goes in one move, over the rate; chosen by held-out loss (docs/cluster.md)."""
@@ -95,7 +95,7 @@ class Learner:
         return np.asarray(found[np.arange(replicas)[:, None] * each + np.arange(each + 1)], np.int64)
 
     def step(self, leg: Leg) -> tuple[float, tuple[Step, Step]]:
-        """What a replica learns: the loss on the way, and its step on both sides.
+        """Train one replica: its mean loss, and its step on both sides.
 
         What it learns in is afterwards put back, row by row, to what it started from: the next replica's start.
         """
@@ -222,7 +222,7 @@ class ReplicaBackend:
         self._say(options)
 
     def _say(self, options: NegativeSamplingOptions) -> None:
-        """Say where replicas are of little use."""
+        """Warn where replicas are of little use."""
         if self.in_turn > _IN_TURN:
             words = int(self.text.text.sentences[-1]) * self.in_turn / _IN_TURN
             _LOG.warning(
@@ -278,7 +278,7 @@ class ReplicaBackend:
         return losses
 
     def pull(self) -> None:
-        """Bring what was learnt into the state: it is there already."""
+        """Nothing to copy: merges update the state."""
 
     def close(self) -> None:
         """End the threads here; the engine is the caller's."""

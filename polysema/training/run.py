@@ -26,24 +26,24 @@ _JUDGED = 100_000  # words of an epoch that the loss is judged by, at least, or 
 
 
 class DivergenceError(PolysemaError):
-    """Training ran away."""
+    """Training diverged."""
 
 
 class Backend(Protocol):
-    """What does the rounds: a processor or a GPU."""
+    """Runs rounds of training, on a processor or a GPU."""
 
     @property
     def rounds(self) -> NDArray[np.int64]:
-        """How many sentences were read before each round of an epoch, and in all (about so many words, at least)."""
+        """How many sentences are read before each round of an epoch, and in all."""
 
     def train(self, first: int, last: int, rates: NDArray[np.float32], key: np.uint64) -> float:
         """Do rounds ``first`` to ``last`` of an epoch, each at its rate; returns the loss of some of their samples."""
 
     def pull(self) -> None:
-        """Bring what was learnt into the state."""
+        """Copy the parameters into the state."""
 
     def close(self) -> None:
-        """Give back what was taken."""
+        """Release resources."""
 
 
 class Run:
@@ -203,5 +203,5 @@ def rates(options: NegativeSamplingOptions, epoch: int, done: NDArray[np.float64
 
 
 def _run_away(rows: NDArray[np.float32]) -> float:
-    """The share of rows that are as long as rows can get."""
+    """The share of rows at the bound."""
     return float(np.mean(np.einsum("vn,vn->v", rows, rows) > 0.99 * LONGEST**2))

@@ -23,7 +23,7 @@ _ROWS = 4096  # drawn at a time
 
 @dataclass
 class State:
-    """What a run has learnt so far. Rows are padded with zeros to a multiple of four numbers.
+    """The parameters and the position of a run. Rows are padded with zeros to a multiple of four numbers.
 
     Attributes:
         target: (V, m, n), one row a sense, or a column of B. The result.
@@ -47,7 +47,7 @@ class State:
     curve: list[dict[str, Any]] = field(default_factory=list)
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Write it."""
+        """Write the state."""
         arrays = {"target": self.target, "context": self.context, **self.moments}
         checkpoint.save({name: getattr(self, name) for name in _NUMBERS}, arrays)
 
@@ -100,7 +100,7 @@ def check_start(options: NegativeSamplingOptions, start: AnyLexicon) -> None:
 
 
 def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start: AnyLexicon) -> State:
-    """What a lexicon learnt, for a larger vocabulary: known words as they were, new ones at random."""
+    """The state for a larger vocabulary: known words from the lexicon, new ones at random."""
     check_start(options, start)
     assert start.parts.contexts is not None
     state = new_state(options, len(vocabulary))
@@ -124,7 +124,7 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
 def learnt_lexicon(
     state: State, options: NegativeSamplingOptions, vocabulary: Vocabulary, metadata: dict[str, Any]
 ) -> AnyLexicon:
-    """The lexicon of what was learnt, with the context side for training on."""
+    """The trained lexicon, with the context side for continued training."""
     n = options.dim
     contexts = np.ascontiguousarray(state.context[..., :n].transpose(0, 2, 1))
     if isinstance(options, Word2VecOptions):

@@ -131,7 +131,7 @@ class Spill:
             yield self._read(start, count)
 
     def each(self, function: Callable[[NDArray[np.int64], NDArray[Any]], T], workers: int) -> Iterator[T]:
-        """What a function makes of the positions and the vectors of each block, in order, by so many threads.
+        """Apply a function to the positions and vectors of each block, in order, in several threads.
 
         Each thread multiplies on its own, so that the bits do not depend on their number.
         """

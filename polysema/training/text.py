@@ -135,7 +135,7 @@ def survivors(
     tokens: NDArray[np.int32], marks: Ids, rows: NDArray[np.uint32], keep: NDArray[np.uint32], key: np.uint64,
     window: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], Ids, Ids]:  # fmt: skip
-    """What the kernel ``gather`` finds in whole sentences, by NumPy: nothing is compiled for a few thousand of them.
+    """The kernel ``gather`` for whole sentences in NumPy: a few thousand of them are not worth compiling for.
 
     Returns:
         the row of each target, its random bits, and where its window starts and ends.
@@ -156,7 +156,7 @@ def survivors(
 
 
 def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """What the kernel ``draw`` draws: so many noise words for each target, one after the other."""
+    """The kernel ``draw`` in NumPy: the noise words of each target, one after another."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     bits = mixed.py_func(np.repeat(hashes, counts) + (_within(counts) + 1).astype(np.uint64) * GOLDEN)
     place = ((bits >> half) * np.uint64(len(alias))) >> half
@@ -166,12 +166,12 @@ def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint6
 
 
 def _within(counts: Ids) -> Ids:
-    """0, 1 … for each of some counts."""
+    """0, 1 … count − 1 for each count, concatenated."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 class HeldOut:
-    """Windows of held-out sentences, with noise words; the same whatever the seed, so that runs can be compared.
+    """Windows of held-out sentences with noise words. They do not depend on the seed, so runs can be compared.
 
     Attributes:
         targets: (s,) the target of each sample.
