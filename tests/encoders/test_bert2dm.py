@@ -159,7 +159,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
     )
     assert begun[0] > 200  # it did not start afresh
     np.testing.assert_array_equal(resumed.factors, whole.factors)
-    np.testing.assert_array_equal(resumed.encoder.projection, whole.encoder.projection)
+    np.testing.assert_array_equal(resumed.parts.encoder.projection, whole.parts.encoder.projection)
 
 
 def test_clustering_that_was_stopped_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch):
