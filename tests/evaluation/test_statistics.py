@@ -86,36 +86,23 @@ def test_bootstrap_interval_covers_the_truth():
     assert 180 <= inside <= 199
 
 
-def test_paired_permutation_is_the_slow_one():
+@pytest.mark.parametrize("clusters", [40, 6])
+def test_whole_clusters_change_places(clusters):
+    """The fast permutation test is the slow one, with items alone and in clusters."""
     rng = np.random.default_rng(3)
+    codes = np.arange(40) % clusters
     gold = rng.normal(size=40)
     a, b = gold + rng.normal(size=40), gold + 2 * rng.normal(size=40)
     g, ra, rb = (stats.rankdata(v) for v in (gold, a, b))
     observed = np.corrcoef(g, ra)[0, 1] - np.corrcoef(g, rb)[0, 1]
-    swap = np.random.default_rng(9).integers(0, 2, (500, 40), dtype=np.int8).astype(bool)
-    count = sum(
-        np.corrcoef(g, np.where(s, rb, ra))[0, 1] - np.corrcoef(g, np.where(s, ra, rb))[0, 1] >= observed - 1e-12
-        for s in swap
-    )
-    found = paired_test(gold, a, b, resamples=500, seed=9)
-    assert found.difference == pytest.approx(observed)
-    assert found.p == pytest.approx((1 + count) / 501)
-    assert found.interval[0] < observed < found.interval[1]
-
-
-def test_whole_clusters_change_places():
-    rng = np.random.default_rng(3)
-    codes = np.arange(40) % 6
-    gold = rng.normal(size=40)
-    a, b = gold + rng.normal(size=40), gold + 2 * rng.normal(size=40)
-    g, ra, rb = (stats.rankdata(v) for v in (gold, a, b))
-    observed = np.corrcoef(g, ra)[0, 1] - np.corrcoef(g, rb)[0, 1]
-    swap = np.random.default_rng(9).integers(0, 2, (500, 6), dtype=np.int8).astype(bool)[:, codes]
+    swap = np.random.default_rng(9).integers(0, 2, (500, clusters), dtype=np.int8).astype(bool)[:, codes]
     differences = [np.corrcoef(g, np.where(s, rb, ra))[0, 1] - np.corrcoef(g, np.where(s, ra, rb))[0, 1] for s in swap]
     found = paired_test(gold, a, b, resamples=500, seed=9, clusters=[str(code) for code in codes])
-    assert found.clusters == 6
+    assert found.clusters == clusters
+    assert found.difference == pytest.approx(observed)
     assert found.p == pytest.approx((1 + sum(d >= observed - 1e-12 for d in differences)) / 501)
     assert found.p_worse == pytest.approx((1 + sum(d <= observed + 1e-12 for d in differences)) / 501)
+    assert found.interval[0] < observed < found.interval[1]
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 9, 19, 200, 2999])

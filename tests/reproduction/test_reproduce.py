@@ -73,10 +73,7 @@ def test_the_table_is_the_papers():
     assert "occurrences" not in options_of(plain, PRESETS["paper"], all_occurrences=True)
     with pytest.raises(UnknownChoiceError, match="smoke, small or paper"):
         preset_named("huge")
-
-
-def test_the_paper_preset_has_a_block_of_recommended_settings():
-    assert PRESETS["paper"].variants == VARIANTS + RECOMMENDED
+    assert PRESETS["paper"].variants == VARIANTS + RECOMMENDED  # a block of recommended settings
     assert PRESETS["smoke"].variants == VARIANTS
     ours = options_of(RECOMMENDED[0], PRESETS["paper"])
     assert RECOMMENDED[0].row == "MS-Word2DM cos 5, SGD"
@@ -102,7 +99,9 @@ def test_options_changed_for_one_run_are_told():
 def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, monkeypatch):
     said: list[str] = []
     plan = Plan(text, tmp_path / "out", tiny, sets, only=ROWS, left_out=[Skipped("BERT", "no encoder")])
-    page = reproduce(plan, said.append)
+    seen = []
+    page = reproduce(plan, said.append, seen.append)
+    assert seen  # every trainer is handed the progress
     assert page == tmp_path / "out" / "report" / "report.html"
     corpus = Corpus(tmp_path / "out" / "corpus")
     assert 400 < len(corpus.tokens) < 3201
@@ -136,14 +135,6 @@ def report_of(page):
 
 def models_of(data):
     return {model["name"]: model["seeds"] for model in data["evaluation"]["models"]}
-
-
-def test_what_is_trained_is_told(text, sets, tiny, tmp_path):
-    """Every trainer is handed the progress."""
-    seen = []
-    plan = Plan(text, tmp_path / "out", tiny, sets, only=("Word2Vec", "Context2DM"), threads=1)
-    reproduce(plan, progress=seen.append)
-    assert seen
 
 
 def test_more_seeds_later_train_what_is_missing(text, sets, tiny, tmp_path, monkeypatch):
@@ -314,8 +305,8 @@ def contents(folder, which):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob(which) if path.is_file()}
 
 
-@pytest.mark.parametrize("wrong", [{"engine": "steam"}, {"device": "abacus"}])
+@pytest.mark.parametrize("wrong", [{"engine": "steam"}, {"device": "abacus"}, {"threads": 10_000}, {"only": ["ELMo"]}])
 def test_a_refused_run_leaves_no_files(wrong, text, sets, tiny, tmp_path):
-    with pytest.raises(UnknownChoiceError):
+    with pytest.raises(InputError):
         reproduce(Plan(text, tmp_path / "new" / "out", tiny, sets, **wrong))
     assert not (tmp_path / "new").exists()
