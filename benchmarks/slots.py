@@ -25,8 +25,7 @@ from polysema.evaluation.datasets import load_sets
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.parsing.sentences import parser
 from polysema.slots.model import Slots, condition
-from polysema.slots.parse import parse_text
-from polysema.slots.parsed import ParsedText
+from polysema.slots.parsed import ParsedText, parse_text
 from polysema.slots.relations import filler_space
 from polysema.training.job import Job
 from polysema.training.slot_vectors import SlotOptions, train

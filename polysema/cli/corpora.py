@@ -151,7 +151,7 @@ def parse(given: Shared, text: tuple[str, ...], workers: int | None, encoding: s
 
     Ctrl-C stops: the same command goes on from there, to the same result. It does not depend on the number of workers.
     """
-    from polysema.slots.parse import parse_text
+    from polysema.slots.parsed import parse_text
 
     started = time.perf_counter()
     with progress_report(is_quiet()) as show:

@@ -201,7 +201,7 @@ def lemma(word: str, pos: str, nlp: Any) -> str:
     """The dictionary form of a word as a part of speech; the word itself if the pipeline has no lemmatizer."""
     from spacy.tokens import Doc
 
-    if not hasattr(nlp, "get_pipe") or "lemmatizer" not in nlp.pipe_names:
+    if "lemmatizer" not in getattr(nlp, "component_names", ()):  # those that are switched off, too
         return word
     (token,) = Doc(nlp.vocab, words=[word], pos=[pos])
     return str(nlp.get_pipe("lemmatizer").lemmatize(token)[0])

@@ -24,8 +24,7 @@ from polysema.lexicon.lexicon import AnyLexicon, with_matrices
 from polysema.machine import processors
 from polysema.options import Options
 from polysema.progress import Progress, Report, library_report
-from polysema.slots.parse import parse_text, text_identity
-from polysema.slots.parsed import ParsedText, is_parsed, merged
+from polysema.slots.parsed import ParsedText, is_parsed, merged, parse_text, text_identity
 from polysema.storage import MARKER
 from polysema.training import bert2dm, context2dm, fasttext, glove, negative_sampling, slot_vectors
 from polysema.training.job import DEVICES, MOST_THREADS, Job

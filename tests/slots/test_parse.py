@@ -13,8 +13,8 @@ try:
 except PolysemaError as missing:
     pytest.skip(f"spaCy and its English model are needed: {missing}", allow_module_level=True)
 
-from polysema.slots import parse as module
-from polysema.slots.parse import count_relations, parse_text
+from polysema.slots import parsed as module
+from polysema.slots.parsed import count_relations, parse_text
 from polysema.training import models
 from polysema.training.models import train
 

@@ -71,5 +71,5 @@ def test_a_word_that_stands_twice_is_an_error(tmp_path: Path) -> None:
     planted().save(tmp_path / "a.parsed")
     words = tmp_path / "a.parsed" / "words.txt"
     words.write_text(words.read_text().replace("family", "farm"))
-    with pytest.raises(FormatError, match="more than once"):
+    with pytest.raises(FormatError, match="listed twice"):
         ParsedText.load(tmp_path / "a.parsed")
