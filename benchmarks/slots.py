@@ -103,7 +103,7 @@ def blocks(slots: Slots, verb: str, fills: Fills) -> dict[str, Array]:
         weights, vectors = slots.mixture(verb, slot)
         if len(weights):
             x = slots.vector(noun, filler_space(slot))
-            q, _ = condition(weights, vectors, x, slots.sharpness) if x.any() else (weights, 0.0)
+            q, _ = condition(weights, vectors, x) if x.any() else (weights, 0.0)
             rho = (vectors.T * q) @ vectors
             found[slot] = rho / np.linalg.norm(rho)
     return found

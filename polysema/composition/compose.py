@@ -68,19 +68,13 @@ Negate = Callable[[Array, Tree], Array]
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """A way to negate density matrices; :data:`polysema.senses.negation.NEGATIONS` is the table.
-
-    Attributes:
-        name: its name in tables and commands.
-        formula: what it computes.
-        apply: from a unit factor B and the factor C of the worldly context; None: negation changes nothing.
-        context: the factor of the worldly context, from the words, the unit factor and the phrase; None where the
-            negation needs no context.
-    """
+    """A way to negate density matrices; ``senses/negation.py`` has the table of them."""
 
     name: str
     formula: str
+    # from a unit factor B and the factor C of the worldly context; None: negation changes nothing
     apply: Callable[[Array, Array | None], Array] | None
+    # the worldly context's factor, from the words, the unit factor and the phrase; None if it is not needed
     context: Callable[[Any, Array, Tree], Array] | None = None
 
     def on(self, words: Any) -> Negate | None:
@@ -96,17 +90,11 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class PhraseState:
-    """The state of a phrase during a fold.
+    """The state of a phrase during a fold."""
 
-    Attributes:
-        core: the factor (or vector) of the phrase or, with Tensor, of its verb.
-        words: the number of words in it.
-        filled: with Tensor, the parts of each argument that the verb has taken, from the left.
-    """
-
-    core: Array
-    words: int = 1
-    filled: tuple[tuple[Array, ...], ...] = ()
+    core: Array  # the factor (or vector) of the phrase or, with Tensor, of its verb
+    words: int = 1  # the number of words in it
+    filled: tuple[tuple[Array, ...], ...] = ()  # with Tensor, the parts of each argument of the verb, from the left
 
 
 def _core(state: PhraseState) -> tuple[Array, ...]:
@@ -174,22 +162,13 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The result of a fold at one node.
-
-    Attributes:
-        tree: the node.
-        path: its path from the root, ``l`` for left and ``r`` for right.
-        meaning: its density matrix or vector, or the stack of them.
-        valid: False if the trace is zero; the meaning is then a placeholder.
-        log_trace: of matrices, ln of the trace of everything composed so far, not normalised: how well the words go
-            together.
-    """
+    """The result of a fold at one node."""
 
     tree: Tree
-    path: str
-    meaning: Meaning
-    valid: NDArray[np.bool_]
-    log_trace: NDArray[np.float64]
+    path: str  # from the root, ``l`` for left and ``r`` for right
+    meaning: Meaning  # its density matrix or vector, or the stack of them
+    valid: NDArray[np.bool_]  # False if the trace is zero; the meaning is then a placeholder
+    log_trace: NDArray[np.float64]  # ln of the trace before all normalising: how well the words go together
 
 
 def fold(
@@ -264,19 +243,12 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_],
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node of a composition: a word or a phrase.
-
-    Attributes:
-        tree: the node.
-        phrase: its words.
-        path: its path from the root, ``l`` for left and ``r`` for right.
-        entropy: its von Neumann entropy; None for vectors.
-    """
+    """One node of a composition: a word or a phrase."""
 
     tree: Tree
     phrase: str
-    path: str
-    entropy: float | None
+    path: str  # from the root, ``l`` for left and ``r`` for right
+    entropy: float | None  # von Neumann's; None for vectors
 
     @property
     def branch(self) -> str:

@@ -24,23 +24,14 @@ _ARTICLES = ("the", "a", "an")
 
 
 class Token(NamedTuple):
-    """A word of a text.
-
-    Attributes:
-        text: the word as it stands.
-        lemma: its dictionary form, from a parser; else the word itself.
-        start: its first character in the text.
-        pos: its part of speech, from a parser.
-        label: its dependency on its head, from a parser.
-        head: the index of its head; its own, for a root.
-    """
+    """A word of a text. What a parser gives is empty in a text that was not parsed."""
 
     text: str
-    lemma: str
-    start: int = 0
-    pos: str = ""
-    label: str = ""
-    head: int = 0
+    lemma: str  # its dictionary form; without a parser the word itself
+    start: int = 0  # its first character in the text
+    pos: str = ""  # its part of speech, by Universal Dependencies
+    label: str = ""  # its dependency on its head
+    head: int = 0  # the index of its head; its own, for a root
 
     @property
     def span(self) -> Span:
@@ -50,25 +41,15 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A word at its place in a text.
+    """A word at its place in a text."""
 
-    Attributes:
-        text: the sentence, or the phrase as it was written.
-        span: the place of the word, in characters.
-        lemma: its dictionary form if the text was parsed; else the word itself.
-        leaf: its leaf of the tree; None if it has none.
-        tree: the tree of the text; None if it was not parsed.
-        around: the other words of the text, in order.
-        before: how many of them precede it.
-    """
-
-    text: str
+    text: str  # the sentence, or the phrase as it was written
     span: Span
-    lemma: str
-    leaf: Leaf | None
-    tree: Tree | None
-    around: tuple[str, ...]
-    before: int = 0
+    lemma: str  # its dictionary form if the text was parsed; else the word itself
+    leaf: Leaf | None  # its leaf of the tree; None if it has none
+    tree: Tree | None  # the tree of the text; None if it was not parsed
+    around: tuple[str, ...]  # the other words of the text, in order
+    before: int = 0  # how many of them precede it
 
     @property
     def form(self) -> str:
@@ -147,12 +128,7 @@ def counted_word(text: str, position: int, word: str) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Tokenised:
-    """A text and its words, without a tree.
-
-    Attributes:
-        source: the text as it was written.
-        tokens: its words, in order.
-    """
+    """A text as it was written, and its words in order, without a tree."""
 
     source: str
     tokens: tuple[Token, ...]

@@ -47,21 +47,13 @@ Phrase = str | Tree | Sequence[str] | SpacyParse
 
 @dataclass(frozen=True, slots=True)
 class Read(Tokenised):
-    """A phrase as read: its words and its tree.
-
-    Attributes:
-        tree: its tree.
-        leaf_of: the leaf of each token; None if it is not in the tree.
-        left_out: the words of a text that are not in the tree, and why.
-        is_text: whether the source is plain text, not brackets or words with a pattern.
-        recalled: the meanings that earlier sentences give to words, by the position of their leaves.
-    """
+    """A phrase as read: its words and its tree."""
 
     tree: Tree
-    leaf_of: tuple[Leaf | None, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    is_text: bool = False
-    recalled: Mapping[int, Any] = field(default_factory=dict)
+    leaf_of: tuple[Leaf | None, ...]  # the leaf of each token; None if it is not in the tree
+    left_out: tuple[LeftOut, ...] = ()  # the words of a text that are not in the tree, and why
+    is_text: bool = False  # whether the source is plain text, not brackets or words with a pattern
+    recalled: Mapping[int, Any] = field(default_factory=dict)  # the meanings that earlier sentences give, by position
 
     @property
     def text(self) -> str | None:

@@ -19,18 +19,11 @@ Part = Literal["modifier", "object", "subject", "coordination", "negation", "fal
 
 
 class Rule(NamedTuple):
-    """What becomes of a dependent.
-
-    Attributes:
-        part: the part it plays.
-        step: when it joins its head, from 1.
-        what: what it is, in words; the reason given where it falls away.
-        example: a sentence that has one.
-    """
+    """The rule for a dependent."""
 
     part: Part
-    step: int
-    what: str
+    step: int  # when it joins its head, from 1
+    what: str  # what it is, in words; the reason given if it falls away
     example: str = ""
 
 

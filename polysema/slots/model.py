@@ -48,29 +48,19 @@ ALTERNATIVES = 20
 """Number of other heads in the worldly context of a negated one."""
 
 
-def condition(weights: Array, vectors: Array, x: Array, sharpness: float) -> tuple[Array, float]:
+def condition(weights: Array, vectors: Array, x: Array) -> tuple[Array, float]:
     """The weights q (k,) of a mixture's vectors (k, n) given a unit vector x, and ln Z."""
-    cosines = vectors @ x
-    scaled = weights * np.exp(sharpness * (cosines - 1.0))
+    scaled = weights * np.exp(SHARPNESS * (vectors @ x - 1.0))
     total = float(scaled.sum())
-    if total <= 0:
-        return weights, float("-inf")
-    return scaled / total, float(np.log(total))
+    return (scaled / total, float(np.log(total))) if total > 0 else (weights, float("-inf"))
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The slots of a lexicon's words.
+    """The slots of a lexicon's words."""
 
-    Attributes:
-        lexicon: a lexicon made by ``train --model slots``.
-        fillers: its fillers.
-        sharpness: τ, how strongly a slot is conditioned on what fills it.
-    """
-
-    lexicon: Matrices
+    lexicon: Matrices  # made by ``train --model slots``
     fillers: SlotFillers
-    sharpness: float = SHARPNESS
 
     @classmethod
     def of(cls, lexicon: Matrices) -> Slots:
@@ -108,7 +98,7 @@ class Slots:
         if not len(weights):
             raise InputError(f"{word!r} was never seen with its slot {slot!r} filled")
         if filler is not None:
-            weights, _ = condition(weights, vectors, self.vector(filler, filler_space(slot)), self.sharpness)
+            weights, _ = condition(weights, vectors, self.vector(filler, filler_space(slot)))
         return DensityMatrix.mixture(weights, vectors, name=f"{word}.{slot}")
 
     def plausibility(self, word: str, slot: str, filler: str) -> float:
@@ -122,7 +112,7 @@ class Slots:
             weights, vectors = self.mixture(owner, name)
             x = self.vector(other, space)
             if len(weights) and x.any():
-                found.append(condition(weights, vectors, x, self.sharpness)[1])
+                found.append(condition(weights, vectors, x)[1])
         return float(np.mean(found)) if found else float("nan")
 
 
@@ -131,19 +121,12 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A head and what fills its slots.
-
-    Attributes:
-        head: the head.
-        slots: the name of each filled slot, and the heads of its fillers.
-        negated: whether it is negated.
-        weight: the probability of the reading that it belongs to.
-    """
+    """A head and what fills its slots."""
 
     head: Leaf
-    slots: tuple[tuple[str, tuple[Leaf, ...]], ...] = ()
+    slots: tuple[tuple[str, tuple[Leaf, ...]], ...] = ()  # the name of each filled slot, the heads of its fillers
     negated: bool = False
-    weight: float = 1.0
+    weight: float = 1.0  # the probability of the reading that it belongs to
 
 
 Heads = tuple[Filled, ...]
@@ -159,7 +142,6 @@ def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, 
     Args:
         modifying: the slots of modifiers that do not fill ``mod``, such as a preposition, by the modifier's position.
     """
-    named = modifying or {}
     found: dict[int, Heads] = {}
     for node in postorder(tree):
         if isinstance(node, Leaf):
@@ -167,27 +149,26 @@ def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, 
             continue
         functor, argument = found[id(node.functor)], found[id(node.argument)]
         if node.kind == "coordination":
-            found[id(node)] = (*functor, *argument)
+            heads = (*functor, *argument)
         elif node.kind == "readings":
-            found[id(node)] = (*_scaled(functor, node.weight), *_scaled(argument, 1 - node.weight))
+            heads = (*_scaled(functor, node.weight), *_scaled(argument, 1 - node.weight))
         elif node.kind == "negation":
-            found[id(node)] = tuple(replace(item, negated=not item.negated) for item in argument)
+            heads = tuple(replace(item, negated=not item.negated) for item in argument)
         else:
-            owner, other = (argument, functor) if node.kind == "modifier" else (functor, argument)
-            slot = "obj" if node.functor_first else "subj"
+            slot, owner, other = "obj" if node.functor_first else "subj", functor, argument
             if node.kind == "modifier":
-                slot = named.get(other[0].head.position, "mod")
+                owner, other = argument, functor
+                slot = (modifying or {}).get(other[0].head.position, "mod")
             filling = slot, tuple(item.head for item in other)
             no = any(item.negated for item in other)
-            found[id(node)] = tuple(
-                replace(item, slots=(*item.slots, filling), negated=item.negated ^ no) for item in owner
-            )
+            heads = tuple(replace(item, slots=(*item.slots, filling), negated=item.negated ^ no) for item in owner)
+        found[id(node)] = heads
     return found
 
 
-def _scaled(state: Heads, share: float) -> Heads:
-    total = sum(item.weight for item in state)
-    return tuple(replace(item, weight=item.weight * share / total) for item in state)
+def _scaled(heads: Heads, share: float) -> Heads:
+    total = sum(item.weight for item in heads)
+    return tuple(replace(item, weight=item.weight * share / total) for item in heads)
 
 
 def modifying_slots(read: Read) -> dict[int, str]:
@@ -259,7 +240,7 @@ def _factor(slots: Slots, item: Filled, wanted: Iterable[str]) -> Array:
         if role in given:
             x = np.mean([slots.vector(leaf.word, filler_space(role)) for leaf in given[role]], axis=0)
             if (length := np.linalg.norm(x)) > 0:
-                weights, _ = condition(weights, vectors, x / length, slots.sharpness)
+                weights, _ = condition(weights, vectors, x / length)
         blocks.append((n + PLACES.get(role, PREPOSITION) * d, compress(vectors.T * np.sqrt(weights))))
     columns = []
     for at, block in blocks:

@@ -49,25 +49,15 @@ LONG = 10_000
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """Counts of relations.
+    """Counts of relations, R of them."""
 
-    Attributes:
-        words: the lemmas, sorted.
-        slots: the names of the slots, sorted.
-        head: (R,), the row of each relation's head in ``words``.
-        slot: (R,), its row in ``slots``.
-        filler: (R,), the row of the filler.
-        count: (R,), how often it was seen.
-        facts: how much text was read, and by which parser.
-    """
-
-    words: tuple[str, ...]
-    slots: tuple[str, ...]
-    head: NDArray[np.int32]
-    slot: NDArray[np.int16]
-    filler: NDArray[np.int32]
-    count: NDArray[np.int64]
-    facts: Mapping[str, Any]
+    words: tuple[str, ...]  # the lemmas, sorted
+    slots: tuple[str, ...]  # the names of the slots, sorted
+    head: NDArray[np.int32]  # (R,), the row of each relation's head in ``words``
+    slot: NDArray[np.int16]  # (R,), its row in ``slots``
+    filler: NDArray[np.int32]  # (R,), the row of its filler in ``words``
+    count: NDArray[np.int64]  # (R,), how often it was seen
+    facts: Mapping[str, Any]  # how much text was read, and by which parser
 
     @classmethod
     def of(cls, counts: Mapping[Relation, int], facts: Mapping[str, Any] | None = None) -> ParsedText:
@@ -77,15 +67,15 @@ class ParsedText:
         word_row = {word: row for row, word in enumerate(words)}
         slot_row = {slot: row for row, slot in enumerate(slots)}
         rows = sorted((word_row[r.head], slot_row[r.slot], word_row[r.filler], n) for r, n in counts.items())
-        return cls._sorted(words, slots, *np.array(rows, np.int64).reshape(-1, 4).T, facts=facts or {})
+        return cls._of_columns(words, slots, np.array(rows, np.int64).reshape(-1, 4).T, facts or {})
 
     @classmethod
-    def _sorted(
-        cls, words: Sequence[str], slots: Sequence[str], *columns: NDArray[np.int64], facts: Mapping[str, Any]
+    def _of_columns(
+        cls, words: Sequence[str], slots: Sequence[str], columns: Iterable[NDArray[Any]], facts: Mapping[str, Any]
     ) -> ParsedText:
-        head, slot, filler, count = columns
-        arrays = head.astype(np.int32), slot.astype(np.int16), filler.astype(np.int32), np.ascontiguousarray(count)
-        return cls(tuple(words), tuple(slots), *arrays, dict(facts))
+        types = (np.int32, np.int16, np.int32, np.int64)
+        head, slot, filler, count = (np.array(column, type) for column, type in zip(columns, types, strict=True))
+        return cls(tuple(words), tuple(slots), head, slot, filler, count, dict(facts))
 
     def __len__(self) -> int:
         return len(self.count)
@@ -135,7 +125,7 @@ class ParsedText:
             problem = "its relations do not fit its words"
         if problem:
             raise FormatError(f"{path}: damaged parsed text: {problem}")
-        return cls(tuple(words), tuple(slots), *columns, facts)
+        return cls._of_columns(words, slots, columns, facts)
 
 
 def is_parsed(path: str | Path) -> bool:
@@ -169,7 +159,7 @@ def merged(parts: Iterable[ParsedText]) -> ParsedText:
         both = isinstance(value, int) and isinstance(facts.get(name), int)
         facts[name] = facts[name] + value if both else value
     head, rest = np.divmod(key, len(slots) * len(words))
-    return ParsedText._sorted(words, slots, head, *np.divmod(rest, len(words)), count, facts=facts)
+    return ParsedText._of_columns(words, slots, (head, *np.divmod(rest, len(words)), count), facts)
 
 
 # ------------------------------------------------------------------------------------------------------------ parsing

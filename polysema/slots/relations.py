@@ -32,7 +32,7 @@ ADJECTIVES = frozenset({"JJ", "JJR", "JJS"})
 RELATIVE = frozenset({"WDT", "WP"})
 
 AT_MOST = 6
-"""Coordinated nouns that are followed at most."""
+"""The most coordinated nouns of a slot."""
 
 
 def filler_space(slot: str) -> str:
@@ -46,19 +46,12 @@ def head_space(slot: str) -> str:
 
 
 class Word(NamedTuple):
-    """A word of a parsed text.
+    """A word of a parsed text."""
 
-    Attributes:
-        lemma: its dictionary form in lower case.
-        tag: its part of speech, by the Penn Treebank.
-        label: its dependency on its head.
-        head: the place of its head; its own place for the root of a sentence.
-    """
-
-    lemma: str
-    tag: str
-    label: str
-    head: int
+    lemma: str  # its dictionary form in lower case
+    tag: str  # its part of speech, by the Penn Treebank
+    label: str  # its dependency on its head
+    head: int  # the place of its head; its own place for the root of a sentence
 
 
 class Relation(NamedTuple):
@@ -144,7 +137,7 @@ def _of_noun(place: int, words: Sequence[Word], below: list[list[int]]) -> Itera
 
 
 def _coordinated(place: int, words: Sequence[Word], below: list[list[int]]) -> list[int]:
-    """A noun and those that are coordinated with it; nothing for a pronoun."""
+    """A noun and the nouns that are coordinated with it; nothing for a pronoun."""
     found: list[int] = []
     following: int | None = place
     while following is not None and len(found) < AT_MOST:
