@@ -1,1 +1,1 @@
-"""A vocabulary with its meanings: look up, compare, tell senses apart, compose, save and load."""
+"""Lexicons, the public class on top of meanings and senses; their formats on disk."""

@@ -43,8 +43,8 @@ class Ambiguity:
         return asdict(self)
 
     def __repr__(self) -> str:
-        told = "" if self.information is None else f", information={self.information:.3f}"
-        return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f}{told})"
+        known = "" if self.information is None else f", information={self.information:.3f}"
+        return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f}{known})"
 
 
 MEASURES = ("information", "entropy", "percentile")

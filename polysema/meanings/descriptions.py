@@ -103,7 +103,7 @@ class SenseDescription:
 
 
 class SenseDescriptions(Mapping[str, Mapping[int, SenseDescription]]):
-    """The faces of the senses of words: by word, then by the sense's id.
+    """The descriptions of the senses of words: by word, then by the sense's id.
 
     Args:
         lines: a line of JSON for each word, in order; or the file that holds them.
@@ -118,9 +118,9 @@ class SenseDescriptions(Mapping[str, Mapping[int, SenseDescription]]):
         return {"path": None, "_given": bytes(self._data)}
 
     @staticmethod
-    def line(word: str, faces: Mapping[int, SenseDescription]) -> str:
+    def line(word: str, descriptions: Mapping[int, SenseDescription]) -> str:
         """A word's line of JSON."""
-        senses = {str(number): face.to_dict() for number, face in faces.items()}
+        senses = {str(number): own.to_dict() for number, own in descriptions.items()}
         return json.dumps({"word": word, "senses": senses}, ensure_ascii=False, separators=(",", ":"))
 
     @cached_property

@@ -195,7 +195,7 @@ def _add_pairs(gram: Array, owner: Ids, grams: Ids, share: NDArray[np.float32]) 
 REACH = 10
 
 HELD_OUT = 10
-"""One known word in so many is left out of the regression."""
+"""One known word in ten is held out of the regression."""
 
 FEWEST = 500
 """With fewer known words in the text no regression can be learnt from it."""
@@ -228,7 +228,7 @@ def adapt(
         weights: whether the weights of known words' senses move towards their shares of the text.
         placing: the regression by which new words are placed, of :func:`learn_placing`; by default that in the folder
             of the lexicon, as the model that ships has it, else one that is learnt from the text.
-        progress: told how far it has come.
+        progress: receives how far the work has come.
 
     Returns:
         a lexicon whose metadata say under ``adapted`` how many words were placed, and how near words that were left out
@@ -449,7 +449,7 @@ def _with(old: Any, new: NDArray[Any]) -> NDArray[Any]:
 
 
 def _reweighed(lexicon: L, corpus: Corpus, occurrences: int, seed: int, progress: Report) -> L:
-    """The lexicon whose senses weigh what they do, and what their shares of the text are."""
+    """The lexicon with the weights of senses moved towards their shares of the text."""
     formula = lexicon.parts.context_model or USUAL
     b = lexicon.array
     several = np.flatnonzero((b != 0).any(axis=1).sum(axis=1) > 1)
@@ -467,8 +467,8 @@ def _reweighed(lexicon: L, corpus: Corpus, occurrences: int, seed: int, progress
         live = np.flatnonzero(p > 0)
         prior, vectors = p[live] / p.sum(), (factor[:, live] / np.sqrt(p[live])).T
         evidence = log_evidence(cosines(directions(prior, vectors, formula), own.contexts), own.amounts, formula)
-        told = softmax(np.log(prior) + evidence).sum(axis=0)
-        after = (PRIOR * prior + told) / (PRIOR + len(own.positions))
+        chosen = softmax(np.log(prior) + evidence).sum(axis=0)
+        after = (PRIOR * prior + chosen) / (PRIOR + len(own.positions))
         factors[row][:, live] = np.sqrt(after) * vectors.T
         if shares is not None and inventory is not None and np.array_equal(inventory.senses[row, live], live):
             shares[row, live] = after

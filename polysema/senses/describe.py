@@ -28,7 +28,7 @@ from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import Information, Inventory
 from polysema.progress import Progress, Report, silent
 from polysema.senses.inventory import SEPARATION, WINDOW, FoundSenses, Occurrences, Seen, count_senses, holevo
-from polysema.senses.speech import Tagger, Told
+from polysema.senses.speech import TaggedAs, Tagger
 from polysema.senses.wordnet import SynsetMatcher
 
 FEWEST = 10
@@ -51,7 +51,7 @@ def describe(
     corpus: Corpus,
     *,
     most: int = 150,
-    faces: int = 20_000,
+    words: int = 20_000,
     separation: float = SEPARATION,
     wordnet: bool = False,
     parts: bool = True,
@@ -65,13 +65,13 @@ def describe(
 
     Args:
         most: how many occurrences of each word to look at, at most; they are drawn by their hash.
-        faces: for how many of the most frequent content words to keep words, collocations and examples.
+        words: for how many of the most frequent content words to keep telling words, collocations and examples.
         separation: how far apart the contexts of two columns must be to be two senses; 0 takes all columns that
             occurrences choose for senses.
         wordnet: whether to look for each sense's synset; needs the extra ``wordnet``.
         parts: whether to find the part of speech of each sense of these words, where the lexicon did not come with
             them; needs spaCy and an English pipeline (extra ``parse``), and is left out where there is none.
-        progress: told how far it has come.
+        progress: receives how far the work has come.
     """
     if lexicon.parts.columns != "senses":
         raise InputError("the columns of this lexicon are no senses: describe a lexicon of ms-word2dm")
@@ -79,12 +79,12 @@ def describe(
     progress(Progress("drawing occurrences", 0))
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
     match = SynsetMatcher(lexicon) if wordnet else None
-    shown = _shown(lexicon, seen, faces)
+    shown = _shown(lexicon, seen, words)
     size = len(lexicon)
     before = lexicon.metadata.get("described", {"kept": True})
     decided = lexicon.parts.inventory if before.get("kept") else None
     speech = None if decided is None else lexicon.parts.speech
-    maker, tagger = Describer(corpus), _tagger(corpus, progress) if parts and faces and speech is None else None
+    maker, tagger = Describer(corpus), _tagger(corpus, progress) if parts and words and speech is None else None
     information = np.full(size, np.nan, np.float32)
     kind = np.int8 if lexicon.m <= 128 else np.int32
     senses = np.tile(np.arange(lexicon.m, dtype=kind), (size, 1))
@@ -168,16 +168,16 @@ def _lines(
     described: list[tuple[str, FoundSenses, Seen]], maker: Describer, tagger: Tagger | None, match: SynsetMatcher | None
 ) -> Iterator[str]:
     """A line for each word: what its senses look like in use."""
-    told = [found.posteriors for _, found, _ in described]
-    parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], told))
+    posteriors = [found.posteriors for _, found, _ in described]
+    parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], posteriors))
     for word, found, own in described:
-        faces = maker.faces(own, found.posteriors, None if parts is None else next(parts))
-        faces = faces if match is None else match.matched(word, faces, found.vectors)
-        yield SenseDescriptions.line(word, dict(zip(found.ids.tolist(), faces, strict=True)))
+        descriptions = maker.described(own, found.posteriors, None if parts is None else next(parts))
+        descriptions = descriptions if match is None else match.matched(word, descriptions, found.vectors)
+        yield SenseDescriptions.line(word, dict(zip(found.ids.tolist(), descriptions, strict=True)))
 
 
 class Describer:
-    """Makes the faces of senses from occurrences in a corpus."""
+    """Describes senses from occurrences in a corpus."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus, self.tokens = corpus, np.asarray(corpus.tokens)
@@ -186,8 +186,10 @@ class Describer:
         counts = np.asarray(corpus.counts, np.float64)
         self.share = counts / max(counts.sum(), 1.0)
 
-    def faces(self, seen: Seen, posteriors: Array, parts: Sequence[Told] | None = None) -> list[SenseDescription]:
-        """The face of each sense.
+    def described(
+        self, seen: Seen, posteriors: Array, parts: Sequence[TaggedAs] | None = None
+    ) -> list[SenseDescription]:
+        """The description of each sense.
 
         Args:
             posteriors: (occurrences, k), p(k|c).

@@ -248,8 +248,8 @@ def count_senses(
             del members[lightest]
             v, p = np.delete(v, lightest, 0), np.delete(p, lightest)
             continue
-        apart, a, b = _nearest(unit, v, posteriors.argmax(axis=1))
-        if apart >= separation:
+        separated, a, b = _nearest(unit, v, posteriors.argmax(axis=1))
+        if separated >= separation:
             break
         members[b] += members.pop(a)
         joined = p[a] * v[a] + p[b] * v[b]
@@ -277,11 +277,11 @@ def _nearest(unit: Array, v: Array, chosen: NDArray[np.int64]) -> tuple[float, i
     best = (np.inf, 0, 0)
     for a in range(1, len(v)):
         for b in range(a):
-            best = min(best, (_apart(unit, v[a] - v[b], chosen == a, chosen == b), a, b))
+            best = min(best, (_separation(unit, v[a] - v[b], chosen == a, chosen == b), a, b))
     return best
 
 
-def _apart(unit: Array, line: Array, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+def _separation(unit: Array, line: Array, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
     """D of two heaps of contexts along a line."""
     if min(first.sum(), second.sum()) < 2:
         return 0.0

@@ -27,7 +27,7 @@ from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
-Told = tuple[PartOfSpeech, float] | tuple[None, None]
+TaggedAs = tuple[PartOfSpeech, float] | tuple[None, None]
 """A part of speech and its share; None where too few occurrences tell."""
 
 EACH = 8
@@ -54,21 +54,21 @@ class Tagger:
         self._rules = self.nlp.get_pipe("attribute_ruler") if self.nlp.has_pipe("attribute_ruler") else list
         self._known: dict[tuple[str, str], str] = {}
 
-    def parts(self, seen: Sequence[Seen], told: Sequence[Array], each: int = EACH) -> list[list[Told]]:
+    def parts(self, seen: Sequence[Seen], shares: Sequence[Array], each: int = EACH) -> list[list[TaggedAs]]:
         """The part of speech of each sense of some words, with its share.
 
         Args:
-            told: of each word p(k|c), (occurrences, k).
+            shares: of each word p(k|c), (occurrences, k).
         """
         chosen = [
             (own, _spread(np.flatnonzero(p.argmax(axis=1) == k), each))
-            for own, p in zip(seen, told, strict=True)
+            for own, p in zip(seen, shares, strict=True)
             for k in range(p.shape[1])
         ]
         cuts = np.cumsum([0, *(len(at) for _, at in chosen)]).tolist()
         tags = np.fromiter(self._tags(chosen), np.int64)
         found = (_majority(tags[first:last]) for first, last in pairwise(cuts))
-        return [[next(found) for _ in range(p.shape[1])] for p in told]
+        return [[next(found) for _ in range(p.shape[1])] for p in shares]
 
     def _tags(self, chosen: Iterable[tuple[Seen, Ids]]) -> Iterator[int]:
         """The number of the tag of each of some occurrences, from 1; 0 for what is no part of speech."""
@@ -121,8 +121,8 @@ def parts_of_speech(
         last = min(first + _BLOCK, len(lexicon))
         own = {row: one for row, one in enumerate(seen.of(first, last), first) if len(one.positions)}
         words = [lexicon.vocabulary.words[row] for row in own]
-        told = [posteriors(lexicon, word, one, seen.formula) for word, one in zip(words, own.values(), strict=True)]
-        found = tagger.parts(list(own.values()), told, each)
+        chosen = [posteriors(lexicon, word, one, seen.formula) for word, one in zip(words, own.values(), strict=True)]
+        found = tagger.parts(list(own.values()), chosen, each)
         for row, word, parts in zip(own, words, found, strict=True):
             for sense, (part, share) in zip(senses_of(lexicon, word).ids.tolist(), parts, strict=True):
                 if part is not None and share is not None:
@@ -136,7 +136,7 @@ def _spread(at: Ids, most: int) -> Ids:
     return at if len(at) <= most else at[np.linspace(0, len(at) - 1, most).astype(np.int64)]
 
 
-def _majority(tags: Ids) -> Told:
+def _majority(tags: Ids) -> TaggedAs:
     counts = np.bincount(tags[tags > 0], minlength=2)
     if counts.sum() < LEAST:
         return None, None

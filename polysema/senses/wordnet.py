@@ -49,23 +49,25 @@ class SynsetMatcher:
         self.keep = evidence_weights(lexicon.vocabulary, self.formula, lexicon.metadata)
         self.entries = entries or library_entries()
 
-    def matched(self, word: str, faces: list[SenseDescription], vectors: NDArray[np.float64]) -> list[SenseDescription]:
-        """The faces of a word's senses, unit vectors (k, n), with their synsets; None stays where none matches."""
+    def matched(
+        self, word: str, descriptions: list[SenseDescription], vectors: NDArray[np.float64]
+    ) -> list[SenseDescription]:
+        """The descriptions of a word's senses, unit vectors (k, n), with the synsets that match."""
         entries = self.entries(word)
         if not entries:
-            return faces
+            return descriptions
         u = directions(np.ones(len(vectors)), vectors, self.formula) if len(vectors) > 1 else vectors
         scores = np.stack([cosines(u, self._context(entry, word)) for entry in entries], axis=1)  # (k, entries)
-        for k, face in enumerate(faces):
-            telling = set(face.words)
+        for k, own in enumerate(descriptions):
+            telling = set(own.words)
             shared = [len(telling & entry.words) / max(len(telling), 1) for entry in entries]
             scores[k] += 0.5 * np.asarray(shared)
         best = scores.argmax(axis=1)
         return [
-            replace(face, synset=Synset(entries[i].id, entries[i].gloss, float(scores[k, i])))
+            replace(own, synset=Synset(entries[i].id, entries[i].gloss, float(scores[k, i])))
             if scores[k, i] >= LEAST_SCORE
-            else face
-            for k, (face, i) in enumerate(zip(faces, best.tolist(), strict=True))
+            else own
+            for k, (own, i) in enumerate(zip(descriptions, best.tolist(), strict=True))
         ]
 
     def _context(self, entry: Entry, word: str) -> NDArray[np.float64]:
@@ -80,11 +82,11 @@ def with_synsets(lexicon: Matrices, word: str, senses: Sequence[Sense]) -> list[
 
     A sense that was not described from a corpus is known by the words nearest to it.
     """
-    faces = [
+    descriptions = [
         sense.description or SenseDescription(words=tuple(near.word for near in sense.neighbours)) for sense in senses
     ]
-    found = SynsetMatcher(lexicon).matched(word, faces, np.array([sense.vector for sense in senses]))
-    return [replace(sense, description=face) for sense, face in zip(senses, found, strict=True)]
+    found = SynsetMatcher(lexicon).matched(word, descriptions, np.array([sense.vector for sense in senses]))
+    return [replace(sense, description=own) for sense, own in zip(senses, found, strict=True)]
 
 
 def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[list[str]]]:
