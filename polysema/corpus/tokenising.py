@@ -51,20 +51,20 @@ class Tokens:
     read: int
 
 
-def new_table(size: int = 0, slots: int | None = None) -> k.Table:
+def new_table(size: int = 0, slots: int | None = None) -> k.SlotTable:
     """An empty table of words, with room for a block of ``size`` bytes."""
     slots = max(slots or SLOTS, 1 << size.bit_length())
     return k.new_table(slots, slots, 16 * slots)
 
 
-def has_room(table: k.Table, size: int) -> bool:
+def has_room(table: k.SlotTable, size: int) -> bool:
     """Whether a table has room for a block of ``size`` bytes: at worst, every other byte starts a new word."""
     used = int(table.used[0])
     fits = int(table.offsets[used]) + size <= len(table.arena)
     return fits and used + size // 2 + 1 <= (len(table.offsets) - 1) * 9 // 10
 
 
-def tokenise(normalisation: Normalisation, block: Block, table: k.Table) -> Tokens:
+def tokenise(normalisation: Normalisation, block: Block, table: k.SlotTable) -> Tokens:
     """Turn a block into ids of a table; new words are added to the table."""
     size = len(block.data)
     data = np.zeros(size + 8, np.uint8)
@@ -377,7 +377,7 @@ class WordCounts:
     counts: Array
 
 
-def words_of(table: k.Table, blocks: list[Tokens]) -> WordCounts:
+def words_of(table: k.SlotTable, blocks: list[Tokens]) -> WordCounts:
     """The words of a table with their counts in the blocks that use it."""
     used = int(table.used[0])
     offsets = table.offsets[: used + 1].copy()

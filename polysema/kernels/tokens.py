@@ -48,7 +48,7 @@ _FROM_A = np.uint64((0x80 - ord("a")) * _ONES)
 _PAST_Z = np.uint64((0x80 - ord("z") - 1) * _ONES)
 
 
-class Table(NamedTuple):
+class SlotTable(NamedTuple):
     """Distinct words, for one worker. Open addressing.
 
     Attributes:
@@ -65,9 +65,9 @@ class Table(NamedTuple):
     used: Any
 
 
-def new_table(slots: int, words: int, arena: int) -> Table:
+def new_table(slots: int, words: int, arena: int) -> SlotTable:
     """An empty table with room for so many words and so many bytes of them."""
-    return Table(
+    return SlotTable(
         np.zeros(4 * slots, np.uint64), np.empty(arena, np.uint8), np.zeros(words + 1, np.int64), np.zeros(1, np.int64)
     )
 
