@@ -33,33 +33,24 @@ class EvaluationSet:
 
     In the paper's disambiguation sets the second phrase is the first with a landmark in place of its verb.
 
-    Attributes:
-        name: of the set.
-        pattern: the role of each word, such as ``subj verb obj``; ``word`` for pairs of words.
-        first: the k first phrases, those with the ambiguous verb.
-        second: the k phrases they are compared with.
-        gold: the mean judgement of each pair, (k,).
-        ratings: the judgements one by one, (annotators, k), NaN where an annotator gave none; empty where not known.
-        sentences: phrases, words joined by spaces, to the full sentences that encoders read.
-        clusters: the cluster of each item, (k,): items of one cluster are not independent of each other, and the
-            statistics resample clusters. By default the verb and its landmark, where the pattern has a verb; else
-            every item is its own.
-        note: what the reader of a figure should know.
-
     >>> items = EvaluationSet("own", "subj verb", (("dog", "run"),), (("dog", "move"),), np.array([3.0]))
     >>> items.clusters
     ('run move',)
     """
 
-    name: str
-    pattern: str
-    first: tuple[Phrase, ...]
-    second: tuple[Phrase, ...]
-    gold: Array
+    name: str  # of the set
+    pattern: str  # the role of each word, such as ``subj verb obj``; ``word`` for pairs of words
+    first: tuple[Phrase, ...]  # the k first phrases, those with the ambiguous verb
+    second: tuple[Phrase, ...]  # the k phrases they are compared with
+    gold: Array  # the mean judgement of each pair, (k,)
+    # the judgements one by one, (annotators, k), NaN where an annotator gave none; empty where not known
     ratings: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    # phrases, words joined by spaces, to the full sentences that encoders read
     sentences: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # the cluster of each item, (k,): items of one cluster are not independent of each other, and the statistics
+    # resample clusters. By default the verb and its landmark, where the pattern has a verb; else every item is its own.
     clusters: tuple[str, ...] = field(default=(), repr=False)
-    note: str = ""
+    note: str = ""  # what the reader of a figure should know
 
     def __post_init__(self) -> None:
         k = len(self.first)

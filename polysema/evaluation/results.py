@@ -199,13 +199,6 @@ class Compared:
 class Evaluation:
     """The table: models, sets and methods.
 
-    Attributes:
-        models: the models.
-        rows: one for each model, set and method.
-        unknown_words: what was done with words a model lacks.
-        missing: sets that were not there, and why.
-        comparisons: the tests of models against each other, where they were asked for.
-
     >>> from polysema import Lexicon, evaluate
     >>> lexicon = Lexicon(["dog", "cat", "run", "move"], np.eye(4)[:, :, None] + 0.1)
     >>> pairs = EvaluationSet.of_words("own", [("dog", "cat"), ("dog", "run"), ("run", "move")], np.array([3.0, 1, 2]))
@@ -214,11 +207,11 @@ class Evaluation:
     3
     """
 
-    models: tuple[System, ...]
-    rows: tuple[Row, ...]
-    unknown_words: str = "skip"
-    missing: Mapping[str, str] = field(default_factory=dict)
-    comparisons: tuple[Compared, ...] = ()
+    models: tuple[System, ...]  # the models
+    rows: tuple[Row, ...]  # one for each model, set and method
+    unknown_words: str = "skip"  # what was done with words a model lacks
+    missing: Mapping[str, str] = field(default_factory=dict)  # sets that were not there, and why
+    comparisons: tuple[Compared, ...] = ()  # the tests of models against each other, where they were asked for
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Row:
         """A row by set, by set and method, or by model, set and method; what is left out must not matter."""

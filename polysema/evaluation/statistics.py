@@ -7,7 +7,7 @@ already, so what is resampled are clusters, never single items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import InputError, chosen
+from polysema.errors import InputError
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -229,7 +229,6 @@ def paired_test(
     first: Array,
     second: Array,
     *,
-    method: str = "permutation",
     clusters: Sequence[str] | None = None,
     comparisons: int = 1,
     margin: float = MARGIN,
@@ -238,21 +237,17 @@ def paired_test(
 ) -> Comparison:
     """Test, one-sided, whether the first model correlates better with the gold judgements than the second.
 
-    - ``permutation``: were the models equally good, they could change places in any cluster of items. Each resample
-      swaps their ranks in a random half of the clusters; p is the share of resamples with as large a difference.
-    - ``bootstrap``: clusters are resampled with replacement, both models together; p is that of the difference over
-      its standard error, by Student's t with one degree of freedom less than there are clusters.
-
-    The interval and the equivalence test are the bootstrap's in both. Clusters are resampled, because another data
-    set would have other clusters. The p of a t-test over bootstrap samples, as in the released scripts, depends on how
-    many samples were drawn, and tells nothing else.
+    A permutation test: were the models equally good, they could change places in any cluster of items. Each resample
+    swaps their ranks in a random half of the clusters; p is the share of resamples with as large a difference. The
+    interval and the equivalence test are from a bootstrap, which resamples clusters, both models together: another
+    data set would have other clusters. The p of a t-test over bootstrap samples, as in the released scripts, would
+    depend on how many samples are drawn.
 
     Args:
         clusters: the cluster of each item, such as its verb and landmark; by default each item is its own.
         comparisons: how many comparisons are made in all, for Bonferroni's correction.
         margin: differences below it count as equivalence.
     """
-    test = chosen("paired test", method, TESTS)
     if comparisons < 1 or resamples < 1:
         raise InputError(f"a test needs at least one comparison and one resample, not {comparisons} and {resamples}")
     both = np.isfinite(gold) & np.isfinite(first) & np.isfinite(second)
@@ -266,7 +261,7 @@ def paired_test(
     drawn = bootstrap(g, np.stack([a, b]), min(resamples, _INTERVAL), seed, [str(code) for code in codes])
     spread = drawn[0] - drawn[1]
     error = _error(spread, groups)
-    better, worse = test(g, a, b, codes, difference, error, resamples, seed)
+    better, worse = _permuted(g, a, b, codes, difference, resamples, seed)
     near = 1.0
     if error > 0:
         near = student_tail((margin - abs(difference)) / error, groups - 1)
@@ -276,15 +271,8 @@ def paired_test(
     return Comparison(difference, bounds, better, worse, near, comparisons, int(both.sum()), groups, margin)
 
 
-def _permutation(
-    g: Array,
-    a: Array,
-    b: Array,
-    clusters: NDArray[np.int64],
-    difference: float,
-    error: float,
-    resamples: int,
-    seed: int,
+def _permuted(
+    g: Array, a: Array, b: Array, clusters: NDArray[np.int64], difference: float, resamples: int, seed: int
 ) -> tuple[float, float]:
     """In which share of swappings the correlations of the ranks differ as much, upwards and downwards.
 
@@ -308,19 +296,6 @@ def _permutation(
         as_large += int((scaled[0] - scaled[1] >= observed - 1e-9).sum())
         as_small += int((scaled[0] - scaled[1] <= observed + 1e-9).sum())
     return (1 + as_large) / (1 + resamples), (1 + as_small) / (1 + resamples)
-
-
-def _bootstrap(
-    g: Array, a: Array, b: Array, clusters: NDArray[np.int64], difference: float, error: float, *_: int
-) -> tuple[float, float]:
-    if not error > 0:
-        return float(not difference > 0), float(not difference < 0)
-    tail = student_tail(difference / error, int(clusters.max()))
-    return tail, 1 - tail
-
-
-TESTS: dict[str, Callable[..., tuple[float, float]]] = {"permutation": _permutation, "bootstrap": _bootstrap}
-"""The paired tests by name."""
 
 
 # --------------------------------------------------------------------------------------------------------------- people
