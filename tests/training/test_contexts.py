@@ -33,23 +33,8 @@ def small(monkeypatch):
 def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
     out = tmp_path / "bert"
     arguments = ["train", str(corpus.path), "-o", str(out), "--model", "bert2dm", "--encoder", str(encoder)]
-    assert (
-        main(
-            [
-                *arguments,
-                "--dim",
-                "4",
-                "--layers",
-                "1-2",
-                "--set",
-                "reduction=pca",
-                "--cluster",
-                "--set",
-                "occurrences=10",
-            ]
-        )
-        == 0
-    )
+    options = "--dim 4 --layers 1-2 --set reduction=pca --cluster --set occurrences=10"
+    assert main([*arguments, *options.split()]) == 0
     assert "of vectors on disk" in capsys.readouterr().err
     lexicon = ps.load(out)
     assert lexicon.n == 4
@@ -61,41 +46,14 @@ def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
 
 
 def test_context2dm_by_the_command(corpus, tmp_path):
-    out = tmp_path / "contexts"
-    arguments = [
-        "train",
-        str(corpus.path),
-        "-o",
-        str(out),
-        "--model",
-        "context2dm",
-        "--min-count",
-        "1",
-        "--threads",
-        "1",
-    ]
+    out, vectors = tmp_path / "contexts", tmp_path / "w2v"
+    options = "--model context2dm --min-count 1 --threads 1"
+    arguments = ["train", str(corpus.path), "-o", str(out), *options.split()]
     assert main([*arguments, "--dim", "4"]) == 0
     assert ps.load(out).n == 4
-    assert (
-        main(
-            [
-                "train",
-                str(corpus.path),
-                "-o",
-                str(tmp_path / "w2v"),
-                "--model",
-                "word2vec",
-                "--dim",
-                "6",
-                "--epochs",
-                "1",
-                "--min-count",
-                "1",
-            ]
-        )
-        == 0
-    )
-    assert main([*arguments, "--vectors", str(tmp_path / "w2v"), "--force"]) == 0
+    options = "--model word2vec --dim 6 --epochs 1 --min-count 1"
+    assert main(["train", str(corpus.path), "-o", str(vectors), *options.split()]) == 0
+    assert main([*arguments, "--vectors", str(vectors), "--force"]) == 0
     assert ps.load(out).n == 6
 
 
