@@ -55,7 +55,7 @@ class Context2DMOptions(SampleOptions):
         "frequent ones do not drown the rest; 0 for all alike, as in the paper", least=0,
     )  # fmt: skip
     occurrences: int = option(200, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
-    min_count: int = option(50, "words seen less often in that get no matrix", least=1)
+    min_count: int = option(50, "words seen less often get no matrix", least=1)
     vectors: AnyLexicon | str | Path | None = option(
         None, "a lexicon of vectors, or its path", by_default="word2vec is trained first"
     )

@@ -51,7 +51,7 @@ class SampleOptions(Options):
     occurrences: int = option(100, "how many of a word's occurrences are clustered at most, drawn by the seed", least=3)
     weights: str = option("even", "", choices=WEIGHTS)
     words: int = option(0, "about how many words of text to read, in sentences drawn by the seed; 0 for all", least=0)
-    min_count: int = option(1, "words seen less often in that get no matrix", least=1)
+    min_count: int = option(1, "words seen less often get no matrix", least=1)
     max_size: int | None = option(None, "at most this many of the most frequent words", least=1, by_default="all")
     stop_words: bool = option(False, "make matrices of function words too")
     seed: int = option(1, "of the samples and of the clusters", least=0, most=2**63 - 1)
