@@ -73,3 +73,26 @@ def test_compress_keeps_the_matrix():
     narrow = operators.compress(b)
     assert narrow.shape == (4, 4)
     assert np.allclose(narrow @ narrow.T, b @ b.T)
+
+
+@given(pair=pairs(largest=17))
+def test_negations(pair):
+    """1 − X, X = ρ / λ₁, which acts on a context without a square matrix; the inverse on the support. ¬¬ρ = ρ."""
+    b, c = pair
+    x = dense.matrix(b) / np.linalg.eigvalsh(dense.matrix(b))[-1]
+    found = operators.negated(b)
+    assert np.allclose(found @ found.T, np.eye(len(b)) - x, atol=1e-9)
+    assert operators.negated(b, c).shape == c.shape
+    assert np.allclose(operators.negated(b, c), found @ c, atol=1e-7)
+    rank = np.linalg.matrix_rank(dense.matrix(b), tol=1e-7)
+    if rank < len(b):
+        assert np.allclose(dense.matrix(operators.negated(found)), dense.matrix(b), atol=1e-6)
+
+
+def test_the_inverse_on_the_support_of_stacks():
+    stack = np.stack([make_factor(seed, 5, 2, "random") for seed in range(3)])
+    for apply in (operators.negated, operators.inverted):
+        assert np.allclose(apply(stack), np.stack([apply(b) for b in stack]))
+    for b, inverse in zip(stack, operators.inverted(stack), strict=True):
+        assert np.allclose(dense.matrix(inverse), dense.unit(np.linalg.pinv(dense.matrix(b))))
+        assert np.allclose(dense.matrix(operators.inverted(inverse)), dense.matrix(b))

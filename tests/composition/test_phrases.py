@@ -17,45 +17,28 @@ from polysema.parsing.sentences import read_phrases
 
 PASSAGES = [
     "the Church Committee (1975) was set up to look at the bank",
-    "(see the bank of the river)",
     "(1975) the bank",
     "the bank (1975)",
     "(the first bank) and (the second bank)",
-    "(the first bank), later closed",
     "a bank) with a bracket that closes nothing",
     "a bank (with a bracket that is never closed",
     "((( the bank",
-    "the bank )))",
     "the bank :-) closed",
     "the bank () was empty",
     "Smith & Sons, the bank",
-    "the bank & trust",
     "& the bank",
-    "the bank &",
     "R&D at the bank",
     "the bank* of England",
-    "* the bank",
     "the ~ bank",
-    "about ~50 banks, one bank",
-    "5 * 3 bank",
     '"The bank", he said, "is closed',
     "“the bank” – and ‘the bank’ –",
-    "'tis the bank's own",
     "the bank — founded 1694 — lends",
     "the bank...",
-    "the bank…",
-    "the bank; the river: both",
-    "is it the bank?! No",
     "the\nbank\nclosed",
-    "the bank\tclosed\r\n",
     "  the   bank  ",
     "[citation needed] the bank {{cite web|url=x}}",
-    "<ref>the bank</ref>",
-    "the bank/river",
     "C:\\bank\\river the bank",
-    "https://example.org/(bank) the bank",
     "banks, BANKS, bank",
-    "the bank's (or banks') rates",
     "E=mc² and the bank ½",
     "die Bank „am Fluss“ bank",
     "銀行 bank 河岸",
@@ -63,7 +46,6 @@ PASSAGES = [
     "bank.",
     "(bank)",
     "(bank",
-    "the bank, the bank, the bank",
 ]
 
 
@@ -123,19 +105,15 @@ def test_everything_else_is_text(text):
     assert is_brackets(Brackets(text))
 
 
-def test_one_word_alone():
+def test_one_word_alone_and_explicit_brackets():
     assert is_word("bank")
     assert is_word(" bank. ")
     assert not is_word("(bank)")
     assert not is_word(PlainText("bank"))
     assert read_phrase("bank*").tree == Leaf("bank*")
     assert read_phrase(Brackets("bank*")).tree == Leaf("bank")
-
-
-def test_explicit_brackets_are_strict():
     with pytest.raises(TreeError, match="unbalanced brackets"):
         read_phrase(Brackets("(bank (raised rates)"))
-    assert str(read_phrase(Brackets("bob likes cars")).tree) == "(bob (likes cars))"
     with pytest.raises(InputError, match="need a pattern"):
         read_phrase(["old", "cars"])
 

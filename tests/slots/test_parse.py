@@ -30,25 +30,10 @@ The school bus stopped near the station.
 The king wanted to build a castle.
 The doctor treated the patient with medicine.
 The letter written by the minister reached the queen.
-The soldiers marching through the village sang a song.
 The committee approved the new budget.
-The judge sentenced the thief to prison.
 The river flows through the old town.
-The child broke the window with a stone.
-The engineer designed the bridge.
-The storm destroyed the harbour.
-The police arrested the driver of the car.
-The singer performed a famous song.
-The government raised taxes.
-The chef cooked a delicious meal.
-The player kicked the ball into the goal.
-The scientist discovered a new planet.
 The company that built the tower went bankrupt.
-The nurse washed the wound.
 The artist painted a portrait of the duchess.
-The train arrived at the station.
-The editor published the article.
-The boy climbed the tall tree.
 """
 
 EXPECTED = {
@@ -63,7 +48,7 @@ EXPECTED = {
 
 def test_relations_of_sentences() -> None:
     found, tokens = count_relations(SENTENCES)
-    assert tokens > 190
+    assert tokens > 100
     missing = {item for item in EXPECTED if item not in found}
     assert len(missing) <= 2, missing  # models of spaCy differ in a few attachments
 
@@ -71,11 +56,9 @@ def test_relations_of_sentences() -> None:
 def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(3):
-        (tmp_path / f"{number}.txt").write_text(
-            "".join(SENTENCES.splitlines(keepends=True)[10 * number : 10 * number + 10])
-        )
     files = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, file in enumerate(files):
+        file.write_text("".join(SENTENCES.splitlines(keepends=True)[number::3]))
     monkeypatch.setattr(module, "PIECE", 1)
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "torch.py").write_text("raise ImportError")  # spaCy would load it in every process

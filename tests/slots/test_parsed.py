@@ -53,9 +53,11 @@ def test_what_is_no_parsed_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no relation"):
         merged([ParsedText.of({})])
     planted().save(tmp_path / "a.parsed")
-    (tmp_path / "a.parsed" / "words.txt").write_text("one\n")
-    with pytest.raises(FormatError, match="do not fit"):
-        ParsedText.load(tmp_path / "a.parsed")
+    words = tmp_path / "a.parsed" / "words.txt"
+    for text, message in ((words.read_text().replace("family", "farm"), "listed twice"), ("one\n", "do not fit")):
+        words.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            ParsedText.load(tmp_path / "a.parsed")
 
 
 @pytest.mark.parametrize("change", [{"slots": [1, "obj"]}, {"slots": [["obj"]]}, {"slots": None}, {"facts": 3}])
@@ -64,12 +66,4 @@ def test_a_config_of_other_types_is_an_error(tmp_path: Path, change: dict[str, o
     config = tmp_path / "a.parsed" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | change))
     with pytest.raises(FormatError, match="names of slots"):
-        ParsedText.load(tmp_path / "a.parsed")
-
-
-def test_a_word_that_stands_twice_is_an_error(tmp_path: Path) -> None:
-    planted().save(tmp_path / "a.parsed")
-    words = tmp_path / "a.parsed" / "words.txt"
-    words.write_text(words.read_text().replace("family", "farm"))
-    with pytest.raises(FormatError, match="listed twice"):
         ParsedText.load(tmp_path / "a.parsed")
