@@ -21,7 +21,7 @@ OPTIONS = SlotOptions(dim=6, min_count=5)
 
 @pytest.fixture(scope="module")
 def lexicon() -> Lexicon:
-    return train(Job(parsed=lambda: planted()), OPTIONS)
+    return train(Job(parsed=planted), OPTIONS)
 
 
 def sentence(lexicon: Lexicon, text: str):  # type: ignore[no-untyped-def]
@@ -83,7 +83,7 @@ def test_plausibility(lexicon: Lexicon) -> None:
     assert np.isnan(fits("hotel"))
 
 
-def test_adjectives_and_coordination(lexicon: Lexicon) -> None:
+def test_adjectives_coordination_and_readings(lexicon: Lexicon) -> None:
     states = lexicon.compose("((local owner) (run (small hotel)))", "slots")
     assert len(states.steps) == 9
     both = lexicon.compose("(owner (run (hotel & shop)))", "slots").meaning
@@ -91,6 +91,10 @@ def test_adjectives_and_coordination(lexicon: Lexicon) -> None:
     assert similarity(both, one) > 0.9
     verbs = lexicon.compose("(owner ((manage & sprint) hotel))", "slots").meaning
     assert entropy(verbs) > entropy(lexicon.compose("(owner (manage hotel))", "slots").meaning)
+    texts = ("(owner (run hotel))", "(athlete (run race))")
+    mixed = lexicon.compose(" |0.75 ".join(texts), "slots").meaning.dense()
+    first, second = (lexicon.compose(text, "slots").meaning.dense() for text in texts)
+    assert np.allclose(mixed, 0.75 * first + 0.25 * second)
 
 
 def test_slots_are_kept_on_disk(lexicon: Lexicon, tmp_path: Path) -> None:
@@ -100,12 +104,8 @@ def test_slots_are_kept_on_disk(lexicon: Lexicon, tmp_path: Path) -> None:
     text = "(owner (run hotel))"
     assert similarity(sentence(again, text), sentence(lexicon, text)) == pytest.approx(1.0)
     assert again.parts.slots is not None
+    assert np.array_equal(lexicon.array, train(Job(parsed=planted), OPTIONS).array)  # by the same seed
     assert "slots" in again.methods
-
-
-def test_a_seed_gives_the_same_numbers() -> None:
-    a, b = (train(Job(parsed=lambda: planted()), OPTIONS) for _ in range(2))
-    assert np.array_equal(a.array, b.array)
 
 
 def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_an_error(lexicon: Lexicon) -> None:
     with pytest.raises(InputError, match="never seen"):
         Slots.of(lexicon).slot("hotel", "obj")
     with pytest.raises(InputError, match="parse more text"):
-        train(Job(parsed=lambda: planted()), SlotOptions(min_count=10**6))
+        train(Job(parsed=planted), SlotOptions(min_count=10**6))
     with pytest.raises(InputError, match="dim"):
         SlotOptions(dim=0)
 
@@ -129,13 +129,6 @@ def test_a_negated_phrase_is_one_with_another_head(lexicon: Lexicon) -> None:
     assert twice.entropy == pytest.approx(run.entropy)
     fills = lexicon.compose("(owner (run (no hotel)))", "slots")  # a negated filler negates what it fills
     assert np.allclose(fills.meaning.dense(), not_run.meaning.dense())
-
-
-def test_readings_of_slots_are_mixed(lexicon: Lexicon) -> None:
-    one, other = "(owner (run hotel))", "(athlete (run race))"
-    mixed = lexicon.compose(f"{one} |0.75 {other}", "slots").meaning.dense()
-    first, second = (lexicon.compose(text, "slots").meaning.dense() for text in (one, other))
-    assert np.allclose(mixed, 0.75 * first + 0.25 * second)
 
 
 def test_prepositional_objects_and_compounds_fill_slots_of_their_own() -> None:
