@@ -196,7 +196,7 @@ def legs(each: int, epoch: int, apart: float) -> NDArray[np.int64]:
 
 
 class ReplicaBackend:
-    """Does legs of training; a leg is a round to the run (:class:`polysema.training.run.Engine`).
+    """Does legs of training; a leg is a round to the run (:class:`polysema.training.run.Backend`).
 
     Attributes:
         in_turn: the share of the training that is too early for replicas to learn apart.
@@ -207,7 +207,7 @@ class ReplicaBackend:
     def __init__(self, text: TrainingText, state: State, engine: Engine, threads: int) -> None:
         options = text.options
         if options.optimiser != "sgd":
-            raise InputError(f"replicas learn by sgd, not by {options.optimiser}: choose --optimiser sgd")
+            raise InputError(f"replicas learn by sgd, not by {options.optimiser}: choose the optimiser sgd")
         self.text, self.state, self.engine, self.threads = text, state, engine, threads
         engine.see([text.corpus.path, *text.corpus.path.glob("*.npy")])
         learner = Learner(text.corpus.path, text.vocabulary, options, threads)
