@@ -204,7 +204,7 @@ def _find_files(item: str | Path) -> list[Path]:
     if not str(item):
         raise CorpusError("an empty name is no text: name a file, a folder or -")
     if (path / "tokens.npy").is_file() and (path / "config.json").is_file():
-        raise CorpusError(f"{path}: an encoded corpus already, not text")
+        raise CorpusError(f"{path}: an encoded corpus already, not text (if it is alone, its config.json is damaged)")
     if str(item) == "-" or path.is_file():
         return [path]
     if path.is_dir():

@@ -14,6 +14,7 @@ import pytest
 
 import polysema
 from polysema.cli import main
+from polysema.meanings.parts import Parts
 from tools.campaign import sentences
 
 TOY = ["--dim", "4", "--senses", "2", "--epochs", "1", "--min-count", "1", "--threads", "1"]
@@ -172,3 +173,46 @@ def test_a_disk_that_is_full_at_once_leaves_no_folder(place, monkeypatch, capsys
     assert main(["train", "text.txt", "-o", "wiki", *TOY]) == 2
     assert "wiki.training: cannot be written: No space left" in capsys.readouterr().err
     assert sorted(place.iterdir()) == before
+
+
+def test_describe_in_place_keeps_what_is_foreign(place, corpus, capsys):
+    assert main(["train", "corpus", "-o", "wiki", *TOY]) == 0
+    (place / "wiki" / "thesis.tex").write_text("Chapter one.")
+    with (place / "wiki" / "README.md").open("a") as readme:
+        readme.write("Checked by me.\n")
+    assert main(["describe", "wiki", "corpus"]) == 2
+    assert "(thesis.tex, README.md (edited by hand))" in capsys.readouterr().err
+    assert (place / "wiki" / "README.md").read_text().endswith("Checked by me.\n")
+    assert (place / "wiki" / "thesis.tex").exists()
+
+
+def test_describe_numbers_more_senses_than_a_byte_holds(corpus, capsys):
+    rng = np.random.default_rng(0)
+    words = polysema.Corpus(corpus).vocabulary.words
+    factors, contexts = rng.normal(size=(len(words), 4, 140)), rng.normal(size=(len(words), 4))
+    polysema.Lexicon(words, factors.astype(np.float32), parts=Parts(contexts=contexts.astype(np.float32))).save("wiki")
+    assert main(["describe", "wiki", "corpus", "--quiet"]) == 0
+    inventory = polysema.load("wiki").parts.inventory
+    assert inventory.senses.max() == 139
+
+
+def test_json_nested_deeply_is_refused(place, corpus, capsys):
+    assert main(["train", "corpus", "-o", "wiki", *TOY]) == 0
+    (place / "deep.json").write_text("[" * 100_000)
+    assert main(["explore", "wiki", "--evaluation", "deep.json", "--no-browser", "--port", "0"]) == 2
+    assert "deep.json: not the JSON that" in capsys.readouterr().err
+
+
+def test_standard_input_gives_no_name(place, monkeypatch):
+    with open(place / "text.txt") as text:
+        monkeypatch.setattr("sys.stdin", text)
+        assert main(["train", "-", *TOY]) == 0
+    assert (place / "lexicon").is_dir()
+    assert not (place / "-").exists()
+
+
+def test_a_refused_reproduction_leaves_nothing(place, shared, capsys):
+    before = sorted(place.iterdir())
+    for options in (["--set", "glove.epochs=-3"], ["--only", "Nothing"], ["--model", "X=missing"]):
+        assert main(["reproduce", "text.txt", "-o", "out", "--offline", "--data", str(shared / "data"), *options]) == 2
+        assert sorted(place.iterdir()) == before

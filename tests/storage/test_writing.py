@@ -11,11 +11,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from polysema import storage
 from polysema.errors import InputError, OutputError
-from polysema.storage import atomic_file, atomic_folder, check_output, holds, locked, recover, signed
+from polysema.storage import atomic_file, atomic_folder, check_output, holds, locked, recover, save_arrays, signed
 
 ROOT = Path(__file__).parents[2]
 OWNER = holds("polysema-test", 1, ("config.json", "text", "README.md"))
@@ -176,3 +177,16 @@ def test_the_umask_decides_who_may_read_arrays(tmp_path):
     storage.save_arrays(tmp_path / "arrays", {})
     (tmp_path / "plain").write_text("")
     assert (tmp_path / "arrays").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_full_disk_under_safetensors_is_an_oserror_with_its_number(tmp_path, monkeypatch):
+    import safetensors.numpy
+    from safetensors import SafetensorError
+
+    def full(*_, **__):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        save_arrays(tmp_path / "x.safetensors", {"a": np.ones(2)})
+    assert caught.value.errno == 28
