@@ -91,7 +91,8 @@ def senses_of(model: Matrices, word: str, min_weight: float = LEAST_WEIGHT) -> W
         if model.parts.inventory is not None:
             weights, vectors = model.parts.inventory.of(model.vocabulary.index(word), vectors) or (weights, vectors)
     ids = np.argsort(-weights, kind="stable")
-    ids = ids[weights[ids] >= min_weight] if (weights >= min_weight).any() else ids[weights[ids] > 0]
+    used = ids[weights[ids] > 0]
+    ids = used[weights[used] >= min_weight] if (weights >= min_weight).any() else used
     return WordSenses(ids, weights[ids], vectors.T[ids])
 
 

@@ -92,3 +92,8 @@ def test_a_copy_keeps_what_new_words_are_placed_with(tmp_path):
 def test_a_lexicon_with_other_parts_keeps_what_new_words_are_placed_with():
     model = load()
     assert model.with_parts(speech=None).parts.placing == model.parts.placing is not None
+
+
+def test_a_column_that_is_no_sense_is_not_listed():
+    lexicon = Lexicon(["bank", "river"], [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.5], [1.0, 0.0]]])
+    assert [sense.id for sense in lexicon.senses("bank", min_weight=0.0)] == [0]
