@@ -183,37 +183,26 @@ def senses_in_context(lexicon: Matrices, word: str) -> WordSenses:
 def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span | None = None) -> NDArray[np.float64]:
     """P(sense k | sentence) of each sense of a word, (k,), in the order of :func:`senses_in_context`.
 
-    See :func:`all_sense_probabilities`.
-
-    Args:
-        span: where the word stands in the sentence; by default its first occurrence.
-    """
-    (found,) = all_sense_probabilities(lexicon, [(word, sentence, span_of(sentence, word) if span is None else span)])
-    return found
-
-
-def all_sense_probabilities(lexicon: Matrices, asked: Sequence[tuple[str, str, Span]]) -> list[NDArray[np.float64]]:
-    """P(sense k | sentence) of each sense of words in sentences, each given with where it stands.
-
     With u the word's unit vector in the sentence, at the layers and through the projection that made the lexicon, v_k
     the unit vectors of its senses and v̄ their mean by weight,
 
         P(k) ∝ exp(β cos(v_k − v̄, u − v̄))
 
-    so it is only what sets the senses of a word apart that counts, not what they share, nor how frequent they are.
-    Eigenvectors have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
+    so only what separates the senses of a word counts, not what they share, nor how frequent they are. Eigenvectors
+    have no sign: for these P(k) ∝ ⟨v_k|ρ|v_k⟩ with ρ = uuᵀ.
+
+    Args:
+        span: where the word stands in the sentence; by default its first occurrence.
     """
-    reader = contextual(lexicon)
-    vectors = reader.encoder.words([sentence for _, sentence, _ in asked], [span for _, _, span in asked])
     parts = lexicon.parts
+    vectors = contextual(lexicon).encoder.words([sentence], [span or span_of(sentence, word)])
     assert parts.encoder is not None  # or there would be no reader
-    units = _unit(parts.encoder.projected(vectors)).astype(np.float64)
-    signed = parts.columns == "senses" or parts.clusters is not None
-    found = []
-    for (word, _, _), u in zip(asked, units, strict=True):
-        _, weights, senses = senses_in_context(lexicon, word)
-        found.append(posterior_of(weights, senses, u) if signed else (senses @ u) ** 2 / ((senses @ u) ** 2).sum())
-    return found
+    (u,) = _unit(parts.encoder.projected(vectors)).astype(np.float64)
+    _, weights, senses = senses_in_context(lexicon, word)
+    if parts.columns == "senses" or parts.clusters is not None:
+        return posterior_of(weights, senses, u)
+    overlaps = (senses @ u) ** 2
+    return np.asarray(overlaps / overlaps.sum())
 
 
 def posterior_of(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:

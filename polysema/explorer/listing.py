@@ -17,6 +17,7 @@ from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import table
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.meanings.descriptions import PARTS_OF_SPEECH as UNIVERSAL
 from polysema.meanings.descriptions import SenseDescription
 
 Facts = dict[str, Any]
@@ -53,8 +54,8 @@ class Listing:
 
     def __init__(self, lexicon: AnyLexicon) -> None:
         self.vocabulary = lexicon.vocabulary
-        known = lexicon.parts.descriptions if isinstance(lexicon, Lexicon) else None
-        self.descriptions: Mapping[str, Mapping[int, SenseDescription]] = known or {}
+        self.descriptions: Mapping[str, Mapping[int, SenseDescription]] = lexicon.parts.descriptions or {}
+        self.speech = lexicon.parts.speech
         self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:
@@ -91,7 +92,10 @@ class Listing:
         found = np.zeros((len(self.vocabulary), len(PARTS_OF_SPEECH)), bool)
         known = table()
         for row, word in enumerate(self.vocabulary.words):
-            if own := {face.part for face in self.descriptions.get(word, {}).values() if face.part}:
+            own = {sense.part for sense in self.descriptions.get(word, {}).values() if sense.part}
+            if self.speech is not None:
+                own |= {UNIVERSAL[tag - 1] for tag in self.speech.tags[row].tolist() if tag}
+            if own:
                 found[row] = [not own.isdisjoint(parts) for parts in PARTS_OF_SPEECH.values()]
             elif (counts := known.get(word) or known.get(word.lower())) is not None:
                 found[row] = np.array(counts) > 0

@@ -21,11 +21,11 @@ from starlette.testclient import TestClient
 from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import FormatError, InputError
 from polysema.explorer import answers
-from polysema.explorer.listing import LARGEST_PAGE
+from polysema.explorer.listing import LARGEST_PAGE, Listing
 from polysema.explorer.server import Busy, WorkQueue, application, named
 from polysema.explorer.web import CachedPipeline
-from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions, Synset
-from polysema.meanings.parts import Parts
+from polysema.meanings.descriptions import PARTS_OF_SPEECH, Example, SenseDescription, SenseDescriptions, Synset
+from polysema.meanings.parts import Parts, Speech
 
 NASTY = "<script>alert(1)</script>"
 WORDS = [
@@ -376,6 +376,14 @@ def test_parts_of_speech_are_those_of_the_senses_else_of_wordnet(client):
     assert words("verb") == ["bob", "run"]  # not the bank, whose senses say that it is a noun
     assert "bank" in words("noun")
     assert client.get("/list?part_of_speech=x").status_code == 400
+
+
+def test_parts_of_speech_of_a_lexicon_come_before_those_of_wordnet():
+    tags = np.zeros((len(WORDS), 3), np.uint8)
+    tags[WORDS.index("old"), 0] = PARTS_OF_SPEECH.index("VERB") + 1
+    lexicon = Lexicon(WORDS, np.tile(np.eye(3), (len(WORDS), 1, 1)), parts=Parts(speech=Speech(tags, tags)))
+    kinds = Listing(lexicon).parts_of_speech
+    assert [name for name, own in kinds.items() if own[WORDS.index("old")]] == ["verb"]
 
 
 def test_one_parse_for_a_sentence():

@@ -19,7 +19,6 @@ from polysema import Lexicon, VectorLexicon, Vocabulary, from_gensim
 from polysema.errors import FormatError, InputError, MatrixError, PolysemaError, UnknownChoiceError
 from polysema.lexicon.formats import FOREIGN, FORMATS, write
 from polysema.lexicon.lexicon import load
-from polysema.meanings.parts import Parts
 
 FILES = {
     "folder": "model",
@@ -132,18 +131,6 @@ def test_half_precision_on_request(lexicon: Lexicon, tmp_path):
     assert again.similarity("bank", "river") == pytest.approx(lexicon.similarity("bank", "river"), abs=1e-3)
     with pytest.raises(UnknownChoiceError, match="float32 or float16"):
         lexicon.save(tmp_path / "other", dtype="int8")
-    with pytest.raises(InputError, match="do not fit float16"):
-        VectorLexicon(["a"], [[1e9, 1.0]]).save(tmp_path / "big", dtype="float16")
-
-
-def test_named_arrays_travel_with_the_folder(lexicon: Lexicon, tmp_path):
-    model = Lexicon(
-        lexicon.vocabulary, lexicon.factors, parts=Parts(contexts=np.ones((12, 6), np.float32), columns="eigen")
-    )
-    model.save(tmp_path / "m")
-    again = load(tmp_path / "m")
-    assert again.parts.contexts.shape == (12, 6)
-    assert again.parts.columns == "eigen"
 
 
 def test_the_model_is_mapped_not_read(tmp_path):
@@ -299,8 +286,6 @@ def test_missing_and_unwritable(tmp_path, lexicon: Lexicon):
         load(tmp_path / "nowhere")
     with pytest.raises(FormatError, match="a folder without config.json"):
         load(tmp_path)
-    with pytest.raises(InputError, match="no format ends in '.pkl': use .npz, .txt, .vec, .w2v, .bin"):
-        lexicon.save(tmp_path / "model.pkl")
     with pytest.raises(UnknownChoiceError, match="unknown format 'onnx'"):
         write(lexicon, tmp_path / "x", format="onnx")
     with pytest.raises(UnknownChoiceError, match="unknown kind 'tensors'"):
