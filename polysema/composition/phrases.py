@@ -91,28 +91,26 @@ def is_brackets(phrase: str) -> bool:
     text = phrase.strip()
     if not (text.startswith("(") and text.endswith(")")):
         return False
-    sides = [0]  # of every open bracket
-    for item in re.findall(r"[()]|\|[\d.]*|[^\s()|]+", text):
-        if item == "(":
-            if len(sides) == 1 and sides[0]:
-                return False
-            sides[-1] += 1
-            sides.append(0)
-        elif item[0] == "|":
-            sides[-1] = 0 if len(sides) == 1 else sides[-1]
-        elif item == ")":
-            if len(sides) == 1 or sides.pop() > 2:
-                return False
-        elif item in ("*", "~", "&"):
-            continue
-        elif len(sides) == 1 or item[0] in _PUNCTUATION or item[-1] in _PUNCTUATION:
-            return False
-        else:
-            sides[-1] += 1
     try:
         parse_brackets(text)
     except TreeError:
         return False
+    sides = [0]  # of every open bracket
+    for item in re.findall(r"[()]|\|[\d.]*|[^\s()|]+", text):
+        if item == ")":
+            if sides.pop() > 2:
+                return False
+        elif item[0] == "|":
+            sides[-1] = 0 if len(sides) == 1 else sides[-1]
+        elif item not in ("*", "~", "&"):
+            sides[-1] += 1
+            outermost = len(sides) == 1
+            if item == "(":
+                sides.append(0)
+            elif outermost or item[0] in _PUNCTUATION or item[-1] in _PUNCTUATION:
+                return False
+            if outermost and sides[0] > 1:
+                return False
     return True
 
 
