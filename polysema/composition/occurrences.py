@@ -1,4 +1,4 @@
-"""Words of a text, and the places where a word stands in it."""
+"""The words of a text, and the places of a word in it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def counted_word(text: str, position: int, word: str) -> Span:
     """
     found = [match for match in re.finditer(r"[\w'-]+", text) if match.group().lower() not in _ARTICLES]
     if len(found) <= position:
-        raise InputError(f"{text!r} has no word {position + 1}, where {word!r} should stand")
+        raise InputError(f"{text!r} has no word {position + 1} for {word!r}")
     last = position + (word.count("-") if "-" not in found[position].group() else 0)
     return found[position].start(), found[min(last, len(found) - 1)].end()
 
@@ -137,7 +137,7 @@ class Tokenised:
         """Every place of a word; an error if there is none."""
         found = find_occurrences(self.source, word, self.tokens)
         if not found:
-            raise InputError(f"{word!r} does not stand in {shown(self.source)}")
+            raise InputError(f"{word!r} is not in {shown(self.source)}")
         return found
 
     def at(self, span: Span) -> Occurrence:

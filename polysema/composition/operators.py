@@ -74,8 +74,8 @@ def negated(b: Factors, c: Factors | None = None) -> Factors:
     """(1 − X)^½ C with X = ρ / λ₁, the largest eigenvalue made 1: logical negation (Lewis 2020), acting on σ = C Cᵀ.
 
     With the thin decomposition B = U S Vᵀ it is C − U (1 − √(1 − S²/S₁²)) Uᵀ C, so that the n×n matrix 1 − X is built
-    only where it is what is asked for. For a ρ of less than full rank ¬¬ρ = ρ. What is maximally mixed has no negation:
-    the factor is zero.
+    only if ``c`` is not given. If ρ has less than full rank, ¬¬ρ = ρ. A maximally mixed ρ has no negation: the
+    factor is zero.
 
     Args:
         c: what the negation acts on by Phaser; by default the identity, which gives the factor (..., n, n) of 1 − X.

@@ -7,7 +7,7 @@ the functor, in *likes cars* the verb, and in *Bob likes cars* the verb phrase (
 - a pattern: ``from_pattern("adj subj verb adj obj", ["local", "family", "run", "small", "hotel"])``,
 - sentences, with the extra ``parse``: see :mod:`polysema.parsing`.
 
-Nothing here recurses, so a tree may be as deep as memory allows.
+No function recurses: the depth of a tree is limited only by memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polysema.errors import TreeError, check_choice
 
 Kind = Literal["argument", "modifier", "coordination", "negation", "readings"]
 """How a functor takes its argument: a verb takes its object or subject (``argument``); an adjective or adverb modifies,
-and the phrase keeps the kind of what it modifies (``modifier``); in *dogs and cats* neither acts, the first stands in
+and the phrase keeps the kind of what it modifies (``modifier``); in *dogs and cats* neither acts, the first takes
 the functor's place (``coordination``); *not* negates its argument (``negation``); the sides are readings of the same
 words, the first in the functor's place (``readings``)."""
 
@@ -56,7 +56,7 @@ class Node:
         functor: the side that acts.
         argument: the side that is acted on.
         kind: how; see :data:`Kind`.
-        functor_first: whether the functor stands to the left of its argument.
+        functor_first: whether the functor is to the left of its argument.
         weight: of ``readings``, the probability of the first.
     """
 
@@ -72,12 +72,12 @@ class Node:
 
     @property
     def left(self) -> Tree:
-        """The side that stands first."""
+        """The left side."""
         return self.functor if self.functor_first else self.argument
 
     @property
     def right(self) -> Tree:
-        """The side that stands second."""
+        """The right side."""
         return self.argument if self.functor_first else self.functor
 
     def __str__(self) -> str:

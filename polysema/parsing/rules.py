@@ -108,9 +108,9 @@ FUNCTION_WORDS: dict[str, str] = {
     "SPACE": "white space",
     "SYM": "symbol",
 }
-"""Part of speech → what it is. Such a word falls away wherever it stands, and what it governs takes its place: of
-*in the city* the city is left, of *is cheap* the adjective. Their matrices say nothing of what a sentence is about:
-acting on *city*, *in* makes it the phrase nearest to *in*."""
+"""Part of speech → its name. Such a word falls away in every position, and what it governs takes its place: *in the
+city* becomes *city*, *is cheap* becomes *cheap*. The matrices of function words say little about a sentence: acting on
+*city*, *in* gives a phrase nearest to *in*."""
 
 COPULA = "be"
 """The lemma that falls away although it may be tagged as a verb."""

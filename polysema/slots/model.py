@@ -137,7 +137,7 @@ def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, 
     """The filled slots at every node of a tree, by the id of the node.
 
     A verb takes its object from the right and its subject from the left; a modifier fills the slot ``mod`` of what it
-    modifies; of coordinated words each is filled, and each fills. A negated filler negates what it fills.
+    modifies; each of several coordinated words is filled, and fills. A negated filler negates the head that it fills.
 
     Args:
         modifying: the slots of modifiers that do not fill ``mod``, such as a preposition, by the modifier's position.

@@ -48,7 +48,7 @@ def test_lines_of_json_in_and_out(run, model, typed):
     assert code == 2
     assert (first["id"], first["word"]) == ("a", "bank")
     assert first["senses"][0]["probability"] > 0.9
-    assert "does not stand in" in second["error"]
+    assert "is not in" in second["error"]
     typed("(muddy bank)\n" * 300)  # more than are asked together
     code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", model)
     assert (code, len(lines(out))) == (0, 300)

@@ -85,7 +85,7 @@ def test_read(run, model):
     ("arguments", "message"),
     [
         (["disambiguate", "bank"], "no sentence for 'bank'"),
-        (["disambiguate", "bank", "(muddy bar)"], "'bank' does not stand in '(muddy bar)'"),
+        (["disambiguate", "bank", "(muddy bar)"], "'bank' is not in '(muddy bar)'"),
         (["disambiguate", "bank", "(muddy bank)", "-m", "fazer"], "unknown composition method 'fazer'"),
     ],
 )

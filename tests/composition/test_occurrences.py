@@ -73,7 +73,7 @@ def test_the_place_that_is_meant_where_none_is_named():
     assert text[slice(*span_of(text, "us"))] == "us"
     assert text[slice(*span_of(text, "bank"))] == "banks"
     assert span_of(text, (3, 8)) == (3, 8)
-    with pytest.raises(InputError, match="'river' does not stand in 'US banks told us'"):
+    with pytest.raises(InputError, match="'river' is not in 'US banks told us'"):
         span_of(text, "river")
 
 

@@ -58,7 +58,7 @@ def test_ambiguity_and_senses_of_columns(library, request, lexicon):
     alone = lexicon.disambiguate("river", SENTENCES[0], nlp=False)
     assert (told["sense"][0], told["probability"][0]) == (alone.sense.id, pytest.approx(alone.sense.probability))
     assert [bool(_missing(value)) for value in told["sense"]] == [False, True, True, True, True]
-    assert "does not stand in" in told["error"][4]
+    assert "is not in" in told["error"][4]
     one = frames.disambiguate("bank", sentences, lexicon, nlp=False)
     assert [bool(_missing(value)) for value in one["sense"]] == [False, False, True, False, True]
 

@@ -147,12 +147,12 @@ def test_a_batch_with_failures(planted):
     pairs = [("bank", "(muddy bank)"), ("bank", Brackets("(muddy")), ("bar", "(muddy bank)"), ("bnak", "(muddy bnak)")]
     first, *failed = planted.disambiguate(pairs)
     assert topic_of_sense(first) == "water"
-    messages = ["unbalanced brackets", "'bar' does not stand in '(muddy bank)'", "'bnak' is not in the lexicon"]
+    messages = ["unbalanced brackets", "'bar' is not in '(muddy bank)'", "'bnak' is not in the lexicon"]
     for item, pair, message in zip(failed, pairs[1:], messages, strict=True):
         assert isinstance(item, Failed)
         assert item.input == pair
         assert message in str(item.error)
-    with pytest.raises(InputError, match="does not stand in"):
+    with pytest.raises(InputError, match="is not in"):
         planted.disambiguate("bar", "(muddy bank)")
 
 
