@@ -127,8 +127,11 @@ def _parsed(texts: Sequence[Any], nlp: Any) -> list[list[Token] | PolysemaError]
         docs: list[Any] = list(nlp.pipe(good, batch_size=256))
     except Exception:  # of one text: parse them one by one
         docs = [_attempt(text, nlp) for text in good]
-    found = [error or _tokens(doc) for error, doc in zip(refused, docs, strict=True)]
-    return [tokens if isinstance(tokens, PolysemaError) else _with_a_verb(tokens, nlp) for tokens in found]
+    results: list[list[Token] | PolysemaError] = []
+    for error, doc in zip(refused, docs, strict=True):
+        found = error or (doc if isinstance(doc, PolysemaError) else _tokens(doc))
+        results.append(found if isinstance(found, PolysemaError) else _with_a_verb(found, nlp))
+    return results
 
 
 def _refused(text: Any, nlp: Any) -> InputError | None:
@@ -150,9 +153,7 @@ def _attempt(text: str, nlp: Any) -> Any:
 
 def _tokens(doc: Any) -> list[Token] | PolysemaError:
     """The words of a Doc or a Span; a word whose head is not in the span is a root of it."""
-    if isinstance(doc, PolysemaError) or not len(doc):
-        return doc if isinstance(doc, PolysemaError) else []
-    if not doc[0].doc.has_annotation("DEP"):
+    if len(doc) and not doc[0].doc.has_annotation("DEP"):
         return InputError("this spaCy pipeline gives no dependencies: hand in one that has a parser")
     found = []
     for i, t in enumerate(doc):

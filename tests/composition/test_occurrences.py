@@ -86,15 +86,11 @@ def test_places_are_in_order_and_spell_the_word(text, word):
         assert text[start:end].lower().startswith(word[:1])
 
 
-def test_an_occurrence_of_plain_text():
+def test_occurrences_of_a_text_and_of_a_tree():
     words = tokenised("The Church (1975) bank, the bank.")
     first, second = (words.at(span) for span in words.places("bank"))
-    assert (first.form, first.around) == ("bank", ("The", "Church", "the", "bank"))
-    assert (second.span, second.around) == ((28, 32), ("The", "Church", "bank", "the"))
-    assert (first.leaf, first.tree, first.lemma) == (None, None, "bank")
-
-
-def test_occurrences_of_a_tree_have_their_own_leaves():
+    assert (first.form, first.around, first.leaf, first.tree) == ("bank", ("The", "Church", "the", "bank"), None, None)
+    assert (second.span, second.before) == ((28, 32), 4)
     brackets = "((muddy bank) & (central bank))"
     read = read_tree(parse_brackets(brackets), brackets)
     first, second = (read.at(span) for span in read.places("bank"))

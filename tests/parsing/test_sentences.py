@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,11 +99,13 @@ def test_what_was_left_out_is_said():
     }
 
 
-def test_words_are_looked_up_as_they_stand_then_in_lower_case_then_by_lemma():
+def test_words_are_looked_up_as_written_then_in_lower_case_then_by_lemma():
     parse = parse_sentence("The Families own Hotels.", {"Families", "families", "hotels", "own"})
     assert [leaf.word for leaf in leaves(parse.tree)] == ["Families", "own", "hotels"]
     parse = parse_sentence("The families ran hotels.", {"family", "run", "hotel"})
     assert str(parse.tree) == "(family (run hotel))"
+    lemmas = type("Lemmas", (set,), {"parts": SimpleNamespace(slots=True)})({"man", "saw", "see", "dog"})
+    assert str(parse_sentence("The man saw dogs.", lemmas).tree) == "(man (see dog))"  # a lexicon of slots holds lemmas
     assert [parse.tokens[leaf.position].text for leaf in leaves(parse.tree)] == ["families", "ran", "hotels"]
 
 
