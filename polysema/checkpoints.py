@@ -131,18 +131,13 @@ class Checkpoint:
     """The progress of a run in one safetensors file, which is replaced whole.
 
     Its header holds identity and counters as JSON, and a digest of everything.
-
-    Attributes:
-        path: the file. Its folder is made when it is first written.
-        identity: options, text, words …: what must agree for the run to continue. Anything that JSON can hold.
-        seconds: how often to write it.
-        numbers, arrays: what is kept.
     """
 
-    path: Path
+    path: Path  # the file. Its folder is made when it is first written.
+    # options, text, words …: what must agree for the run to continue. Anything that JSON can hold.
     identity: Mapping[str, Any]
-    seconds: float = 60.0
-    numbers: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 60.0  # how often to write it
+    numbers: dict[str, Any] = field(default_factory=dict)  # what is kept
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     _written: float = field(default_factory=time.monotonic, init=False)
 

@@ -213,18 +213,12 @@ def _ray(local: bool = False) -> Any:
 
 @dataclass(slots=True)
 class _Group:
-    """Tasks under way whose results are awaited together.
+    """Tasks under way whose results are awaited together."""
 
-    Attributes:
-        tasks: the tasks.
-        owns, joints: references to the results, and to the merged second halves.
-        avoid: ids of nodes whose disk failed.
-    """
-
-    tasks: list[Any]
-    owns: list[Any]
+    tasks: list[Any]  # the tasks
+    owns: list[Any]  # references to the results, and to the merged second halves
     joints: list[Any]
-    avoid: list[str] = field(default_factory=list)
+    avoid: list[str] = field(default_factory=list)  # ids of nodes whose disk failed
 
 
 class RayEngine(Engine):

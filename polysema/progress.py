@@ -24,41 +24,26 @@ _WIDE = 110  # columns of a terminal that has room for a bar
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come.
+    """How far a run has come."""
 
-    Attributes:
-        stage: what it is doing: ``training``, ``encoding``, ``clustering`` …
-        done, total: units of work; ``total`` is None if not known.
-        unit: what is counted.
-        speed: units a second, recently.
-        seconds, left: seconds spent and to go; None if not known.
-        epoch, epochs: the epoch, from 1, and how many there are; 0 without epochs.
-        loss: of a sample of the last training steps.
-        loss_name: what that loss is. With negative sampling it is −ln σ of the true words alone (ln 2 for an untrained
-            model), which cannot be compared with the held-out loss: that adds the loss of the noise words.
-        held_out: the held-out loss after the last whole epoch.
-        rate: the learning rate.
-        words, sentences: how much text was read so far.
-        note: a message to show once, such as how much disk the run takes.
-        detail: what each worker does, where there are several.
-    """
-
-    stage: str
-    done: int
+    stage: str  # what it is doing: ``training``, ``encoding``, ``clustering`` …
+    done: int  # units of work; ``total`` is None if not known
     total: int | None = None
-    unit: str = "words"
-    speed: float = 0.0
-    seconds: float | None = None
+    unit: str = "words"  # what is counted
+    speed: float = 0.0  # units a second, recently
+    seconds: float | None = None  # seconds spent and to go; None if not known
     left: float | None = None
-    epoch: int = 0
+    epoch: int = 0  # the epoch, from 1, and how many there are; 0 without epochs
     epochs: int = 0
-    loss: float | None = None
-    held_out: float | None = None
-    rate: float | None = None
-    words: int = 0
+    loss: float | None = None  # of a sample of the last training steps
+    held_out: float | None = None  # the held-out loss after the last whole epoch
+    rate: float | None = None  # the learning rate
+    words: int = 0  # how much text was read so far
     sentences: int = 0
-    note: str = ""
-    detail: str = ""
+    note: str = ""  # a message to show once, such as how much disk the run takes
+    detail: str = ""  # what each worker does, where there are several
+    # what that loss is. With negative sampling it is −ln σ of the true words alone (ln 2 for an untrained model), which
+    # cannot be compared with the held-out loss: that adds the loss of the noise words.
     loss_name: str = "loss"
 
 

@@ -101,23 +101,14 @@ class CorpusOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Column numbers, from 0, of a format with one token a line; −1 if there is no such column.
+    """Column numbers, from 0, of a format with one token a line; −1 if there is no such column."""
 
-    Attributes:
-        token: the word or lemma.
-        fallback: the word, used if the lemma is unknown.
-        tag: the part of speech to append.
-        number: the number of the token; CoNLL-U uses it to mark lines that are not tokens.
-        markup: lines such as ``<s>`` are marks.
-        comments: lines that start with # are skipped.
-    """
-
-    token: int
-    fallback: int = -1
-    tag: int = -1
-    number: int = -1
-    markup: bool = False
-    comments: bool = False
+    token: int  # the word or lemma
+    fallback: int = -1  # the word, used if the lemma is unknown
+    tag: int = -1  # the part of speech to append
+    number: int = -1  # the number of the token; CoNLL-U uses it to mark lines that are not tokens
+    markup: bool = False  # lines such as ``<s>`` are marks
+    comments: bool = False  # lines that start with # are skipped
 
 
 WHOLE_LINES = Columns(token=-1)
@@ -126,23 +117,14 @@ WHOLE_LINES = Columns(token=-1)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some lines of a source.
+    """Some lines of a source."""
 
-    Attributes:
-        data: UTF-8 bytes.
-        goes_on: whether it starts in the middle of a sentence.
-        columns: the columns, if there is one token a line; None for running text.
-        ends_source: whether it is the last block of its source.
-        read: bytes read from the file so far, before unpacking.
-        replaced: how many characters could not be decoded.
-    """
-
-    data: bytes
-    goes_on: bool
-    columns: Columns | None
-    ends_source: bool
-    read: int
-    replaced: int = 0
+    data: bytes  # UTF-8 bytes
+    goes_on: bool  # whether it starts in the middle of a sentence
+    columns: Columns | None  # the columns, if there is one token a line; None for running text
+    ends_source: bool  # whether it is the last block of its source
+    read: int  # bytes read from the file so far, before unpacking
+    replaced: int = 0  # how many characters could not be decoded
 
 
 # --------------------------------------------------------------------------------------------------------- finding text

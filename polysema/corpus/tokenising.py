@@ -32,23 +32,15 @@ _FEW = 1 << 18  # words that NumPy sorts; for more, the kernel is faster and nee
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A block as ids of a table of words.
+    """A block as ids of a table of words."""
 
-    Attributes:
-        ids, ends: its words, and where its sentences end.
-        size: bytes of text, without the line break that the reader adds to the end of a file.
-        invalid, overlong: bytes that are not valid text, and runs too long for words.
-        ends_source: whether it is the last block of its file.
-        read: bytes read so far, before unpacking.
-    """
-
-    ids: Array
+    ids: Array  # its words, and where its sentences end
     ends: Array
-    size: int
-    invalid: int
+    size: int  # bytes of text, without the line break that the reader adds to the end of a file
+    invalid: int  # bytes that are not valid text, and runs too long for words
     overlong: int
-    ends_source: bool
-    read: int
+    ends_source: bool  # whether it is the last block of its file
+    read: int  # bytes read so far, before unpacking
 
 
 def new_table(size: int = 0, slots: int | None = None) -> k.SlotTable:
@@ -366,13 +358,9 @@ def lemmatiser(language: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """The words of a table, to be sent.
+    """The words of a table, to be sent."""
 
-    Attributes:
-        arena, offsets, counts: the bytes of all words, the offset of each word, and its count.
-    """
-
-    arena: Array
+    arena: Array  # the bytes of all words, the offset of each word, and its count
     offsets: Array
     counts: Array
 

@@ -25,43 +25,26 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PieceTable:
-    """The word pieces of every word of a vocabulary, and what frames a sentence of them.
+    """The word pieces of every word of a vocabulary, and what frames a sentence of them."""
 
-    Attributes:
-        pieces: the pieces of all words, one after the other.
-        starts: (V + 1,) where each word's begin, and where the last end.
-        before, after: the special pieces at the start and the end of every sentence.
-        padding: the piece that fills up a batch.
-        limit: how many pieces the encoder can read at once, beside the special ones.
-    """
-
-    pieces: Ids
-    starts: Ids
-    before: tuple[int, ...]
+    pieces: Ids  # the pieces of all words, one after the other
+    starts: Ids  # (V + 1,) where each word's begin, and where the last end
+    before: tuple[int, ...]  # the special pieces at the start and the end of every sentence
     after: tuple[int, ...]
-    padding: int
-    limit: int
+    padding: int  # the piece that fills up a batch
+    limit: int  # how many pieces the encoder can read at once, beside the special ones
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some sentences for the encoder, and where the wanted words stand in them.
+    """Some sentences for the encoder, and where the wanted words stand in them."""
 
-    Attributes:
-        ids: (B, T) pieces, filled up with padding.
-        mask: (B, T) 1 for pieces and 0 for padding.
-        tokens: (W,) the place of each wanted word among the tokens handed in.
-        places: (P,) the pieces of those words as places in the flattened (B · T).
-        owners: (P,) which of the W words each piece belongs to.
-        words: how many words the sentences hold in all.
-    """
-
-    ids: Ids
-    mask: Ids
-    tokens: Ids
-    places: Ids
-    owners: Ids
-    words: int
+    ids: Ids  # (B, T) pieces, filled up with padding
+    mask: Ids  # (B, T) 1 for pieces and 0 for padding
+    tokens: Ids  # (W,) the place of each wanted word among the tokens handed in
+    places: Ids  # (P,) the pieces of those words as places in the flattened (B · T)
+    owners: Ids  # (P,) which of the W words each piece belongs to
+    words: int  # how many words the sentences hold in all
 
 
 def batches(

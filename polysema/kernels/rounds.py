@@ -116,22 +116,14 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class Adam(NamedTuple):
-    """The state of one side of a model, and room for the gradients of one round.
+    """The state of one side of a model, and room for the gradients of one round."""
 
-    Attributes:
-        mean, square: (rows · n,) float32, μ and ν.
-        places: (rows,) uint32, 1 + where a row's gradient is; 0 where it has none.
-        touched: (threads, most) uint32, the rows that have a gradient.
-        gradients: (threads, most · n) float32.
-        counts: (threads,) int64, how many have one.
-    """
-
-    mean: Any
+    mean: Any  # (rows · n,) float32, μ and ν
     square: Any
-    places: Any
-    touched: Any
-    gradients: Any
-    counts: Any
+    places: Any  # (rows,) uint32, 1 + where a row's gradient is; 0 where it has none
+    touched: Any  # (threads, most) uint32, the rows that have a gradient
+    gradients: Any  # (threads, most · n) float32
+    counts: Any  # (threads,) int64, how many have one
 
 
 def new_adam(rows: int, n: int, threads: int, most: int) -> Adam:
@@ -211,25 +203,15 @@ class TextArrays(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What is learnt.
+    """What is learnt."""
 
-    Attributes:
-        target: float32, (V · m · n,), senses.
-        context: float32, (V · n,), with Word2DM (V · m · n,).
-        n: the dimension, padded to a multiple of four.
-        m: the number of senses.
-        cosine: choose senses by cosine rather than by inner product.
-        pairs: whether a target has a sample for every word of its window, or one.
-        width: how many numbers are moved together: n, with Word2DM m · n.
-    """
-
-    target: Any
-    context: Any
-    n: int
-    m: int
-    cosine: bool
-    pairs: bool
-    width: int
+    target: Any  # float32, (V · m · n,), senses
+    context: Any  # float32, (V · n,), with Word2DM (V · m · n,)
+    n: int  # the dimension, padded to a multiple of four
+    m: int  # the number of senses
+    cosine: bool  # choose senses by cosine rather than by inner product
+    pairs: bool  # whether a target has a sample for every word of its window, or one
+    width: int  # how many numbers are moved together: n, with Word2DM m · n
 
 
 class Buffers(NamedTuple):
@@ -240,45 +222,30 @@ class Buffers(NamedTuple):
 
     A move is one number: a row, and in the low 32 bits where its step is. Moves are listed by part of the model; the
     list of part o starts at o times its room, and ``…_ends`` say where the next move goes.
-
-    Attributes:
-        ids, hashes, lows, highs: (shares, places), of each target; see ``gather``.
-        slots: (shares, places), each target's first slot.
-        noise: (shares, slots · K), the noise words' rows.
-        window_steps: (shares, places · width), of each place's word as one of the window of others.
-        target_steps: (shares, … · width), of targets.
-        vectors: (shares, … · width), what coefficients multiply: the sense, or A_t B_c.
-        coefficients: (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score).
-        window_moves, target_moves, scaled_moves: (shares, …) uint64.
-        window_ends, target_ends, scaled_ends: (shares, parts …) uint64.
-        room: (3,) uint64, of the three lists.
-        bits: how many bits of a place in ``coefficients`` say which word of the slot it is; the others are the slot.
-        work: (shares, …), room to compute in.
-        loss: (shares, 2 …), the loss of a sample of samples, and their number.
-        regions: (shares + 1,) int64, the first sentence of each share's region of the text, and the end.
     """
 
-    ids: Any
+    ids: Any  # (shares, places), of each target; see ``gather``
     hashes: Any
     lows: Any
     highs: Any
-    slots: Any
-    noise: Any
-    window_steps: Any
-    target_steps: Any
-    vectors: Any
+    slots: Any  # (shares, places), each target's first slot
+    noise: Any  # (shares, slots · K), the noise words' rows
+    window_steps: Any  # (shares, places · width), of each place's word as one of the window of others
+    target_steps: Any  # (shares, … · width), of targets
+    vectors: Any  # (shares, … · width), what coefficients multiply: the sense, or A_t B_c
+    # (shares, slots · 2^bits), the learning rate times 1 − σ(positive score), or times −σ(noise score)
     coefficients: Any
-    window_moves: Any
+    window_moves: Any  # (shares, …) uint64
     target_moves: Any
     scaled_moves: Any
-    window_ends: Any
+    window_ends: Any  # (shares, parts …) uint64
     target_ends: Any
     scaled_ends: Any
-    room: Any
-    bits: int
-    work: Any
-    loss: Any
-    regions: Any
+    room: Any  # (3,) uint64, of the three lists
+    bits: int  # how many bits of a place in ``coefficients`` say which word of the slot it is; the others are the slot
+    work: Any  # (shares, …), room to compute in
+    loss: Any  # (shares, 2 …), the loss of a sample of samples, and their number
+    regions: Any  # (shares + 1,) int64, the first sentence of each share's region of the text, and the end
 
 
 @kernel(forceinline=True)

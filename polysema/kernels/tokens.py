@@ -49,20 +49,14 @@ _PAST_Z = np.uint64((0x80 - ord("z") - 1) * _ONES)
 
 
 class SlotTable(NamedTuple):
-    """Distinct words, for one worker. Open addressing.
+    """Distinct words, for one worker. Open addressing."""
 
-    Attributes:
-        entries: (4 · slots,) uint64, for each slot the two halves of the word's key, its (id + 1) · 256 + length, 0
-            where the slot is free, and its count. Slots are a power of two.
-        arena: uint8, the words' bytes one after the other.
-        offsets: int64, where each word starts in the arena, and where the last ends.
-        used: int64, [number of words].
-    """
-
+    # (4 · slots,) uint64, for each slot the two halves of the word's key, its (id + 1) · 256 + length, 0 where the slot
+    # is free, and its count. Slots are a power of two.
     entries: Any
-    arena: Any
-    offsets: Any
-    used: Any
+    arena: Any  # uint8, the words' bytes one after the other
+    offsets: Any  # int64, where each word starts in the arena, and where the last ends
+    used: Any  # int64, [number of words]
 
 
 def new_table(slots: int, words: int, arena: int) -> SlotTable:
@@ -181,37 +175,21 @@ def encode(code: Any, out: Any, at: Any) -> Any:
 
 
 class Rules(NamedTuple):
-    """How text is read, as arrays and flags for the kernels; see :class:`polysema.corpus.normalisation.Normalisation`.
+    """How text is read, as arrays and flags for the kernels (:class:`~polysema.corpus.normalisation.Normalisation`)."""
 
-    Attributes:
-        kinds: (256,) uint8, the kind of each byte; of those beyond ASCII it is not used.
-        letters: (256,) uint8, an ASCII letter's folded byte, 0 for any other byte.
-        folded: (256,) uint8, an ASCII word character's folded byte.
-        same: (256,) uint8, every byte itself.
-        categories: (n,) uint8, the kind of each code point.
-        lower: (n,) int32, its folded code point.
-        never: (k,) uint64, keys of abbreviations that end no sentence.
-        numbered: (k,) uint64, keys of abbreviations that end none before a number.
-        digits: whether runs with digits are words.
-        hyphens: whether a hyphen between letters is a word character.
-        split: whether sentences end within lines.
-        fold: whether case is folded.
-        swift: whether words are made of letters, so that ASCII can be walked eight bytes at a time.
-    """
-
-    kinds: Any
-    letters: Any
-    folded: Any
-    same: Any
-    categories: Any
-    lower: Any
-    never: Any
-    numbered: Any
-    digits: bool
-    hyphens: bool
-    split: bool
-    fold: bool
-    swift: bool
+    kinds: Any  # (256,) uint8, the kind of each byte; of those beyond ASCII it is not used
+    letters: Any  # (256,) uint8, an ASCII letter's folded byte, 0 for any other byte
+    folded: Any  # (256,) uint8, an ASCII word character's folded byte
+    same: Any  # (256,) uint8, every byte itself
+    categories: Any  # (n,) uint8, the kind of each code point
+    lower: Any  # (n,) int32, its folded code point
+    never: Any  # (k,) uint64, keys of abbreviations that end no sentence
+    numbered: Any  # (k,) uint64, keys of abbreviations that end none before a number
+    digits: bool  # whether runs with digits are words
+    hyphens: bool  # whether a hyphen between letters is a word character
+    split: bool  # whether sentences end within lines
+    fold: bool  # whether case is folded
+    swift: bool  # whether words are made of letters, so that ASCII can be walked eight bytes at a time
 
 
 @kernel()
@@ -442,23 +420,14 @@ def tokenise(
 
 
 class Layout(NamedTuple):
-    """Where things stand in a file of one token a line.
+    """Where things stand in a file of one token a line."""
 
-    Attributes:
-        token: the column to take, from 0; −1 takes the whole line.
-        fallback: the column to take where that one says ``_`` or ``<unknown>``.
-        tag: the column that is added after an underscore; −1 adds none.
-        number: the column whose ranges (1-2) and empty nodes (1.1) are left out; −1 where there is none.
-        markup: whether lines such as ``<s>`` are marks, each of which ends a sentence.
-        comments: whether lines that start with # are left out.
-    """
-
-    token: int
-    fallback: int
-    tag: int
-    number: int
-    markup: bool
-    comments: bool
+    token: int  # the column to take, from 0; −1 takes the whole line
+    fallback: int  # the column to take where that one says ``_`` or ``<unknown>``
+    tag: int  # the column that is added after an underscore; −1 adds none
+    number: int  # the column whose ranges (1-2) and empty nodes (1.1) are left out; −1 where there is none
+    markup: bool  # whether lines such as ``<s>`` are marks, each of which ends a sentence
+    comments: bool  # whether lines that start with # are left out
 
 
 @kernel()

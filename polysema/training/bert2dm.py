@@ -519,25 +519,17 @@ def _size(count: float) -> str:
 
 @dataclass
 class Reading:
-    """How sentences are read: by which encoder, and what becomes of its vectors.
+    """How sentences are read: by which encoder, and what becomes of its vectors."""
 
-    Attributes:
-        name, layers, precision, batch_size, device: of the encoder.
-        table: the word pieces of the text's words.
-        sums: whether the moments of the vectors are wanted.
-        dtype: of the vectors that are wanted; None for none.
-        projection: what they go through first.
-    """
-
-    name: str
+    name: str  # of the encoder
     layers: str
     precision: str
     batch_size: int
     device: str
-    table: PieceTable
-    sums: bool
-    dtype: str | None
-    projection: Projection | None
+    table: PieceTable  # the word pieces of the text's words
+    sums: bool  # whether the moments of the vectors are wanted
+    dtype: str | None  # of the vectors that are wanted; None for none
+    projection: Projection | None  # what they go through first
 
     @classmethod
     def by(cls, encoder: Encoder, *rest: Any) -> Reading:

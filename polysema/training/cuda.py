@@ -44,19 +44,12 @@ class Segment(NamedTuple):
 
 
 class SegmentRoom(NamedTuple):
-    """Room for a segment on the GPU.
+    """Room for a segment on the GPU."""
 
-    Attributes:
-        rows: its tokens, as rows of the model.
-        marks: where its sentences start, counted from the start of the corpus.
-        arrived: the event of its arrival, in the stream of copies.
-        read: the event that the last kernel has read it, in the stream of kernels: others may be put in its place.
-    """
-
-    rows: Any
-    marks: Any
-    arrived: Any
-    read: Any
+    rows: Any  # its tokens, as rows of the model
+    marks: Any  # where its sentences start, counted from the start of the corpus
+    arrived: Any  # the event of its arrival, in the stream of copies
+    read: Any  # the event that the last kernel has read it, in the stream of kernels: others may be put in its place
 
 
 def model_bytes(options: NegativeSamplingOptions, size: int) -> int:

@@ -54,17 +54,11 @@ Run = tuple[Numbers, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Pairs of rows, sorted, and how often they occur together, each weighed by 1/distance.
+    """Pairs of rows, sorted, and how often they occur together, each weighed by 1/distance."""
 
-    Attributes:
-        pairs: (k,) uint64: the smaller row · 2^bits + the larger one; in memory, or mapped from a nameless file.
-        weights: (k,).
-        bits: that a row takes.
-    """
-
-    pairs: Numbers
-    weights: NDArray[np.float32]
-    bits: int
+    pairs: Numbers  # (k,) uint64: the smaller row · 2^bits + the larger one; in memory, or mapped from a nameless file
+    weights: NDArray[np.float32]  # (k,)
+    bits: int  # that a row takes
 
     def __len__(self) -> int:
         return len(self.pairs)

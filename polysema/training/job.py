@@ -25,14 +25,7 @@ MOST_THREADS = 64
 
 @dataclass(frozen=True)
 class Job(Options):
-    """One run of training: options of any model, then what :func:`polysema.train` hands in.
-
-    Attributes:
-        keep, start, state, progress, on_epoch: as for :func:`polysema.train`.
-        workers: who does tasks, where there are several.
-        text: gives the text, encoded when it is first asked for; so what can be refused without it is refused first.
-        parsed: gives the text, parsed when it is first asked for, for models that learn from parsed text.
-    """
+    """One run of training: options of any model, then what :func:`polysema.train` hands in."""
 
     preset: str | None = option(None, "named settings, such as paper; other options take precedence")
     threads: int = option(1, "how many at most", least=1, most=MOST_THREADS, by_default="one per core")
@@ -47,13 +40,15 @@ class Job(Options):
         None, "of a Ray cluster: HOST:PORT, or auto", by_default="Ray is started on this machine, for the engine ray"
     )
     describe: bool = option(False, "describe the senses of the words at the end, as polysema describe does")
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()  # as for :func:`polysema.train`
     start: AnyLexicon | None = None
     state: Path | None = None
     progress: Report = silent
     on_epoch: Callable[[Any], None] | None = None
-    workers: Engine = field(default_factory=Local)
+    workers: Engine = field(default_factory=Local)  # who does tasks, where there are several
+    # gives the text, encoded when it is first asked for; so what can be refused without it is refused first
     text: Callable[[], Corpus] = lambda: Corpus(Path())
+    # gives the text, parsed when it is first asked for, for models that learn from parsed text
     parsed: Callable[[], Any] = lambda: None
 
     @property

@@ -38,33 +38,20 @@ _WORTH = 60.0
 
 @dataclass(frozen=True)
 class TrainableModel:
-    """A model that can be trained, and what it can do.
+    """A model that can be trained, and what it can do."""
 
-    Attributes:
-        options: its options, which also know its name.
-        train: trains it.
-        summary: what it is, in a line.
-        devices: where it runs.
-        resumes: whether an interrupted run can resume from its state.
-        inherits: options taken from the lexicon that training continues from; empty if it cannot continue from one.
-        epochs: whether ``on_epoch`` is called.
-        gpu_memory: whether the GPU memory it uses can be limited.
-        presets: named settings.
-        parsed: whether it learns from parsed text; plain text is parsed first.
-        spread: how one training is spread over a cluster: by ``replicas``, or by ``tasks``; "" where it is not.
-    """
-
-    options: type[Options]
-    train: Callable[[Any, Any], AnyLexicon]
-    summary: str
-    devices: tuple[str, ...] = ("cpu",)
-    resumes: bool = True
+    options: type[Options]  # its options, which also know its name
+    train: Callable[[Any, Any], AnyLexicon]  # trains it
+    summary: str  # what it is, in a line
+    devices: tuple[str, ...] = ("cpu",)  # where it runs
+    resumes: bool = True  # whether an interrupted run can resume from its state
+    # options taken from the lexicon that training continues from; empty if it cannot continue from one
     inherits: tuple[str, ...] = ()
-    epochs: bool = False
-    gpu_memory: bool = False
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    parsed: bool = False
-    spread: str = ""
+    epochs: bool = False  # whether ``on_epoch`` is called
+    gpu_memory: bool = False  # whether the GPU memory it uses can be limited
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # named settings
+    parsed: bool = False  # whether it learns from parsed text; plain text is parsed first
+    spread: str = ""  # how one training is spread over a cluster: by ``replicas``, or by ``tasks``; "" where it is not
 
     @property
     def name(self) -> str:

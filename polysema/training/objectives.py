@@ -39,24 +39,18 @@ SEEDS = 2**63 - 1
 
 @dataclass(frozen=True)
 class Objective:
-    """What differs between models that are trained by negative sampling.
+    """What differs between models that are trained by negative sampling."""
 
-    Attributes:
-        kernel: the compiled steps, with ``train_rounds`` and ``sizes``; see :mod:`polysema.kernels.rounds`.
-        whole: whether the m rows of a word move together, on both sides, as one factor.
-        loss: −Σ J of s samples: of their targets (s, m, n), contexts (s, rows, n) and noise words (s, K, rows, n), and
-            whether senses are chosen by cosine.
-        targets: the targets of a round of SGD, by the share of the most frequent word and the size of the vocabulary.
-            The busiest word should not meet more than a thousand times in a round what was true before it, and a round
-            should not outgrow the caches. Word2DM's steps multiply, so its rounds are shorter.
-        cost: of a target, where that of multi-sense Word2DM is 1.
-    """
-
-    kernel: ModuleType
-    whole: bool
+    kernel: ModuleType  # the compiled steps, with ``train_rounds`` and ``sizes``; see :mod:`polysema.kernels.rounds`
+    whole: bool  # whether the m rows of a word move together, on both sides, as one factor
+    # −Σ J of s samples: of their targets (s, m, n), contexts (s, rows, n) and noise words (s, K, rows, n), and whether
+    # senses are chosen by cosine
     loss: Callable[[Exact, Exact, Exact, bool], float]
+    # the targets of a round of SGD, by the share of the most frequent word and the size of the vocabulary. The busiest
+    # word should not meet more than a thousand times in a round what was true before it, and a round should not outgrow
+    # the caches. Word2DM's steps multiply, so its rounds are shorter.
     targets: Callable[[float, int], float]
-    cost: int
+    cost: int  # of a target, where that of multi-sense Word2DM is 1
 
 
 def _senses_loss(target: Exact, context: Exact, noise: Exact, cosine: bool) -> float:

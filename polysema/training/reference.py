@@ -15,19 +15,12 @@ Array = NDArray[np.float64]
 
 
 class Gradients(NamedTuple):
-    """An objective and its gradients.
+    """An objective and its gradients."""
 
-    Attributes:
-        objective: J.
-        target: ∂J / ∂ the target's senses, factor or vector.
-        contexts: ∂J / ∂ each context word's vector or factor.
-        noise: ∂J / ∂ each noise word's.
-    """
-
-    objective: float
-    target: Array
-    contexts: Array
-    noise: Array
+    objective: float  # J
+    target: Array  # ∂J / ∂ the target's senses, factor or vector
+    contexts: Array  # ∂J / ∂ each context word's vector or factor
+    noise: Array  # ∂J / ∂ each noise word's
 
 
 def sigmoid(x: Array) -> Array:

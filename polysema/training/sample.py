@@ -25,19 +25,12 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SentenceBlock:
-    """Some sentences of a sample.
+    """Some sentences of a sample."""
 
-    Attributes:
-        tokens: (N,) the words, as indices into :attr:`TextSample.words_read`.
-        bounds: (S + 1,) where each sentence starts in them, and where the last ends.
-        positions: (N,) where the tokens stand in the corpus.
-        rows: (N,) each token's row in the model; −1 for words that have none.
-    """
-
-    tokens: Ids
-    bounds: Ids
-    positions: Ids
-    rows: Ids
+    tokens: Ids  # (N,) the words, as indices into :attr:`TextSample.words_read`
+    bounds: Ids  # (S + 1,) where each sentence starts in them, and where the last ends
+    positions: Ids  # (N,) where the tokens stand in the corpus
+    rows: Ids  # (N,) each token's row in the model; −1 for words that have none
 
 
 WEIGHTS = {"even": "every cluster counts the same, as in the paper", "size": "by the number of its occurrences"}

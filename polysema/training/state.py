@@ -23,28 +23,17 @@ _ROWS = 4096  # drawn at a time
 
 @dataclass
 class State:
-    """The parameters and the position of a run. Rows are padded with zeros to a multiple of four numbers.
+    """The parameters and the position of a run. Rows are padded with zeros to a multiple of four numbers."""
 
-    Attributes:
-        target: (V, m, n), one row a sense, or a column of B. The result.
-        context: (V, 1, n), or (V, m, n) for word2dm.
-        moments: Adam's, by name, each in the shape of its side.
-        epoch, round: what comes next.
-        step: how many rounds are done in all.
-        words: how many words were read.
-        seconds: how long that took.
-        curve: a record for every epoch.
-    """
-
-    target: Array
-    context: Array
-    moments: dict[str, Array] = field(default_factory=dict)
-    epoch: int = 0
+    target: Array  # (V, m, n), one row a sense, or a column of B. The result.
+    context: Array  # (V, 1, n), or (V, m, n) for word2dm
+    moments: dict[str, Array] = field(default_factory=dict)  # Adam's, by name, each in the shape of its side
+    epoch: int = 0  # what comes next
     round: int = 0
-    step: int = 0
-    words: int = 0
-    seconds: float = 0.0
-    curve: list[dict[str, Any]] = field(default_factory=list)
+    step: int = 0  # how many rounds are done in all
+    words: int = 0  # how many words were read
+    seconds: float = 0.0  # how long that took
+    curve: list[dict[str, Any]] = field(default_factory=list)  # a record for every epoch
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the state."""

@@ -31,15 +31,10 @@ REDUCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A map to fewer dimensions: x ↦ (x − μ) V.
+    """A map to fewer dimensions: x ↦ (x − μ) V."""
 
-    Attributes:
-        basis: V, (d, n), its columns orthonormal, the axis of the largest spread first.
-        mean: μ, (d,); zero where vectors are not centred.
-    """
-
-    basis: Array
-    mean: Array
+    basis: Array  # V, (d, n), its columns orthonormal, the axis of the largest spread first
+    mean: Array  # μ, (d,); zero where vectors are not centred
 
     def __call__(self, vectors: NDArray[Any]) -> Array:
         """(…, d) to (…, n), multiplied in the vectors' own precision."""
@@ -164,17 +159,11 @@ TOGETHER = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of some words.
+    """The clusters of some words."""
 
-    Attributes:
-        means: (C, d) the centroids, word after word.
-        sizes: (C,) how many vectors each has.
-        counts: (W,) how many of the C each word has.
-    """
-
-    means: NDArray[np.float32]
-    sizes: Ids
-    counts: Ids
+    means: NDArray[np.float32]  # (C, d) the centroids, word after word
+    sizes: Ids  # (C,) how many vectors each has
+    counts: Ids  # (W,) how many of the C each word has
 
 
 def clusters_of_each(
