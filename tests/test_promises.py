@@ -58,4 +58,10 @@ def test_every_promise_names_tests_that_are_there():
     root = Path(__file__).parents[1]
     text = (root / "docs" / "promises.md").read_text(encoding="utf-8")
     assert [kind for kind in re.findall(r"\*(\w+)\*", text) if kind not in KINDS] == []
-    assert [file for file in re.findall(r"`(t\w+/[\w./]+)`", text) if not (root / file).exists()] == []
+    for file, _, function in re.findall(r"`(tests/[\w./]+)(::(\w+))?`", text):
+        assert (root / file).exists(), file
+        assert not function or f"def {function}(" in (root / file).read_text(encoding="utf-8"), (file, function)
+    promised = text.partition("## What survives what")[2].partition("## Which files open")[0]
+    rows = [line for line in promised.splitlines() if line.startswith("| ") and "held by" not in line]
+    assert len(rows) > 25
+    assert [row for row in rows if not re.search(r"`tests/|\*\w+\*", row)] == []
