@@ -175,7 +175,7 @@ def encode(code: Any, out: Any, at: Any) -> Any:
 
 
 class Rules(NamedTuple):
-    """How text is read, as arrays and flags for the kernels (:class:`~polysema.corpus.normalisation.Normalisation`)."""
+    """How text is read, as arrays and flags for the kernels: a ``Normalisation``."""
 
     kinds: Any  # (256,) uint8, the kind of each byte; of those beyond ASCII it is not used
     letters: Any  # (256,) uint8, an ASCII letter's folded byte, 0 for any other byte
