@@ -23,25 +23,20 @@ class ContextModel:
     With v_k the unit vector of sense k, p_k its weight and x_j the context vector of the word at distance j,
 
         p(k | c) ∝ p_k exp(β s cos(u_k, c)) ,      c = Σ_j g_j a_j x_j ,      s = K / (K + κ)
-
-    Attributes:
-        sharpness: β.
-        little: κ, with how much evidence K it counts half; 0 counts all evidence in full.
-        centred: whether u_k is v_k less the weighted mean of the word's senses; otherwise it is v_k.
-        subsampled: whether a_j is the chance that the word survives subsampling, and K the sum of these. Otherwise
-            a_j = 1, context vectors say by their length how much they count, and K = |c|.
-        distance_weights: (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1.
-        flatness: f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one.
-        pull: b; in the word's matrix in context, sense k has the direction v_k + b μ̂, with μ̂ the unit mean of the
-            directions of the content words around, rare ones counting more.
     """
 
-    sharpness: float
-    little: float = 0.0
-    centred: bool = False
+    sharpness: float  # β
+    little: float = 0.0  # κ, with how much evidence K it counts half; 0 counts all evidence in full
+    centred: bool = False  # whether u_k is v_k less the weighted mean of the word's senses; otherwise it is v_k
+    # whether a_j is the chance that the word survives subsampling, and K the sum of these. Otherwise a_j = 1, context
+    # vectors say by their length how much they count, and K = |c|.
     subsampled: bool = False
+    # (2W,), g at the distances −W … −1, 1 … W; None takes the whole sentence, g = 1
     distance_weights: NDArray[Any] | None = None
+    # f; in the word's matrix in context, senses weigh p_k (p(k | c) / p_k)^(1/f), scaled to sum to one
     flatness: float = 1.0
+    # b; in the word's matrix in context, sense k has the direction v_k + b μ̂, with μ̂ the unit mean of the directions
+    # of the content words around, rare ones counting more
     pull: float = 0.0
 
     def __post_init__(self) -> None:

@@ -30,31 +30,19 @@ PARTS_OF_SPEECH: tuple[PartOfSpeech, ...] = get_args(PartOfSpeech)
 
 
 class Example(NamedTuple):
-    """A sentence that a sense stands in.
+    """A sentence that a sense stands in."""
 
-    Attributes:
-        text: the words of the sentence.
-        sentence: which sentence of the corpus it is, from 0.
-        place: which of its words is meant, from 0.
-    """
-
-    text: str
-    sentence: int
-    place: int
+    text: str  # the words of the sentence
+    sentence: int  # which sentence of the corpus it is, from 0
+    place: int  # which of its words is meant, from 0
 
 
 class Synset(NamedTuple):
-    """A sense of WordNet.
+    """A sense of WordNet."""
 
-    Attributes:
-        id: such as ``bank.n.01``.
-        gloss: its definition.
-        score: how well it fits, in [−1, 1].
-    """
-
-    id: str
-    gloss: str
-    score: float
+    id: str  # such as ``bank.n.01``
+    gloss: str  # its definition
+    score: float  # how well it fits, in [−1, 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,22 +16,17 @@ from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech, SenseD
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncoderPart:
-    """The encoder that a lexicon was made with, and what it takes to read new sentences with it.
+    """The encoder that a lexicon was made with, and what it takes to read new sentences with it."""
 
-    Attributes:
-        name: the name of the encoder, or its folder.
-        layers: which layers the word vectors were taken from, such as ``last`` or ``1,2``.
-        layer_means: (depth + 1, d), the mean vector of each layer; None where they are not known.
-        layer_spreads: (depth + 1, d), the standard deviations of the same; None where they are not known.
-        projection: (d, n), from the encoder's space to the lexicon's; None where it is not known.
-        projection_mean: (d,), what is taken from a vector before it is projected; None where it is not known.
-    """
-
-    name: str
-    layers: str
+    name: str  # the name of the encoder, or its folder
+    layers: str  # which layers the word vectors were taken from, such as ``last`` or ``1,2``
+    # (depth + 1, d), the mean vector of each layer; None where they are not known
     layer_means: NDArray[Any] | None = None
+    # (depth + 1, d), the standard deviations of the same; None where they are not known
     layer_spreads: NDArray[Any] | None = None
+    # (d, n), from the encoder's space to the lexicon's; None where it is not known
     projection: NDArray[Any] | None = None
+    # (d,), what is taken from a vector before it is projected; None where it is not known
     projection_mean: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
@@ -46,17 +41,11 @@ class EncoderPart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SenseClusters:
-    """Clusters of each word's occurrences: the senses that a sentence can mean.
+    """Clusters of each word's occurrences: the senses that a sentence can mean."""
 
-    Attributes:
-        starts: (V + 1,), where the clusters of each word start.
-        counts: (K,), how many occurrences are in each cluster.
-        vectors: (K, n), the mean vector of each cluster.
-    """
-
-    starts: NDArray[np.int64]
-    counts: NDArray[Any]
-    vectors: NDArray[Any]
+    starts: NDArray[np.int64]  # (V + 1,), where the clusters of each word start
+    counts: NDArray[Any]  # (K,), how many occurrences are in each cluster
+    vectors: NDArray[Any]  # (K, n), the mean vector of each cluster
 
     def of(self, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights (k,) of a word's clusters, falling, and their unit vectors (k, n)."""
@@ -72,15 +61,10 @@ class SenseClusters:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Information:
-    """How ambiguous each word is: how much of its meaning its contexts tell.
+    """How ambiguous each word is: how much of its meaning its contexts tell."""
 
-    Attributes:
-        values: (V,), not a number where the word was not seen often enough.
-        measure: what they are, such as ``holevo``.
-    """
-
-    values: NDArray[Any]
-    measure: str = "holevo"
+    values: NDArray[Any]  # (V,), not a number where the word was not seen often enough
+    measure: str = "holevo"  # what they are, such as ``holevo``
 
     def __repr__(self) -> str:
         return f"Information({self.measure!r}, {int(np.isfinite(self.values).sum())} words)"
@@ -88,18 +72,14 @@ class Information:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inventory:
-    """Which columns of a word's factor are its senses.
+    """Which columns of a word's factor are its senses."""
 
-    Attributes:
-        senses: (V, m), the id of the sense that each column belongs to, which is the first of its columns; −1 for a
-            column that no occurrence chooses.
-        weights: (V, m), each column's share of the word's occurrences; all zero for words that were not looked at.
-        least: (V,), the cosine below which no sense fits a context; −1 where that is not known.
-    """
-
+    # (V, m), the id of the sense that each column belongs to, which is the first of its columns; −1 for a column that
+    # no occurrence chooses
     senses: NDArray[Any]
+    # (V, m), each column's share of the word's occurrences; all zero for words that were not looked at
     weights: NDArray[Any]
-    least: NDArray[Any]
+    least: NDArray[Any]  # (V,), the cosine below which no sense fits a context; −1 where that is not known
 
     def of(self, row: int, vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """The weights (m,) of a word's senses by their ids, and their unit vectors (n, m); None where not known.
@@ -122,15 +102,11 @@ SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Speech:
-    """The part of speech of each sense: what most of its occurrences are.
+    """The part of speech of each sense: what most of its occurrences are."""
 
-    Attributes:
-        tags: (V, m), the place in :data:`PARTS_OF_SPEECH`, from 1, by the sense's id; 0 where it is not known.
-        shares: (V, m), how many of the sense's occurrences are that, in percent.
-    """
-
+    # (V, m), the place in :data:`PARTS_OF_SPEECH`, from 1, by the sense's id; 0 where it is not known
     tags: NDArray[Any]
-    shares: NDArray[Any]
+    shares: NDArray[Any]  # (V, m), how many of the sense's occurrences are that, in percent
 
     def of(self, row: int, sense: int) -> tuple[PartOfSpeech, float] | None:
         """The part of speech of a sense, and its share of the sense's occurrences; None where that is not known."""
@@ -159,21 +135,13 @@ def grouped(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlotFillers:
-    """What fills the slots of each word, with weights; see :mod:`polysema.slots`.
+    """What fills the slots of each word, with weights; see :mod:`polysema.slots`."""
 
-    Attributes:
-        names: the names of the slots; ``obj of`` holds the verbs that a noun is an object of.
-        keys: (E,), row · len(names) + slot of every slot that something fills, rising.
-        starts: (E + 1,), where the fillers of each start.
-        fillers: (F,), rows of words, the weightiest of a slot first.
-        weights: (F,), their weights, which sum to one a slot.
-    """
-
-    names: tuple[str, ...]
-    keys: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    fillers: NDArray[Any]
-    weights: NDArray[Any]
+    names: tuple[str, ...]  # the names of the slots; ``obj of`` holds the verbs that a noun is an object of
+    keys: NDArray[np.int64]  # (E,), row · len(names) + slot of every slot that something fills, rising
+    starts: NDArray[np.int64]  # (E + 1,), where the fillers of each start
+    fillers: NDArray[Any]  # (F,), rows of words, the weightiest of a slot first
+    weights: NDArray[Any]  # (F,), their weights, which sum to one a slot
 
     def of(self, row: int, slot: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """The rows (k,) of what fills a slot of a word, and their weights; none where nothing is known."""
@@ -195,37 +163,25 @@ Columns = Literal["senses", "eigen"]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a lexicon may hold beside its words and their meanings; None means not known.
+    """What a lexicon may hold beside its words and their meanings; None means not known."""
 
-    Attributes:
-        columns: what the columns of a factor are: the word's ``senses``, as trained, or nothing by themselves, so that
-            senses are taken from the ``eigen`` decomposition.
-        contexts: context vectors, (V, n), or under Word2DM the factors (V, n, m) of the context side: what each word
-            predicts where it is the context.
-        norms: the Frobenius norms of the factors as they were trained, (V,).
-        encoder: the encoder that the lexicon was made with.
-        clusters: clusters of each word's occurrences.
-        context_model: how context vectors choose among senses; by default as for multi-sense Word2DM.
-        information: how ambiguous each word is, by its contexts.
-        inventory: which columns are senses; by default all of them.
-        speech: the part of speech of each sense.
-        descriptions: what the senses look like in use.
-        slots: what fills the slots of each word.
-        placing: the file with the regression that :func:`polysema.adapt` places new words with.
-    """
-
+    # what the columns of a factor are: the word's ``senses``, as trained, or nothing by themselves, so that senses are
+    # taken from the ``eigen`` decomposition
     columns: Columns = "senses"
+    # context vectors, (V, n), or under Word2DM the factors (V, n, m) of the context side: what each word predicts where
+    # it is the context
     contexts: NDArray[Any] | None = None
-    norms: NDArray[Any] | None = None
-    encoder: EncoderPart | None = None
-    clusters: SenseClusters | None = None
+    norms: NDArray[Any] | None = None  # the Frobenius norms of the factors as they were trained, (V,)
+    encoder: EncoderPart | None = None  # the encoder that the lexicon was made with
+    clusters: SenseClusters | None = None  # clusters of each word's occurrences
+    # how context vectors choose among senses; by default as for multi-sense Word2DM
     context_model: ContextModel | None = None
-    information: Information | None = None
-    inventory: Inventory | None = None
-    speech: Speech | None = None
-    descriptions: SenseDescriptions | None = None
-    slots: SlotFillers | None = None
-    placing: Path | None = None
+    information: Information | None = None  # how ambiguous each word is, by its contexts
+    inventory: Inventory | None = None  # which columns are senses; by default all of them
+    speech: Speech | None = None  # the part of speech of each sense
+    descriptions: SenseDescriptions | None = None  # what the senses look like in use
+    slots: SlotFillers | None = None  # what fills the slots of each word
+    placing: Path | None = None  # the file with the regression that :func:`polysema.adapt` places new words with
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Refuse parts that do not fit the meanings of a lexicon: vectors (V, n), or factors (V, n, m)."""

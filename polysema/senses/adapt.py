@@ -62,20 +62,13 @@ LETTERS_PENALTY, CONTEXT_PENALTY = 4.0, 0.003
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """W: from what stands around a word and its letters to where it is.
+    """W: from what stands around a word and its letters to where it is."""
 
-    Attributes:
-        shift, scale: (d,), of the features of the words around, which are standardised.
-        by_context: (d, t).
-        by_letters: (4096, t).
-        mean: (t,), where words are on average.
-    """
-
-    shift: Array
+    shift: Array  # (d,), of the features of the words around, which are standardised
     scale: Array
-    by_context: Array
-    by_letters: Array
-    mean: Array
+    by_context: Array  # (d, t)
+    by_letters: Array  # (4096, t)
+    mean: Array  # (t,), where words are on average
 
     @classmethod
     def fitted(cls, words: list[str], seen: Ids, around: Array, target: Array, fitted: NDArray[np.bool_]) -> Ridge:

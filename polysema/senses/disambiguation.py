@@ -194,25 +194,15 @@ class Disambiguation:
 
 
 class Place(NamedTuple):
-    """Where to ask.
+    """Where to ask."""
 
-    Attributes:
-        word: the word, as the lexicon spells it.
-        read: its context.
-        no_tree: why the context has no tree; empty where it has one.
-        span: where the word stands there.
-        occurrence: which of its occurrences there this is, from 0.
-        occurrences: how many there are.
-        earlier: ln of the evidence of earlier sentences for each of its senses, (k,).
-    """
-
-    word: str
-    read: Tokenised
-    no_tree: str
-    span: Span
-    occurrence: int = 0
-    occurrences: int = 1
-    earlier: Array | None = None
+    word: str  # the word, as the lexicon spells it
+    read: Tokenised  # its context
+    no_tree: str  # why the context has no tree; empty where it has one
+    span: Span  # where the word stands there
+    occurrence: int = 0  # which of its occurrences there this is, from 0
+    occurrences: int = 1  # how many there are
+    earlier: Array | None = None  # ln of the evidence of earlier sentences for each of its senses, (k,)
 
 
 @dataclass(eq=False)

@@ -53,22 +53,14 @@ WINDOW = 10
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Some occurrences of one word.
+    """Some occurrences of one word."""
 
-    Attributes:
-        positions: (k,), where they stand in the corpus, rising.
-        firsts, lasts: (k,), the sentence of each: its first position, and the one after its last.
-        sentences: (k,), its number.
-        contexts: (k, n), the context vectors c.
-        amounts: (k,), how much evidence each is, K.
-    """
-
-    positions: Ids
-    firsts: Ids
+    positions: Ids  # (k,), where they stand in the corpus, rising
+    firsts: Ids  # (k,), the sentence of each: its first position, and the one after its last
     lasts: Ids
-    sentences: Ids
-    contexts: Array
-    amounts: Array
+    sentences: Ids  # (k,), its number
+    contexts: Array  # (k, n), the context vectors c
+    amounts: Array  # (k,), how much evidence each is, K
 
 
 class Occurrences:
@@ -197,23 +189,14 @@ _STEPS = 12  # of the weights; they hardly move after that
 
 @dataclass(frozen=True, slots=True)
 class FoundSenses:
-    """The senses of one word.
+    """The senses of one word."""
 
-    Attributes:
-        senses: (m,), the id of the sense that each column belongs to; −1 for dead ones.
-        shares: (m,), the share of the occurrences that each column has.
-        ids: (k,), the ids of the senses.
-        vectors: (k, n), their unit vectors.
-        posteriors: (occurrences, k), p(k|c).
-        least: the cosine below which no sense fits.
-    """
-
-    senses: NDArray[np.int64]
-    shares: Array
-    ids: NDArray[np.int64]
-    vectors: Array
-    posteriors: Array
-    least: float
+    senses: NDArray[np.int64]  # (m,), the id of the sense that each column belongs to; −1 for dead ones
+    shares: Array  # (m,), the share of the occurrences that each column has
+    ids: NDArray[np.int64]  # (k,), the ids of the senses
+    vectors: Array  # (k, n), their unit vectors
+    posteriors: Array  # (occurrences, k), p(k|c)
+    least: float  # the cosine below which no sense fits
 
 
 def count_senses(

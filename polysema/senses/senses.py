@@ -67,17 +67,11 @@ def label(neighbours: list[Neighbour], description: SenseDescription | None) -> 
 
 
 class WordSenses(NamedTuple):
-    """The senses of a word, the weightiest first.
+    """The senses of a word, the weightiest first."""
 
-    Attributes:
-        ids: (k,), the number of each: its column in the word's factor, or its eigenvector.
-        weights: (k,).
-        vectors: (k, n), their unit vectors.
-    """
-
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    vectors: NDArray[np.float64]
+    ids: NDArray[np.int64]  # (k,), the number of each: its column in the word's factor, or its eigenvector
+    weights: NDArray[np.float64]  # (k,)
+    vectors: NDArray[np.float64]  # (k, n), their unit vectors
 
 
 def senses_of(model: Matrices, word: str, min_weight: float = LEAST_WEIGHT) -> WordSenses:

@@ -26,25 +26,16 @@ DTYPES = ("float32", "float16")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to keep a lexicon in files.
+    """A way to keep a lexicon in files."""
 
-    Attributes:
-        name: as it is written everywhere.
-        suffixes: endings of file names that choose it.
-        summary: what it is.
-        read: path and kind ("auto", "matrices" or "vectors") to lexicon.
-        write: lexicon, path, dtype, overwrite.
-        owner: refuses to replace a file of another kind.
-        keeps: what it holds beside words and meanings: ``parts`` (context vectors and the like), ``counts``,
-            ``columns`` (the senses of a word), ``descriptions`` (senses in use).
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    summary: str
-    read: Callable[[Path, str], Meanings[Any]]
-    write: Callable[[Meanings[Any], Path, str, bool], None]
-    owner: Owner
+    name: str  # as it is written everywhere
+    suffixes: tuple[str, ...]  # endings of file names that choose it
+    summary: str  # what it is
+    read: Callable[[Path, str], Meanings[Any]]  # path and kind ("auto", "matrices" or "vectors") to lexicon
+    write: Callable[[Meanings[Any], Path, str, bool], None]  # lexicon, path, dtype, overwrite
+    owner: Owner  # refuses to replace a file of another kind
+    # what it holds beside words and meanings: ``parts`` (context vectors and the like), ``counts``, ``columns`` (the
+    # senses of a word), ``descriptions`` (senses in use)
     keeps: frozenset[str] = frozenset()
 
 

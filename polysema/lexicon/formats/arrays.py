@@ -44,19 +44,12 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Stored(NamedTuple):
-    """A part of a lexicon on disk.
+    """A part of a lexicon on disk."""
 
-    Attributes:
-        what: what it is, for people.
-        made: the part from its arrays, by field, and the lexicon's metadata.
-        arrays: the names of its arrays, by field.
-        whole: whether it has all of them or none.
-    """
-
-    what: str
-    made: Callable[[Arrays, Mapping[str, Any]], Any]
-    arrays: Mapping[str, str]
-    whole: bool = True
+    what: str  # what it is, for people
+    made: Callable[[Arrays, Mapping[str, Any]], Any]  # the part from its arrays, by field, and the lexicon's metadata
+    arrays: Mapping[str, str]  # the names of its arrays, by field
+    whole: bool = True  # whether it has all of them or none
 
 
 def _encoder(own: Arrays, metadata: Mapping[str, Any]) -> EncoderPart:
