@@ -904,7 +904,8 @@ def _refused(sandbox: Sandbox, job: str, file_size: int | None = None) -> list[s
     if not outcome.done:
         if output.split(".")[0] not in outcome.err:
             faults.append(f"the error does not name the file: {_last(outcome.err)}")
-        faults += [f for f in changes(sandbox, before, (f"{output}.training",), (output,)) if f.startswith("left over")]
+        new = (f"{output}.training", f"{output}.parsing")
+        faults += [f for f in changes(sandbox, before, new, (output,)) if f.startswith("left over")]
     return faults
 
 
@@ -926,7 +927,6 @@ def begin(inputs: Path, top: Path) -> None:
         with redirect_stdout(io.StringIO()):
             run_here(place, command)
         shutil.rmtree(place / "out", ignore_errors=True)
-    gc.collect()
     gc.freeze()
 
 

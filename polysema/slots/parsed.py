@@ -34,7 +34,7 @@ from polysema.machine import processors
 from polysema.parsing.sentences import lemma, parser
 from polysema.progress import Progress, Report, silent
 from polysema.slots.relations import ADJECTIVES, NOUNS, VERBS, Relation, Word, relations
-from polysema.storage import atomic_folder, check_regular, holds, read_config, save_arrays, writing
+from polysema.storage import atomic_file, atomic_folder, check_regular, holds, read_config, save_arrays, writing
 
 FORMAT = "polysema-parsed"
 VERSION = 1
@@ -245,7 +245,8 @@ def _pieces_done(working: WorkingFolder, identity: str) -> list[Path]:
     """The pieces of an earlier call with the same text; the pieces of another text are an error."""
     path = working.path / "identity"
     if not path.exists():
-        working.file("identity").write_text(identity, encoding="utf-8")
+        with atomic_file(working.file(path.name)) as file:
+            file.write(identity.encode())
     elif path.read_text(encoding="utf-8") != identity:
         raise InputError(f"{working.path} holds another run (another text): finish that one, or delete it")
     done: list[Path] = []
