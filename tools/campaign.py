@@ -973,8 +973,6 @@ def main(arguments: list[str] | None = None) -> int:
             pool.submit(stop_training, top / "inputs").result()
         with ProcessPoolExecutor(options.workers, context, begin, (top / "inputs", top)) as pool:
             for future in as_completed([pool.submit(attempt, *task) for task in tasks]):
-                if future.cancelled():
-                    continue
                 kind, table, faults, taken = future.result()
                 tries[kind] += 1
                 seconds[kind] += taken
@@ -986,7 +984,8 @@ def main(arguments: list[str] | None = None) -> int:
                         with written.open("a") as file:
                             file.write(line + "\n")
                 if time.monotonic() - started > options.minutes * 60:
-                    pool.shutdown(wait=False, cancel_futures=True)
+                    pool.shutdown(cancel_futures=True)
+                    break
     print(f"\nseed {options.seed}, {options.workers} workers, {(time.monotonic() - started) / 60:.1f} minutes\n")
     print("| kind | tries | with a fault | seconds a try |\n|---|---|---|---|")
     for kind in KINDS:
