@@ -101,7 +101,8 @@ def grown_state(options: NegativeSamplingOptions, vocabulary: Vocabulary, start:
         factors = factors[:, :, None]
     elif isinstance(start, Lexicon) and start.parts.norms is not None:
         norms = start.parts.norms[rows].astype(np.float32)
-        factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused below
+            factors = factors * (norms / np.linalg.norm(factors, axis=(1, 2)))[:, None, None]
     state.target[known, :, :n] = factors.transpose(0, 2, 1)
     contexts = start.parts.contexts[rows].astype(np.float32)
     state.context[known, :, :n] = contexts[:, None, :] if contexts.ndim == 2 else contexts.transpose(0, 2, 1)
