@@ -29,16 +29,16 @@ SETS = ("WS", "SL", "MEN")
 
 def trained(corpus: ps.Corpus, data: Any, seed: int, **options: Any) -> dict[str, float]:
     """Train once; the held-out loss, the mean word similarity, and the seconds."""
-    engines: list[Any] = []
+    backends: list[Any] = []
     started = time.perf_counter()
-    noted = lambda run: engines.append(run.engine)  # noqa: E731
+    noted = lambda run: backends.append(run.backend)  # noqa: E731
     lexicon = ps.train(corpus, seed=seed, on_epoch=noted, **{**BASE, **options})
     seconds = time.perf_counter() - started
     figures = evaluate(lexicon, data, name="model").figures()["model"]
     similarity = float(np.mean([next(iter(figures[name].values())) for name in SETS]))
     found = {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
-    if isinstance(engines[-1], ReplicaBackend):
-        found |= {"merges": engines[-1].merges, "in_turn": engines[-1].in_turn}
+    if isinstance(backends[-1], ReplicaBackend):
+        found |= {"merges": backends[-1].merges, "in_turn": backends[-1].in_turn}
     return found
 
 
@@ -93,7 +93,7 @@ def cost(arguments: argparse.Namespace) -> None:
 
     def learn(engine: Any, threads: int) -> int:
         options = {**BASE, "threads": threads, "epochs": 1, "replicas": workers, "apart": arguments.apart}
-        noted = lambda run: merges.append(run.engine)  # noqa: E731
+        noted = lambda run: merges.append(run.backend)  # noqa: E731
         lexicon = ps.train(corpus, engine=engine, quiet=True, on_epoch=noted, **options)
         return int(lexicon.metadata["curve"][-1]["words"])
 

@@ -185,7 +185,7 @@ def speed(path: Path) -> None:
     """Seconds of the clock and of the processor from counts to a lexicon."""
     lexicons = []
     clock, processor = seconds(lambda: lexicons.append(train(Job(parsed=lambda: ParsedText.load(path)), SlotOptions())))
-    print(f"{lexicons[0].slots!r}: {clock:.1f} s by the clock, {processor:.1f} s of processors")
+    print(f"{lexicons[0].parts.slots!r}: {clock:.1f} s by the clock, {processor:.1f} s of processors")
 
 
 def parsing(path: Path, repeats: int) -> None:
