@@ -105,18 +105,17 @@ class WorkingFolder:
         """Remove the folder if the output is newer: the run was killed after it wrote it. False if it is not."""
         if not output.exists():
             return False
-        if (dying := beside(self.path, "new")).is_dir():  # killed while the folder was deleted
-            remove(dying)
-            return True
-        if not is_marked(self.path):
-            return False
-        newest, written = (
-            max(item.stat().st_mtime_ns for item in (path, *path.rglob("*")) if item.is_file() or item == path)
-            for path in (self.path, output)
-        )
-        if written >= newest:
-            self.remove()
-        return written >= newest
+        dying = beside(self.path, "new").is_dir()  # killed while the folder was deleted
+        with locked(output), locked(self.path):  # removes what the killed run left beside them
+            if dying or not is_marked(self.path):
+                return dying
+            newest, written = (
+                max(item.stat().st_mtime_ns for item in (path, *path.rglob("*")) if item.is_file() or item == path)
+                for path in (self.path, output)
+            )
+            if written >= newest:
+                self.remove()
+            return written >= newest
 
     def _names(self) -> Iterator[str]:
         """What is in the folder besides its marker and what a killed process left."""

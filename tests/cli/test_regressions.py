@@ -122,10 +122,13 @@ def test_a_run_killed_after_it_wrote_its_output_is_finished(place, monkeypatch, 
         assert main(command) == 0
     assert (place / "wiki.training").exists()
     before = (place / "wiki" / "config.json").read_bytes()
+    for lock in (".wiki.polysema-lock", ".wiki.training.polysema-lock"):  # as after kill -9
+        (place / lock).touch()
     capsys.readouterr()
     assert main(command) == 0
     assert capsys.readouterr().out == "wiki is finished already\n"
     assert not (place / "wiki.training").exists()
+    assert not any(place.glob(".wiki*"))
     assert (place / "wiki" / "config.json").read_bytes() == before
     assert main(command) == 2  # an output that is there, and no state
 
