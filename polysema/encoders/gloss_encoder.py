@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ class GlossEncoder:
         return found
 
     def glosses(self, texts: Sequence[str]) -> Floats:
-        """The vectors of glosses: (texts, n). See :func:`polysema.senses.wordnet_files.gloss_text` for what to write."""
+        """The vectors of glosses, (texts, n), written as :func:`polysema.senses.wordnet_files.gloss_text` writes them."""
         ids = [self.reader.read(text).ids[: self.shape.window] for text in texts]
         empty = [text for text, found in zip(texts, ids, strict=True) if not len(found)]
         if empty:
@@ -177,7 +178,7 @@ class GlossEncoder:
             mixed = self._attention(_linear(x, t, name + "qkv"), lengths)
             if layer == self.shape.layers - 1:
                 x, mixed = x[wanted], mixed[wanted]  # nothing reads the other pieces any more
-            x = x + _linear(mixed, t, name + "out")
+            x = np.add(x, _linear(mixed, t, name + "out"), dtype=np.float32)
             _norm(x, t[name + "norm1.weight"], t[name + "norm1.bias"], self.shape.epsilon)
             up = _linear(x, t, name + "up")
             _gelu(up)
@@ -192,8 +193,8 @@ class GlossEncoder:
         mixed = np.empty((len(qkv), heads * depth), np.float32)
         bounds = np.flatnonzero(np.diff(lengths, prepend=-1, append=-1))
         at = 0
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
-            length, count = int(lengths[first]), int(last - first)
+        for first, last in pairwise(bounds.tolist()):
+            length, count = int(lengths[first]), last - first
             stop = at + length * count
             q, k, v = qkv[at:stop].reshape(count, length, 3, heads, depth).transpose(2, 0, 3, 1, 4)
             scores = (q * np.float32(depth**-0.5)) @ k.swapaxes(2, 3)

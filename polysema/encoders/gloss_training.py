@@ -481,7 +481,7 @@ class GlossTrainer:
             self.encoder.new_step()
             loss, right, count = self.loss(sentences, fresh)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_([t for t in self.encoder.trained().values()], 1.0)
+            torch.nn.utils.clip_grad_norm_(list(self.encoder.trained().values()), 1.0)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             steps += 1

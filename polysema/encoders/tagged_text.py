@@ -26,6 +26,7 @@ class Target:
         keys: the right sense keys: usually one.
         second: the id of the sense in a second dictionary; "" where there is none.
         id: its name in an evaluation set.
+        pos: its part of speech there.
     """
 
     start: int
@@ -34,6 +35,13 @@ class Target:
     keys: tuple[str, ...]
     second: str = ""
     id: str = ""
+    pos: str = ""
+
+    @property
+    def part_of_speech(self) -> str:
+        """``noun``, ``verb``, ``adj`` or ``adv``: as the set says, otherwise that of the right key."""
+        digits = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
+        return self.pos or digits[self.keys[0].partition("%")[2][0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ def read_all_words(folder: Path, name: str) -> Iterator[TaggedSentence]:
                 start, end = text.add((word.text or "").replace("_", " "))
                 if word.tag == "instance":
                     instance, lemma = word.attrib["id"], word.attrib["lemma"].lower().replace("_", " ")
-                    targets.append(Target(start, end, lemma, right[instance], id=instance))
+                    targets.append(Target(start, end, lemma, right[instance], id=instance, pos=word.attrib["pos"].lower()))
             yield TaggedSentence(text.text, tuple(targets), name, document.attrib["id"])
 
 
@@ -148,7 +156,8 @@ def read_tagged_glosses(folder: Path, wordnet: WordNet) -> Iterator[TaggedSenten
             except ValueError:
                 continue  # a few lines of the corpus are cut off
             synset = f"{entry['ofs']}-{entry['type'].replace('s', 'a')}"
-            text, targets, spans, skipped = _Text(), [], {}, False
+            text, targets, skipped = _Text(), [], False
+            spans: dict[str, tuple[int, int]] = {}
             waiting: list[tuple[str, list[str]]] = []
             for token in entry["tokens"]:
                 kind = token["kind"][0]

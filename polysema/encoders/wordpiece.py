@@ -41,8 +41,9 @@ class WordPiece:
         pieces: the vocabulary, one piece a row.
 
     >>> reader = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##clear", "the", "."])
-    >>> reader.read("The UNCLEAR.")
-    Pieces(ids=array([6, 4, 5, 7], dtype=int32), starts=array([0, 4, 6, 11], dtype=int32), ends=array([ 3,  6, 11, 12], dtype=int32))
+    >>> found = reader.read("The UNCLEAR.")
+    >>> found.ids.tolist(), found.starts.tolist(), found.ends.tolist()
+    ([6, 4, 5, 7], [0, 4, 6, 11], [3, 6, 11, 12])
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:

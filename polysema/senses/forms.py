@@ -7,7 +7,7 @@ verb and the last of a multi-word noun are inflected (*took off*, *ice creams*).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "n": (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"),
@@ -17,7 +17,7 @@ ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e"), ("ier", "y"), ("iest", "y")),
     "r": (),
 }  # fmt: skip
-"""(ending, what takes its place) by part of speech; a doubled consonant before *ed*, *ing*, *er*, *est* is also tried."""
+"""(ending, what takes its place) by part of speech. A doubled consonant before *ed*, *ing*, *er*, *est* is undone too."""
 
 _DOUBLING = ("ed", "ing", "er", "est")
 
@@ -26,16 +26,19 @@ class Forms:
     """Finds the lemmas of a form.
 
     Args:
-        lemmas: the letters of the parts of speech (``nvar``) of each lemma.
+        letters: gives the letters of a lemma's parts of speech (``nvar``); none for a word that is no lemma.
         exceptions: (form, lemma, letter) of irregular forms.
 
-    >>> forms = Forms({"run": "nv", "hot": "a", "take off": "v"}, [("ran", "run", "v"), ("took", "take", "v")])
+    >>> known = {"run": "nv", "hot": "a", "take off": "v"}
+    >>> forms = Forms(lambda word: known.get(word, ""), [("ran", "run", "v"), ("took", "take", "v")])
     >>> forms.lemmas("ran"), forms.lemmas("hotter"), forms.lemmas("running"), forms.lemmas("took off")
     ([('run', 'v')], [('hot', 'a')], [('run', 'v')], [('take off', 'v')])
     """
 
-    def __init__(self, lemmas: Mapping[str, Collection[str]], exceptions: Iterable[tuple[str, str, str]] = ()) -> None:
-        self._lemmas = lemmas
+    def __init__(
+        self, letters: Callable[[str], Collection[str]], exceptions: Iterable[tuple[str, str, str]] = ()
+    ) -> None:
+        self._letters = letters
         self._exceptions: dict[tuple[str, str], list[str]] = {}
         for form, lemma, pos in exceptions:
             self._exceptions.setdefault((form, pos), []).append(lemma)
@@ -49,7 +52,7 @@ class Forms:
         found: list[tuple[str, str]] = []
         for letter in pos:
             for base in self._bases(form, letter):
-                if letter in self._lemmas.get(base, "") and (base, letter) not in found:
+                if letter in self._letters(base) and (base, letter) not in found:
                     found.append((base, letter))
         found.sort(key=lambda pair: pair[0] != form)
         return found

@@ -1,0 +1,240 @@
+"""The dictionary on disk: senses, 8-bit vectors and text in one file.
+
+``dictionary.safetensors`` holds, for S synsets and K senses (a spelling with a synset) of V spellings:
+
+================  ===========  =====================================================================
+``vectors``       (S, n) int8  unit gloss vectors, each scaled so that its largest number is ±127
+``synset``        (S,) int32   offset in WordNet's data files
+``pos``           (S,) uint8   0 noun, 1 verb, 2 adj, 3 adv
+``field``         (S,) uint8   row of the metadata's ``fields``
+``starts``        (V + 1,)     where the senses of each spelling start
+``synset_of``     (K,) int32   row of the synset
+``number``        (K,) uint8   WordNet's rank among the senses of its part of speech
+``group``         (K,) uint8   coarse sense within the spelling
+``count.SOURCE``  (K,) uint16  occurrences in a tagged corpus
+``spellings``     bytes        zlib, a line each, sorted
+``keys``          bytes        zlib, what follows ``lemma%`` in each sense key, a line each
+``exceptions``    bytes        zlib, irregular forms: form, lemma, letter
+``text``          bytes        zlib blocks of :data:`BLOCK` synsets: words, gloss and examples, with tabs
+``blocks``        int64        where each block starts
+================  ===========  =====================================================================
+
+The spellings are read at once, sense keys and text when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import FormatError, InputError
+from polysema.senses.wordnet_files import FIELDS, SenseKey, WordNet
+
+NAME = "dictionary.safetensors"
+FORMAT = "polysema-dictionary-1"
+BLOCK = 256
+"""Synsets of one block of compressed text."""
+
+POS = ("noun", "verb", "adj", "adv")
+LETTERS = "nvar"
+_TENSORS = ("vectors", "synset", "pos", "field", "starts", "synset_of", "number", "group", "spellings", "keys",
+            "exceptions", "text", "blocks")  # fmt: skip
+
+
+class Text(NamedTuple):
+    """What is written about a synset."""
+
+    words: tuple[str, ...]
+    gloss: str
+    examples: tuple[str, ...]
+
+
+class DictionaryFile:
+    """The arrays of a dictionary.
+
+    Args:
+        tensors: see the table above.
+        options: what else the file says: ``fields``, ``sources``, and what :class:`~polysema.senses.dictionary.Reading`
+            is calibrated with.
+    """
+
+    def __init__(self, tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> None:
+        missing = [name for name in _TENSORS if name not in tensors]
+        if missing:
+            raise FormatError(f"not a dictionary: it lacks {', '.join(missing)}")
+        self.tensors, self.options = dict(tensors), dict(options)
+        self.vectors, self.pos, self.starts = tensors["vectors"], tensors["pos"], tensors["starts"]
+        self.synset_of, self.number, self.group = tensors["synset_of"], tensors["number"], tensors["group"]
+        self.spellings = _unpacked(tensors["spellings"])
+        self.rows = {spelling: row for row, spelling in enumerate(self.spellings)}
+        self.counts = {
+            name.removeprefix("count."): value for name, value in tensors.items() if name.startswith("count.")
+        }
+        if len(self.starts) != len(self.spellings) + 1 or self.starts[-1] != len(self.synset_of):
+            raise FormatError(
+                f"not a dictionary: {len(self.spellings)} spellings, {len(self.starts)} starts, "
+                f"{len(self.synset_of)} senses"
+            )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> DictionaryFile:
+        """A dictionary from its folder."""
+        from safetensors import SafetensorError, safe_open
+
+        path = Path(folder) / NAME
+        try:
+            with safe_open(path, "np") as file:
+                metadata = file.metadata() or {}
+                if metadata.get("format") != FORMAT:
+                    raise FormatError(f"{path} is not a dictionary: its format is {metadata.get('format')!r}")
+                return cls({name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["options"]))  # noqa: SIM118
+        except (OSError, SafetensorError, ValueError, KeyError, zlib.error) as error:
+            raise FormatError(f"{path} is not a dictionary: {error}") from None
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``dictionary.safetensors`` into a folder."""
+        from safetensors.numpy import save_file
+
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        metadata = {"format": FORMAT, "options": json.dumps(self.options)}
+        save_file(self.tensors, Path(folder) / NAME, metadata)
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """What follows the lemma in the key of each sense: (K,)."""
+        return _unpacked(self.tensors["keys"])
+
+    @cached_property
+    def exceptions(self) -> list[tuple[str, str, str]]:
+        """(form, lemma, letter) of irregular forms."""
+        found = (line.split("\t") for line in _unpacked(self.tensors["exceptions"]))
+        return [(form, lemma, letter) for form, lemma, letter in found]
+
+    def letters(self, spelling: str) -> str:
+        """The letters of a spelling's parts of speech; empty for a word that is no lemma."""
+        row = self.rows.get(spelling)
+        if row is None:
+            return ""
+        found = self.pos[self.synset_of[self.starts[row] : self.starts[row + 1]]]
+        return "".join(LETTERS[pos] for pos in np.unique(found))
+
+    def senses(self, spelling: str, letters: str = LETTERS) -> NDArray[np.int64]:
+        """The rows of a spelling's senses, by part of speech and WordNet's rank."""
+        row = self.rows.get(spelling)
+        if row is None:
+            return np.empty(0, np.int64)
+        senses = np.arange(self.starts[row], self.starts[row + 1])
+        wanted = [LETTERS.index(letter) for letter in letters]
+        return senses[np.isin(self.pos[self.synset_of[senses]], wanted)]
+
+    def key(self, sense: int) -> str:
+        """The sense key: ``bank%1:17:01::``."""
+        row = int(np.searchsorted(self.starts, sense, side="right")) - 1
+        return f"{self.spellings[row].replace(' ', '_')}%{self.keys[sense]}"
+
+    def unit_vectors(self, senses: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The gloss vectors of senses: (senses, n), unit."""
+        vectors = self.vectors[self.synset_of[senses]].astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+    def text(self, synset: int) -> Text:
+        """Words, gloss and examples of a synset row."""
+        words, gloss, *examples = self._block(synset // BLOCK)[synset % BLOCK].split("\t")
+        return Text(tuple(words.split("|")), gloss, tuple(examples))
+
+    def frequencies(self, spelling_senses: NDArray[np.int64], source: str, smoothing: float = 0.5) -> NDArray[np.float64]:
+        """p_s of the senses of a word, by their counts in a source.
+
+        p_s ∝ count_s + smoothing / number_s, so that a sense that was never seen has the share of its rank.
+        """
+        if source not in self.counts:
+            raise InputError(f"no sense frequencies of {source!r}: choose {', '.join(sorted(self.counts))}")
+        weights = self.counts[source][spelling_senses] + smoothing / self.number[spelling_senses].astype(float)
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    @lru_cache(maxsize=64)  # noqa: B019  (a dictionary lives as long as the process)
+    def _block(self, block: int) -> list[str]:
+        blocks = self.tensors["blocks"]
+        return _unpacked(self.tensors["text"][blocks[block] : blocks[block + 1]])
+
+
+def build_dictionary(
+    wordnet: WordNet,
+    vectors: NDArray[np.floating[Any]],
+    counts: Mapping[str, Mapping[str, int]],
+    options: Mapping[str, Any] | None = None,
+    groups: Mapping[str, int] | None = None,
+    without: Collection[str] = (),
+) -> DictionaryFile:
+    """A dictionary of WordNet's senses.
+
+    Args:
+        vectors: (S, n) the gloss vector of each synset, in WordNet's order.
+        counts: for each source, the occurrences of each sense key.
+        groups: the coarse sense of each sense key, from 0; a key that is not there stands alone.
+        without: sense keys to leave out.
+    """
+    if len(vectors) != len(wordnet.synsets):
+        raise InputError(f"{len(vectors)} vectors do not fit {len(wordnet.synsets)} synsets")
+    rows = {name: row for row, name in enumerate(wordnet.synsets)}
+    synsets = list(wordnet.synsets.values())
+    words = [(spelling, _distinct(keys, without)) for spelling, keys in sorted(wordnet.senses().items())]
+    words = [(spelling, keys) for spelling, keys in words if keys]
+    flat = [key for _, keys in words for key in keys]
+    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
+    lines = ["\t".join(["|".join(s.words), s.gloss, *s.examples]) for s in synsets]
+    packed = [_packed(lines[first : first + BLOCK]) for first in range(0, len(lines), BLOCK)]
+    tensors: dict[str, NDArray[Any]] = {
+        "vectors": np.rint(vectors / largest * 127).astype(np.int8),
+        "synset": np.array([int(s.id[:-2]) for s in synsets], np.int32),
+        "pos": np.array([POS.index(s.pos) for s in synsets], np.uint8),
+        "field": np.array([FIELDS.index(s.field) for s in synsets], np.uint8),
+        "starts": np.cumsum([0, *(len(keys) for _, keys in words)]).astype(np.int32),
+        "synset_of": np.array([rows[key.synset] for key in flat], np.int32),
+        "number": np.array([min(max(key.number, 1), 255) for key in flat], np.uint8),
+        "group": np.array(_groups(words, groups or {}), np.uint8),
+        "spellings": _packed([spelling for spelling, _ in words]),
+        "keys": _packed([key.key.partition("%")[2] for key in flat]),
+        "exceptions": _packed(["\t".join(exception) for exception in wordnet.exceptions]),
+        "text": np.concatenate(packed),
+        "blocks": np.cumsum([0, *(len(block) for block in packed)]),
+    }
+    for source, found in counts.items():
+        tensors[f"count.{source}"] = np.array([min(found.get(key.key, 0), 65535) for key in flat], np.uint16)
+    return DictionaryFile(tensors, {"fields": list(FIELDS), **(options or {})})
+
+
+def _distinct(keys: Sequence[SenseKey], without: Collection[str]) -> list[SenseKey]:
+    """One key a synset: spellings that differ in case alone name some synsets twice."""
+    found: dict[str, SenseKey] = {}
+    for key in keys:
+        if key.key not in without:
+            found.setdefault(key.synset, key)
+    return list(found.values())
+
+
+def _groups(words: Iterable[tuple[str, Sequence[SenseKey]]], groups: Mapping[str, int]) -> list[int]:
+    """Coarse senses of each spelling, numbered from 0 in the order of its senses."""
+    found = []
+    for _, keys in words:
+        numbers: dict[object, int] = {}
+        for key in keys:
+            found.append(numbers.setdefault(groups.get(key.key, key.key), min(len(numbers), 255)))
+    return found
+
+
+def _packed(lines: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(zlib.compress("\n".join(lines).encode(), 9), np.uint8)
+
+
+def _unpacked(data: NDArray[np.uint8]) -> list[str]:
+    text = zlib.decompress(data.tobytes()).decode()
+    return text.split("\n") if text else []
