@@ -130,7 +130,7 @@ class GlossEncoder:
         return found
 
     def glosses(self, texts: Sequence[str]) -> Floats:
-        """The vectors of glosses, (texts, n), written as :func:`polysema.senses.wordnet_files.gloss_text` writes them."""
+        """The vectors of glosses: (texts, n). :func:`polysema.senses.wordnet_files.gloss_text` writes their text."""
         ids = [self.reader.read(text).ids[: self.shape.window] for text in texts]
         empty = [text for text, found in zip(texts, ids, strict=True) if not len(found)]
         if empty:
@@ -184,7 +184,7 @@ class GlossEncoder:
             _gelu(up)
             x += _linear(up, t, name + "down")
             _norm(x, t[name + "norm2.weight"], t[name + "norm2.bias"], self.shape.epsilon)
-        return x
+        return np.asarray(x, np.float32)
 
     def _attention(self, qkv: Floats, lengths: NDArray[np.int64]) -> Floats:
         """softmax(QKᵀ/√d) V of each sentence and head: (pieces, width). Sentences of equal length go together."""

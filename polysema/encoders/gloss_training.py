@@ -27,16 +27,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.encoders.gloss_encoder import GlossEncoder, Shape
 from polysema.encoders.tagged_text import TaggedSentence
 from polysema.encoders.wordpiece import WordPiece
-from polysema.errors import FormatError, InputError, needing
+from polysema.errors import FormatError, InputError, check_choice, needing
 from polysema.senses.wordnet_files import WordNet
 
 Ids = NDArray[np.int32]
 Report = Callable[[str], None]
 
-HEADS, LAYERS, WIDTH, EPSILON = 12, 6, 384, 1e-12
-"""The shape of MiniLM, the encoder that training starts from."""
+MINILM = Shape(layers=6, heads=12)
+"""The shape of all-MiniLM-L6-v2, the encoder that training starts from; its width is 384."""
+
+BATCHES = ("spellings", "sentences")
+"""How a batch is drawn; see :class:`GlossTraining`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +48,30 @@ class GlossTraining:
     """Options of a training run.
 
     Attributes:
-        minutes: how long to train; the learning rate falls to zero over this time.
+        minutes, steps: how long to train, whichever ends first; the learning rate falls to zero over this time.
         rate, head_rate: highest learning rates of the encoder and of the two heads.
+        batches: ``spellings`` builds a batch around a few words, which suits a processor. ``sentences`` draws sentences
+            and encodes the glosses of all their tagged words, about 50 a sentence: exact, for a graphics card.
         spellings: spellings in a batch.
-        sentences: sentences of each spelling at most.
+        sentences: sentences of each spelling at most, or of a batch.
         dimension: n, the numbers of a sense vector.
         scale: τ.
         remembered_weight: weight of a word that is trained against remembered glosses.
         longest, longest_gloss: pieces of a sentence and of a gloss at most.
         prefixes: share of the sentences that end early, so that the encoder can read word by word.
         source_weights: how likely an occurrence is drawn, by source.
+        frozen_layers: layers from below that stay as they are, as the embeddings always do.
+        device: of torch: ``cpu``, ``cuda`` …
         threads: of torch; 0 leaves it as it is.
     """
 
     minutes: float = 60.0
+    steps: int | None = None
     rate: float = 1.5e-4
     head_rate: float = 1e-3
-    spellings: int = 24
-    sentences: int = 6
+    batches: str = "spellings"
+    spellings: int = 12
+    sentences: int = 5
     dimension: int = 128
     scale: float = 20.0
     remembered_weight: float = 0.5
@@ -69,8 +79,15 @@ class GlossTraining:
     longest_gloss: int = 32
     prefixes: float = 0.1
     source_weights: dict[str, float] = field(default_factory=lambda: {"semcor": 1.0, "glosses": 0.35, "examples": 0.7})
+    frozen_layers: int = 2
+    device: str = "cpu"
     threads: int = 0
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("way to draw batches", self.batches, BATCHES)
+        if self.minutes <= 0 or (self.steps is not None and self.steps <= 0):
+            raise InputError(f"a run of {self.minutes} minutes and {self.steps} steps trains nothing: give more")
 
 
 @dataclass(slots=True)
@@ -151,39 +168,55 @@ def cropped(sentence: TaggedPieces, longest: int, around: TaggedWord, stop: int 
 
 
 class TorchEncoder:
-    """MiniLM in torch: the same tensors, by the same names, as the NumPy encoder reads.
+    """A BERT in torch: the tensors of :class:`~polysema.encoders.gloss_encoder.GlossEncoder`, by the same names.
 
     Args:
         tensors: by name; see :func:`read_minilm`.
+        half: compute in bfloat16; the tensors stay in float32.
     """
 
     def __init__(
-        self, tensors: dict[str, NDArray[Any]], reader: WordPiece, half: bool = True, frozen_layers: int = 0
+        self,
+        tensors: dict[str, NDArray[Any]],
+        reader: WordPiece,
+        shape: Shape = MINILM,
+        *,
+        half: bool = True,
+        frozen_layers: int = 0,
+        device: str = "cpu",
     ) -> None:
         with needing("training an encoder", "encoders"):
             import torch
         self.torch = torch
-        self.reader, self.frozen_layers = reader, frozen_layers
+        self.reader, self.shape, self.frozen_layers, self.device = reader, shape, frozen_layers, device
         self.kind = torch.bfloat16 if half else torch.float32
-        self.tensors = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in tensors.items()}
-        self.gelu: Callable[[Any], Any] = lambda x: torch.nn.functional.gelu(x, approximate="tanh")
+        self.tensors = {
+            name: torch.from_numpy(np.array(value, np.float32)).to(device) for name, value in tensors.items()
+        }
+        self._rounded: dict[str, Any] = {}
 
     def trained(self) -> dict[str, Any]:
         """Every tensor but the embeddings and the frozen layers, which stay as they are."""
         kept = ("embeddings", *(f"layer.{layer}." for layer in range(self.frozen_layers)))
         return {name: value for name, value in self.tensors.items() if not name.startswith(kept)}
 
+    def on_device(self, array: NDArray[Any]) -> Any:
+        """An array as a tensor on this encoder's device."""
+        return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
     def pooled(self, sequences: Sequence[Ids], spans: Sequence[Sequence[tuple[int, int]]], most: int = 2600) -> Any:
-        """Means of the last layer over spans of pieces: (spans, 384), in the order given.
+        """Means of the last layer over spans of pieces: (spans, width), in the order given.
 
         Args:
-            spans: of each sequence, (start, end) without the special pieces.
+            spans: of each sequence, (first piece, end) without the special pieces.
             most: pieces of one pass, padding included.
         """
         torch = self.torch
-        order = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
+        order = sorted((i for i in range(len(sequences)) if spans[i]), key=lambda i: len(sequences[i]))
         where = np.cumsum([0, *(len(found) for found in spans)])
-        rows, places, at = [], [], 0
+        rows: list[Any] = []
+        places: list[int] = []
+        at = 0
         while at < len(order):
             stop = at + 1
             while stop < len(order) and (len(sequences[order[stop]]) + 2) * (stop + 1 - at) <= most:
@@ -192,70 +225,66 @@ class TorchEncoder:
             at = stop
             hidden = self.hidden([sequences[i] for i in chosen])
             width = hidden.shape[1]
-            flat = [(row * width + 1 + a, row * width + 1 + b) for row, i in enumerate(chosen) for a, b in spans[i]]
-            if not flat:
-                continue
-            picked = torch.from_numpy(np.concatenate([np.arange(a, b) for a, b in flat]))
-            owner = torch.from_numpy(np.repeat(np.arange(len(flat)), [b - a for a, b in flat]))
-            sums = torch.zeros(len(flat), hidden.shape[2]).index_add(
-                0, owner, hidden.reshape(-1, hidden.shape[2])[picked].float()
-            )
-            rows.append(sums / torch.tensor([[float(b - a)] for a, b in flat]))
-            places += [where[i] + k for i in chosen for k in range(len(spans[i]))]
-        return torch.cat(rows)[torch.from_numpy(np.argsort(places))]
+            flat = [(row * width + 1 + a, row * width + 1 + z) for row, i in enumerate(chosen) for a, z in spans[i]]
+            picked = self.on_device(np.concatenate([np.arange(a, z) for a, z in flat]))
+            owner = self.on_device(np.repeat(np.arange(len(flat)), [z - a for a, z in flat]))
+            values = hidden.reshape(-1, hidden.shape[2])[picked].float()
+            sums = torch.zeros(len(flat), hidden.shape[2], device=self.device).index_add(0, owner, values)
+            rows.append(sums / torch.bincount(owner)[:, None])
+            places += [int(where[i]) + k for i in chosen for k in range(len(spans[i]))]
+        return torch.cat(rows)[self.on_device(np.argsort(places))]
 
     def hidden(self, sequences: Sequence[Ids]) -> Any:
-        """The last layer: (B, T, 384), special pieces and padding included."""
-        torch, f = self.torch, self.torch.nn.functional
+        """The last layer: (B, T, width), special pieces and padding included."""
+        f, t = self.torch.nn.functional, self.tensors
         width = max(len(ids) for ids in sequences) + 2
+        lengths = np.array([len(ids) + 2 for ids in sequences])
         table = np.full((len(sequences), width), self.reader.padding, np.int64)
         table[:, 0] = self.reader.start
-        lengths = np.array([len(ids) + 2 for ids in sequences])
         for row, ids in enumerate(sequences):
             table[row, 1 : len(ids) + 1] = ids
             table[row, len(ids) + 1] = self.reader.end
-        mask = None
-        if lengths.min() < width:
-            mask = torch.from_numpy(np.arange(width) < lengths[:, None])[:, None, None, :]
-        t = self.tensors
-        x = t["embeddings.word"][torch.from_numpy(table)] + t["embeddings.position"][:width]
-        x = f.layer_norm(x, (WIDTH,), t["embeddings.norm.weight"], t["embeddings.norm.bias"], EPSILON).to(self.kind)
-        for layer in range(LAYERS):
-            x = self._layer(x, f"layer.{layer}.", mask)
+        outside = (
+            self.on_device(np.arange(width) >= lengths[:, None])[:, None, None, :] if lengths.min() < width else None
+        )
+        x = t["embeddings.word"][self.on_device(table)] + t["embeddings.position"][:width]
+        x = f.layer_norm(x, x.shape[-1:], t["embeddings.norm.weight"], t["embeddings.norm.bias"], self.shape.epsilon)
+        x = x.to(self.kind)
+        for layer in range(self.shape.layers):
+            x = self._layer(x, f"layer.{layer}.", outside)
         return x
 
-    def _layer(self, x: Any, name: str, mask: Any) -> Any:
+    def _layer(self, x: Any, name: str, outside: Any) -> Any:
         f = self.torch.nn.functional
+        batch, length, width = x.shape
+        heads, depth = self.shape.heads, width // self.shape.heads
 
         def linear(value: Any, part: str) -> Any:
-            return f.linear(value, self._half(name + part + ".weight"), self._half(name + part + ".bias"))
+            return f.linear(value, self._weight(name + part + ".weight"), self._weight(name + part + ".bias"))
 
         def norm(value: Any, part: str) -> Any:
-            weight, bias = self._half(name + part + ".weight"), self._half(name + part + ".bias")
-            return f.layer_norm(value, (WIDTH,), weight, bias, EPSILON)
+            weight, bias = self._weight(name + part + ".weight"), self._weight(name + part + ".bias")
+            return f.layer_norm(value, (width,), weight, bias, self.shape.epsilon)
 
-        batch, width = x.shape[:2]
-        q, k, v = linear(x, "qkv").view(batch, width, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        scores = q.float() @ k.float().transpose(2, 3) * (WIDTH // HEADS) ** -0.5  # torch's fused backward is slow here
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -1e4)
-        mixed = (scores.softmax(-1) @ v.float()).to(self.kind).transpose(1, 2).reshape(batch, width, WIDTH)
+        q, k, v = linear(x, "qkv").view(batch, length, 3, heads, depth).permute(2, 0, 3, 1, 4)
+        scores = (
+            q.float() @ k.float().transpose(2, 3) * depth**-0.5
+        )  # torch's fused attention goes back slowly on a CPU
+        if outside is not None:
+            scores = scores.masked_fill(outside, -1e4)
+        mixed = (scores.softmax(-1) @ v.float()).to(self.kind).transpose(1, 2).reshape(batch, length, width)
         x = norm(x + linear(mixed, "out"), "norm1")
-        return norm(x + linear(self.gelu(linear(x, "up")), "down"), "norm2")
+        return norm(x + linear(f.gelu(linear(x, "up"), approximate="tanh"), "down"), "norm2")
 
-    def _half(self, name: str) -> Any:
-        found = self._halves.get(name) if self._halves is not None else None
-        if found is None:
-            found = self.tensors[name].to(self.kind)
-            if self._halves is not None:
-                self._halves[name] = found
-        return found
-
-    _halves: dict[str, Any] | None = None
+    def _weight(self, name: str) -> Any:
+        """A tensor in the precision of the computation; kept until :meth:`new_step`."""
+        if name not in self._rounded:
+            self._rounded[name] = self.tensors[name].to(self.kind)
+        return self._rounded[name]
 
     def new_step(self) -> None:
-        """Forget the rounded weights of the last step."""
-        self._halves = {}
+        """Forget the rounded tensors: to be called when the tensors changed."""
+        self._rounded = {}
 
     def head(self, pooled: Any, name: str) -> Any:
         """Unit sense vectors (N, n) from pooled vectors; ``name`` is ``context`` or ``gloss``."""
@@ -263,12 +292,18 @@ class TorchEncoder:
         return f.normalize(f.linear(pooled, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]), dim=-1)
 
     def glosses(self, pieces: Sequence[Ids]) -> Any:
-        """Unit vectors of glosses."""
+        """Unit vectors of glosses: (N, n)."""
         return self.head(self.pooled(pieces, [[(0, len(ids))] for ids in pieces]), "gloss")
 
-    def numpy(self) -> dict[str, NDArray[np.float32]]:
-        """The tensors as NumPy arrays."""
-        return {name: value.detach().numpy().copy() for name, value in self.tensors.items()}
+    def contexts(self, sentences: Sequence[TaggedPieces]) -> Any:
+        """Unit vectors of the tagged words of sentences: (N, n)."""
+        spans = [[(word.start, word.end) for word in sentence.words] for sentence in sentences]
+        return self.head(self.pooled([sentence.ids for sentence in sentences], spans), "context")
+
+    def finished(self) -> GlossEncoder:
+        """The same encoder in NumPy."""
+        tensors = {name: value.detach().cpu().numpy().copy() for name, value in self.tensors.items()}
+        return GlossEncoder(tensors, self.reader, self.shape)
 
 
 def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
@@ -287,7 +322,7 @@ def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
             "embeddings.norm.weight": found["embeddings.LayerNorm.weight"],
             "embeddings.norm.bias": found["embeddings.LayerNorm.bias"],
         }
-        for layer in range(LAYERS):
+        for layer in range(MINILM.layers):
             new, old = f"layer.{layer}.", f"encoder.layer.{layer}."
             for kind in ("weight", "bias"):
                 qkv = [found[f"{old}attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
@@ -307,7 +342,7 @@ class GlossTrainer:
 
     Args:
         encoder: the encoder, changed in place.
-        glosses: (synsets,) the pieces of every gloss.
+        glosses: (S,) the pieces of every gloss.
         senses: the synset rows of every spelling.
         sentences: training sentences.
     """
@@ -328,22 +363,26 @@ class GlossTrainer:
         self.torch = encoder.torch
         if options.threads:
             self.torch.set_num_threads(options.threads)
-        self.memory = np.zeros((len(glosses), options.dimension), np.float32)
-        self.known = np.zeros(len(glosses), bool)
-        self.drift: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+        self.memory = _Memory(len(glosses), options.dimension)
         self._draws()
         if "context.weight" not in encoder.tensors:
             self._start_heads()
         for tensor in encoder.trained().values():
             tensor.requires_grad_(True)
-        heads = [t for name, t in encoder.trained().items() if name.startswith(("context", "gloss"))]
-        plain = [t for name, t in encoder.trained().items() if name.startswith("layer") and t.ndim > 1]
-        small = [t for name, t in encoder.trained().items() if name.startswith("layer") and t.ndim == 1]
-        self.optimizer = self.torch.optim.AdamW(
+        self.optimizer = self._optimizer()
+
+    def _optimizer(self) -> Any:
+        groups: dict[str, list[Any]] = {"heads": [], "matrices": [], "vectors": []}
+        for name, tensor in self.encoder.trained().items():
+            kind = "heads" if not name.startswith("layer") else "matrices" if tensor.ndim > 1 else "vectors"
+            groups[kind].append(tensor)
+        o = self.options
+        tops = {"heads": o.head_rate, "matrices": o.rate, "vectors": o.rate}
+        return self.torch.optim.AdamW(
             [
-                {"params": plain, "lr": options.rate, "top": options.rate, "weight_decay": 0.01},
-                {"params": small, "lr": options.rate, "top": options.rate, "weight_decay": 0.0},
-                {"params": heads, "lr": options.head_rate, "top": options.head_rate, "weight_decay": 0.0},
+                {"params": tensors, "lr": tops[kind], "top": tops[kind], "weight_decay": 0.01 * (kind == "matrices")}
+                for kind, tensors in groups.items()
+                if tensors
             ],
             betas=(0.9, 0.98),
         )
@@ -354,75 +393,80 @@ class GlossTrainer:
         place = np.array([(i, k) for i, s in enumerate(self.sentences) for k in range(len(s.words))])
         weight = np.array([s.weight for s in self.sentences for _ in s.words])
         order = np.argsort(owner, kind="stable")
-        spellings, starts = np.unique(owner[order], return_index=True)
-        self.spellings = spellings
+        self.spellings, starts = np.unique(owner[order], return_index=True)
         self.occurrences = np.split(place[order], starts[1:])
         self.weights = np.split(weight[order], starts[1:])
         mass = np.array([w.sum() for w in self.weights]) ** 0.5
         self.chances = mass / mass.sum()
+        self.sentence_chances = np.array([s.weight for s in self.sentences])
+        self.sentence_chances /= self.sentence_chances.sum()
 
     def _start_heads(self) -> None:
         """Both heads start as the principal directions of gloss and context vectors, each centred."""
-        torch, n = self.torch, self.options.dimension
+        torch, n, encoder = self.torch, self.options.dimension, self.encoder
         with torch.no_grad():
-            self.encoder.new_step()
-            rows = self.random.choice(len(self.glosses), 3000)
-            g = self.encoder.pooled([self.glosses[i] for i in rows], [[(0, len(self.glosses[i]))] for i in rows])
+            encoder.new_step()
+            pieces = [self.glosses[i] for i in self.random.choice(len(self.glosses), 3000)]
+            g = encoder.pooled(pieces, [[(0, len(ids))] for ids in pieces])
             chosen = [self.sentences[i] for i in self.random.choice(len(self.sentences), 600)]
             chosen = [cropped(s, self.options.longest, s.words[0]) for s in chosen]
-            c = self.encoder.pooled([s.ids for s in chosen], [[(w.start, w.end) for w in s.words] for s in chosen])
-            pooled = torch.cat([g - g.mean(0), c - c.mean(0)])
-            _, _, directions = torch.linalg.svd(pooled, full_matrices=False)
+            c = encoder.pooled([s.ids for s in chosen], [[(w.start, w.end) for w in s.words] for s in chosen])
+            _, _, directions = torch.linalg.svd(torch.cat([g - g.mean(0), c - c.mean(0)]), full_matrices=False)
+            if len(directions) < n:
+                raise InputError(f"sense vectors of {n} numbers do not fit an encoder of width {len(directions)}")
             for name, vectors in (("gloss", g), ("context", c)):
-                self.encoder.tensors[f"{name}.weight"] = directions[:n].clone().contiguous()
-                self.encoder.tensors[f"{name}.bias"] = -(directions[:n] @ vectors.mean(0))
+                encoder.tensors[f"{name}.weight"] = directions[:n].clone().contiguous()
+                encoder.tensors[f"{name}.bias"] = -(directions[:n] @ vectors.mean(0))
 
     def batch(self) -> tuple[list[TaggedPieces], NDArray[np.int64]]:
-        """Sentences of some spellings, and the synset rows of those spellings."""
+        """Sentences, and the synset rows whose glosses are encoded with them."""
         o = self.options
-        chosen = self.random.choice(len(self.spellings), o.spellings, replace=False, p=self.chances)
-        found: dict[int, TaggedPieces] = {}
-        for row in chosen:
-            weights = self.weights[row]
-            count = min(o.sentences, len(weights))
-            for pick in self.random.choice(len(weights), count, replace=False, p=weights / weights.sum()):
-                i, k = self.occurrences[row][pick]
-                sentence = self.sentences[i]
-                around = sentence.words[k]
-                stop = None
-                if self.random.random() < o.prefixes:
-                    stop = int(self.random.integers(around.end, len(sentence.ids) + 1))
-                found[int(i)] = cropped(sentence, o.longest, around, stop)
-        fresh = np.unique(np.concatenate([self.senses[spelling] for spelling in self.spellings[chosen]]))
-        return list(found.values()), fresh
+        if o.batches == "sentences":
+            chosen = self.random.choice(len(self.sentences), min(o.sentences, len(self.sentences)), replace=False,
+                                        p=self.sentence_chances)  # fmt: skip
+            found = {int(i): self._shortened(int(i), int(self.random.integers(len(self.sentences[i].words))))
+                     for i in chosen}  # fmt: skip
+            spellings = [word.spelling for sentence in found.values() for word in sentence.words]
+        else:
+            found, spellings = {}, []
+            count = min(o.spellings, len(self.spellings))
+            for row in self.random.choice(len(self.spellings), count, replace=False, p=self.chances):
+                spellings.append(int(self.spellings[row]))
+                weights = self.weights[row]
+                some = min(o.sentences, len(weights))
+                for pick in self.random.choice(len(weights), some, replace=False, p=weights / weights.sum()):
+                    i, k = self.occurrences[row][pick].tolist()
+                    found[i] = self._shortened(i, k)
+        return list(found.values()), np.unique(np.concatenate([self.senses[spelling] for spelling in spellings]))
 
-    def loss(self, sentences: Sequence[TaggedPieces], fresh: NDArray[np.int64]) -> tuple[Any, float, int]:
-        """The loss of a batch, the share of right answers among words with fresh glosses, and their number."""
-        torch = self.torch
+    def _shortened(self, i: int, k: int) -> TaggedPieces:
+        """Sentence i around its word k; some end early, as when a sentence is read word by word."""
+        sentence = self.sentences[i]
+        around, stop = sentence.words[k], None
+        if self.random.random() < self.options.prefixes:
+            stop = int(self.random.integers(around.end, len(sentence.ids) + 1))
+        return cropped(sentence, self.options.longest, around, stop)
+
+    def loss(self, sentences: Sequence[TaggedPieces], fresh: NDArray[np.int64]) -> tuple[Any, int, int]:
+        """The loss of a batch, the right answers among the words whose glosses are all fresh, and their number."""
+        torch, encoder = self.torch, self.encoder
         is_fresh = np.zeros(len(self.glosses), bool)
         is_fresh[fresh] = True
-        words, spans = [], []
-        for sentence in sentences:
-            kept = (
-                [w for w in sentence.words if (self.known | is_fresh)[self.senses[w.spelling]].all()]
-                if len(self.glosses) < 5000
-                else [w for w in sentence.words if self._usable(w, is_fresh)]
-            )
-            words += kept
-            spans.append([(w.start, w.end) for w in kept])
-        g = self.encoder.glosses([self.glosses[i] for i in fresh])
-        c = self.encoder.head(self.encoder.pooled([s.ids for s in sentences], spans), "context")
-        used = np.unique(np.concatenate([self.senses[w.spelling] for w in words]))
-        table = torch.from_numpy(self.memory[used])
+        usable = is_fresh | self.memory.known
+        sentences = [
+            TaggedPieces(s.ids, [word for word in s.words if usable[self.senses[word.spelling]].all()])
+            for s in sentences
+        ]
+        words = [word for sentence in sentences for word in sentence.words]
+        g, c = encoder.glosses([self.glosses[i] for i in fresh]), encoder.contexts(sentences)
+        used = np.unique(np.concatenate([self.senses[word.spelling] for word in words]))
+        table = encoder.on_device(self.memory.vectors[used])
+        shared = np.isin(fresh, used)
         table = table.index_copy(
-            0,
-            torch.from_numpy(np.searchsorted(used, fresh[np.isin(fresh, used)])),
-            g[torch.from_numpy(np.flatnonzero(np.isin(fresh, used)))],
+            0, encoder.on_device(np.searchsorted(used, fresh[shared])), g[encoder.on_device(np.flatnonzero(shared))]
         )
-        most = max(len(self.senses[w.spelling]) for w in words)
-        candidates = np.zeros((len(words), most), np.int64)
-        valid = np.zeros((len(words), most), bool)
-        right = np.zeros((len(words), most), bool)
+        shape = (len(words), max(len(self.senses[word.spelling]) for word in words))
+        candidates, valid, right = np.zeros(shape, np.int64), np.zeros(shape, bool), np.zeros(shape, bool)
         weight = np.empty(len(words), np.float32)
         for row, word in enumerate(words):
             rows = self.senses[word.spelling]
@@ -430,77 +474,93 @@ class GlossTrainer:
             valid[row, : len(rows)] = True
             right[row, : len(rows)] = np.isin(rows, word.right)
             weight[row] = 1.0 if is_fresh[rows].all() else self.options.remembered_weight
-        logits = self.options.scale * torch.einsum("wn,wsn->ws", c, table[torch.from_numpy(candidates)])
-        logits = logits.masked_fill(torch.from_numpy(~valid), -1e4)
-        log_p = torch.log_softmax(logits, dim=1)
-        each = -torch.logsumexp(log_p.masked_fill(torch.from_numpy(~right), -1e4), dim=1)
-        weights = torch.from_numpy(weight)
-        total = (each * weights).sum() / weights.sum()
+        logits = self.options.scale * torch.einsum("wn,wsn->ws", c, table[encoder.on_device(candidates)])
+        logits = logits.masked_fill(encoder.on_device(~valid), -1e4)
+        kept = torch.log_softmax(logits, dim=1).masked_fill(encoder.on_device(~right), -1e4)
+        weights = encoder.on_device(weight)
+        total = -(torch.logsumexp(kept, dim=1) * weights).sum() / weights.sum()
         main = weight == 1.0
-        hits = right[np.arange(len(words)), logits.argmax(1).numpy()]
-        self._remember(fresh, g.detach().numpy())
-        return total, float(hits[main].sum()), int(main.sum())
+        hits = right[np.arange(len(words)), logits.argmax(1).cpu().numpy()]
+        self.memory.take(fresh, g.detach().float().cpu().numpy())
+        return total, int(hits[main].sum()), int(main.sum())
 
-    def _usable(self, word: TaggedWord, is_fresh: NDArray[np.bool_]) -> bool:
-        rows = self.senses[word.spelling]
-        return bool((self.known[rows] | is_fresh[rows]).all())
+    def run(self, report: Report = lambda _: None, every: float = 300.0) -> Iterator[int]:
+        """Train until time or steps are over; yields the number of steps every so many seconds, and at the end.
 
-    def _remember(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Keep fresh gloss vectors, and move the others by the drift that the fresh ones show."""
-        old = self.known[rows]
-        self.drift.append((self.memory[rows[old]].copy(), vectors[old]))
-        self.memory[rows], self.known[rows] = vectors, True
-        if len(self.drift) == 10:
-            before = np.concatenate([pair[0] for pair in self.drift])
-            after = np.concatenate([pair[1] for pair in self.drift])
-            self.drift.clear()
-            if len(before) > 4 * before.shape[1]:
-                ridge = 0.05 * len(before) / before.shape[1] * np.eye(before.shape[1], dtype=np.float32)
-                change = np.linalg.solve(before.T @ before + ridge, before.T @ (after - before))
-                moved = self.memory + self.memory @ change
-                self.memory = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
-                self.memory[rows] = vectors
-
-    def run(self, report: Report, save: Callable[[], None] = lambda: None, every: float = 300.0) -> Iterator[int]:
-        """Train until the time is over; yields the number of steps every so many seconds, when the weights are whole.
+        Between two yields the weights change; where it yields, they can be saved or evaluated.
 
         Args:
-            report: takes a line of progress.
-            save: called before each yield.
+            report: takes a line of progress, twice a minute.
         """
-        torch, o = self.torch, self.options
+        o = self.options
         begin = last = said = time.monotonic()
-        pieces = steps = 0
+        steps = pieces = 0
         losses: list[float] = []
         hits = counted = 0.0
-        while (elapsed := time.monotonic() - begin) < 60 * o.minutes:
-            factor = max(1.0 - elapsed / (60 * o.minutes), 0.0) * min(1.0, (steps + 1) / 60)
+        while True:
+            elapsed = time.monotonic() - begin
+            share = max(elapsed / (60 * o.minutes), steps / o.steps if o.steps else 0.0)
+            if share >= 1:
+                break
+            factor = (1 - share) * min(1.0, (steps + 1) / 60)
             for group in self.optimizer.param_groups:
                 group["lr"] = group["top"] * factor
             sentences, fresh = self.batch()
             self.encoder.new_step()
             loss, right, count = self.loss(sentences, fresh)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(list(self.encoder.trained().values()), 1.0)
+            self.torch.nn.utils.clip_grad_norm_(list(self.encoder.trained().values()), 1.0)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             steps += 1
             pieces += sum(len(s.ids) + 2 for s in sentences) + sum(len(self.glosses[i]) + 2 for i in fresh)
-            losses.append(float(loss.detach()))
+            losses = [*losses[-39:], float(loss.detach())]
             hits, counted = 0.98 * hits + right, 0.98 * counted + count
             now = time.monotonic()
-            if now - said > 30 or steps <= 3:
+            if now - said > 30:
                 said = now
                 report(
-                    f"step {steps} {now - begin:.0f} s, loss {np.mean(losses[-40:]):.3f}, right {hits / counted:.3f}, "
-                    f"{pieces / (now - begin):.0f} pieces/s, {len(sentences)} sentences, {len(fresh)} glosses, "
-                    f"{self.known.sum()} remembered, rate {factor:.2f}"
+                    f"step {steps}, {now - begin:.0f} s, loss {np.mean(losses):.3f}, "
+                    f"right {hits / max(counted, 1):.3f}, "
+                    f"{pieces / (now - begin):.0f} pieces/s, rate × {factor:.2f}"
                 )
             if now - last > every:
                 last = now
                 self.encoder.new_step()
-                save()
                 yield steps
         self.encoder.new_step()
-        save()
         yield steps
+
+
+class _Memory:
+    """Gloss vectors as they were when last encoded, moved along with the encoder's drift.
+
+    Attributes:
+        vectors: (S, n) unit.
+        known: (S,) whether a gloss has been encoded.
+    """
+
+    def __init__(self, count: int, dimension: int, every: int = 10) -> None:
+        self.vectors = np.zeros((count, dimension), np.float32)
+        self.known = np.zeros(count, bool)
+        self._every = every
+        self._pairs: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+
+    def take(self, rows: NDArray[np.int64], fresh: NDArray[np.float32]) -> None:
+        """Keep fresh vectors. Every few calls, move all others by V ← V + V·D, made unit.
+
+        D is the ridge regression of fresh − remembered on remembered, over the glosses encoded since the last time.
+        """
+        old = self.known[rows]
+        self._pairs.append((self.vectors[rows[old]].copy(), fresh[old]))
+        if len(self._pairs) == self._every:
+            before = np.concatenate([pair[0] for pair in self._pairs])
+            after = np.concatenate([pair[1] for pair in self._pairs])
+            self._pairs.clear()
+            n = before.shape[1]
+            if len(before) > 4 * n:
+                ridge = 0.05 * len(before) / n * np.eye(n, dtype=np.float32)
+                drift = np.linalg.solve(before.T @ before + ridge, before.T @ (after - before))
+                moved = self.vectors + self.vectors @ drift
+                self.vectors = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
+        self.vectors[rows], self.known[rows] = fresh, True

@@ -139,7 +139,9 @@ def read_all_words(folder: Path, name: str) -> Iterator[TaggedSentence]:
                 start, end = text.add((word.text or "").replace("_", " "))
                 if word.tag == "instance":
                     instance, lemma = word.attrib["id"], word.attrib["lemma"].lower().replace("_", " ")
-                    targets.append(Target(start, end, lemma, right[instance], id=instance, pos=word.attrib["pos"].lower()))
+                    targets.append(
+                        Target(start, end, lemma, right[instance], id=instance, pos=word.attrib["pos"].lower())
+                    )
             yield TaggedSentence(text.text, tuple(targets), name, document.attrib["id"])
 
 

@@ -34,13 +34,16 @@ from polysema.senses.forms import Forms
 LONGEST_ENTRY = 5
 """Words of a multi-word entry at most, when a text is read."""
 
-FUNCTION_WORDS = frozenset(
-    "a an the this that these those i me my mine myself we us our ours ourselves you your yours yourself yourselves he "
-    "him his himself she her hers herself it its itself they them their theirs themselves who whom whose which what "
-    "and or but nor so yet if because although though while as than whether of in on at by for with from to into onto "
-    "upon about against between among through during before after above below over under within without per via is am "
-    "are was were be been being do does did has have had having will would shall should can could may might must".split()
-)
+FUNCTION_WORDS = frozenset((
+    "a", "an", "the", "this", "that", "these", "those", "i", "me", "my", "mine", "myself", "we", "us", "our", "ours",
+    "ourselves", "you", "your", "yours", "yourself", "yourselves", "he", "him", "his", "himself", "she", "her", "hers",
+    "herself", "it", "its", "itself", "they", "them", "their", "theirs", "themselves", "who", "whom", "whose", "which",
+    "what", "and", "or", "but", "nor", "so", "yet", "if", "because", "although", "though", "while", "as", "than",
+    "whether", "of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "onto", "upon", "about", "against",
+    "between", "among", "through", "during", "before", "after", "above", "below", "over", "under", "within", "without",
+    "per", "via", "is", "am", "are", "was", "were", "be", "been", "being", "do", "does", "did", "has", "have", "had",
+    "having", "will", "would", "shall", "should", "can", "could", "may", "might", "must",
+))  # fmt: skip
 """Words that :meth:`Dictionary.read` passes over; :meth:`Dictionary.disambiguate` answers about them when asked."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")

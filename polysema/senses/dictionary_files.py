@@ -142,15 +142,16 @@ class DictionaryFile:
     def unit_vectors(self, senses: NDArray[np.int64]) -> NDArray[np.float32]:
         """The gloss vectors of senses: (senses, n), unit."""
         vectors = self.vectors[self.synset_of[senses]].astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
     def text(self, synset: int) -> Text:
         """Words, gloss and examples of a synset row."""
         words, gloss, *examples = self._block(synset // BLOCK)[synset % BLOCK].split("\t")
         return Text(tuple(words.split("|")), gloss, tuple(examples))
 
-    def frequencies(self, spelling_senses: NDArray[np.int64], source: str, smoothing: float = 0.5) -> NDArray[np.float64]:
+    def frequencies(
+        self, spelling_senses: NDArray[np.int64], source: str, smoothing: float = 0.5
+    ) -> NDArray[np.float64]:
         """p_s of the senses of a word, by their counts in a source.
 
         p_s ∝ count_s + smoothing / number_s, so that a sense that was never seen has the share of its rank.

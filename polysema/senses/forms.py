@@ -17,7 +17,7 @@ ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e"), ("ier", "y"), ("iest", "y")),
     "r": (),
 }  # fmt: skip
-"""(ending, what takes its place) by part of speech. A doubled consonant before *ed*, *ing*, *er*, *est* is undone too."""
+"""(ending, what takes its place) by part of speech; a doubled consonant before *ed*, *ing* … is undone too."""
 
 _DOUBLING = ("ed", "ing", "er", "est")
 

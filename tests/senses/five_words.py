@@ -24,10 +24,7 @@ _SENSES = [  # synset, field, words, gloss, examples, keys with counts
     ("00000009-a", "all", ("fast",), "acting quickly", ("a fast car",), {"fast%3:00:01::": 5}),
     ("00000010-r", "all", ("fast",), "quickly", ("he ran fast",), {"fast%4:02:00::": 4}),
 ]  # fmt: skip
-_PIECES = (
-    "[PAD] [UNK] [CLS] [SEP] the a . , : he she sat on bank ##s ##ed saw dog ice cream fast noun verb adj adv see "
-    "wood land water money ran river sloping tool object group artifact"
-).split()
+_PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", ".", ",", ":", "he", "she", "sat", "on", "bank", "##s", "##ed", "saw", "dog", "ice", "cream", "fast", "noun", "verb", "adj", "adv", "see", "wood", "land", "water", "money", "ran", "river", "sloping", "tool", "object", "group", "artifact"]
 
 
 def wordnet() -> WordNet:

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysema.encoders.gloss_training import (
+    GlossTrainer,
+    GlossTraining,
+    SenseTable,
+    TaggedPieces,
+    TaggedWord,
+    TorchEncoder,
+    _Memory,
+    cropped,
+    read_minilm,
+)
+from polysema.encoders.tagged_text import TaggedSentence, Target
+from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.senses.wordnet_files import gloss_text
+from tests.senses.five_words import random_encoder, wordnet
+
+torch = pytest.importorskip("torch", reason="the extra encoders is not installed")
+
+SENTENCES = [
+    ("he sat on the bank of the river", "bank", "bank%1:17:01::"),
+    ("water ran on the sloping bank", "bank", "bank%1:17:01::"),
+    ("money sat on the bank", "bank", "bank%1:14:00::"),
+    ("the bank ran money", "bank", "bank%1:14:00::"),
+    ("he saw the dog", "see", "see%2:39:00::"),
+    ("the tool , a saw", "saw", "saw%1:06:00::"),
+    ("he saw wood", "saw", "saw%2:35:00::"),
+    ("a fast dog", "fast", "fast%3:00:01::"),
+    ("he ran fast", "fast", "fast%4:02:00::"),
+]
+
+
+def tagged() -> list[TaggedSentence]:
+    found = []
+    for text, lemma, key in SENTENCES:
+        form = "saw" if lemma == "see" else lemma
+        start = text.index(form)
+        found.append(TaggedSentence(text, (Target(start, start + len(form), lemma, (key,)),), "test", "d1"))
+    return found
+
+
+def encoder(**options: object) -> TorchEncoder:
+    made = random_encoder()
+    tensors = {**made._tensors, "embeddings.word": made._embeddings[0] * made._embeddings[1][:, None]}
+    return TorchEncoder(tensors, made.reader, made.shape, half=False, **options)
+
+
+def trainer(**options: object) -> GlossTrainer:
+    made, table = encoder(), SenseTable(wordnet())
+    glosses = [made.reader.read(gloss_text(synset)).ids for synset in wordnet().synsets.values()]
+    settings = {"steps": 30, "rate": 3e-3, "dimension": 8, "frozen_layers": 0, "prefixes": 0.2, **options}
+    return GlossTrainer(made, glosses, table.senses, table.encode(tagged(), made.reader), GlossTraining(**settings))
+
+
+@pytest.mark.parametrize("batches", ["spellings", "sentences"])
+def test_training_brings_words_near_their_glosses(batches: str) -> None:
+    run = trainer(batches=batches, sentences=8, steps=60)
+    sentences = run.sentences
+    every = np.arange(len(run.glosses))
+    before = float(run.loss(sentences, every)[0].detach())
+    list(run.run())
+    after, right, count = run.loss(sentences, every)
+    assert float(after.detach()) < 0.3 * before
+    assert (right, count) == (8, 8)  # "see" has one sense and trains nothing
+
+
+def test_the_trained_encoder_reads_the_same_in_numpy() -> None:
+    run = trainer(steps=3)
+    list(run.run())
+    finished = run.encoder.finished()
+    texts = [text for text, _, _ in SENTENCES]
+    spans = [[(target.start, target.end) for target in sentence.targets] for sentence in tagged()]
+    pieces = [run.encoder.reader.read(text) for text in texts]
+    words = [
+        TaggedPieces(
+            cut.ids,
+            [TaggedWord(int(np.searchsorted(cut.ends, a, "right")), int(np.searchsorted(cut.starts, z)), 0, ())
+             for a, z in found],
+        )
+        for cut, found in zip(pieces, spans, strict=True)
+    ]  # fmt: skip
+    with torch.no_grad():
+        expected = run.encoder.contexts(words).numpy()
+    assert (finished.contexts(texts, spans) * expected).sum(axis=1).min() > 0.999
+
+
+def test_frozen_layers_and_embeddings_stay() -> None:
+    run = trainer(steps=4)
+    run.encoder.frozen_layers = 1
+    names = run.encoder.trained()
+    assert "embeddings.word" not in names
+    assert "layer.0.up.weight" not in names
+    assert "layer.1.up.weight" in names
+
+
+def test_remembered_glosses_follow_a_linear_drift() -> None:
+    rng = np.random.default_rng(1)
+    true = rng.normal(size=(400, 6)).astype(np.float32)
+    true /= np.linalg.norm(true, axis=1, keepdims=True)
+    memory = _Memory(400, 6, every=2)
+    memory.take(np.arange(400), true)
+    change = np.linalg.qr(np.eye(6) + 0.1 * rng.normal(size=(6, 6)))[0].astype(np.float32)
+    moved = true @ change
+    stale = np.sum(memory.vectors[300:] * moved[300:], axis=1).mean()
+    memory.take(np.arange(300), moved[:300])  # the second call moves the other hundred
+    assert np.sum(memory.vectors[300:] * moved[300:], axis=1).mean() > 1 - 0.2 * (1 - stale)
+    np.testing.assert_array_equal(memory.vectors[:300], moved[:300])
+
+
+def test_a_long_sentence_is_cropped_around_its_word() -> None:
+    words = [TaggedWord(i, i + 1, 0, (0,)) for i in (0, 30, 59)]
+    sentence = TaggedPieces(np.arange(60, dtype=np.int32), words)
+    found = cropped(sentence, 20, words[1])
+    assert len(found.ids) == 20
+    assert [found.ids[word.start] for word in found.words] == [30]
+    prefix = cropped(sentence, 40, words[1], stop=33)
+    assert (len(prefix.ids), len(prefix.words)) == (33, 2)
+    assert cropped(sentence, 60, words[0]) is sentence
+
+
+def test_what_cannot_be_trained(tmp_path) -> None:
+    with pytest.raises(UnknownChoiceError, match="spellings or sentences"):
+        GlossTraining(batches="words")
+    with pytest.raises(InputError, match="trains nothing"):
+        GlossTraining(steps=0)
+    with pytest.raises(InputError, match="no sentence has a tagged word"):
+        GlossTrainer(encoder(), [], [], [], GlossTraining())
+    with pytest.raises(FormatError, match=r"holds no model\.safetensors"):
+        read_minilm(tmp_path)
