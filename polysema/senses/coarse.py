@@ -1,0 +1,211 @@
+"""Coarse senses: which fine senses of a word people would not tell apart.
+
+Two senses of one spelling and part of speech belong together with probability σ(w·f + b), where f holds
+
+- the cosine of their gloss vectors, and its square;
+- whether they have the same lexical field;
+- whether one is the other's hypernym, whether they share a hypernym, and whether their synsets are linked otherwise;
+- the share of gloss words that both have;
+- the distance of their ranks.
+
+The weights are learnt from a second dictionary's sense ids in SemCor: two keys whose majority id is the same belong
+together. Senses are merged by complete linkage: a group holds only pairs that all reach the threshold, so that no chain
+of pairs joins what does not belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.encoders.tagged_text import TaggedSentence
+from polysema.errors import InputError
+from polysema.senses.wordnet_files import SenseKey, Synset, WordNet
+
+Floats = NDArray[np.float64]
+
+FEATURES = ("cosine", "cosine²", "field", "hypernym", "siblings", "linked", "words", "ranks")
+LEAST_IDS = 3
+"""Occurrences with an id that a key needs for its majority to count."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairModel:
+    """A logistic regression on pairs of senses.
+
+    Attributes:
+        weights: (features,)
+        bias: b.
+        threshold: pairs of at least this probability may share a group.
+    """
+
+    weights: Floats
+    bias: float
+    threshold: float = 0.5
+
+    def probabilities(self, features: Floats) -> Floats:
+        """σ(w·f + b) of each row."""
+        return np.asarray(1 / (1 + np.exp(-(features @ self.weights + self.bias))))
+
+
+class Pairs:
+    """The features of pairs of senses.
+
+    Args:
+        vectors: (S, n) unit gloss vectors, in WordNet's order.
+    """
+
+    def __init__(self, wordnet: WordNet, vectors: NDArray[np.floating[Any]]) -> None:
+        self.wordnet, self.vectors = wordnet, vectors
+        self.rows = {name: row for row, name in enumerate(wordnet.synsets)}
+
+    def features(self, first: SenseKey, second: SenseKey) -> list[float]:
+        """f of two senses: (features,)."""
+        a, b = self.wordnet.synsets[first.synset], self.wordnet.synsets[second.synset]
+        cosine = float(self.vectors[self.rows[a.id]] @ self.vectors[self.rows[b.id]])
+        above, others = _hypernyms(a), _hypernyms(b)
+        words, more = _content(a.gloss), _content(b.gloss)
+        shared = len(words & more) / max(min(len(words), len(more)), 1)
+        linked = any(name == b.id for _, name in a.relations) or any(name == a.id for _, name in b.relations)
+        is_above = a.id in others or b.id in above
+        ranks = min(abs(first.number - second.number), 10) / 10
+        return [
+            cosine, cosine * cosine, float(a.field == b.field), float(is_above), float(bool(above & others)),
+            float(linked and not is_above), shared, ranks,
+        ]  # fmt: skip
+
+
+def second_ids(sentences: Iterable[TaggedSentence]) -> dict[str, str]:
+    """The majority id of a second dictionary for each sense key with at least :data:`LEAST_IDS` occurrences of one."""
+    counts: dict[str, Counter[str]] = {}
+    for sentence in sentences:
+        for target in sentence.targets:
+            if target.second and len(target.keys) == 1:
+                counts.setdefault(target.keys[0], Counter())[target.second] += 1
+    return {key: found.most_common(1)[0][0] for key, found in counts.items() if found.total() >= LEAST_IDS}
+
+
+def labelled_pairs(
+    pairs: Pairs, ids: Mapping[str, str], spellings: Iterable[str] | None = None
+) -> tuple[Floats, NDArray[np.bool_], list[str]]:
+    """Features, truth and spelling of every pair of senses whose ids are known.
+
+    Args:
+        spellings: keep these words; by default all.
+    """
+    wanted = None if spellings is None else set(spellings)
+    rows: list[list[float]] = []
+    truth: list[bool] = []
+    owners: list[str] = []
+    for spelling, keys in pairs.wordnet.senses().items():
+        if wanted is not None and spelling not in wanted:
+            continue
+        for first, second in combinations([key for key in keys if key.key in ids], 2):
+            if first.synset[-1] == second.synset[-1] and first.synset != second.synset:
+                rows.append(pairs.features(first, second))
+                truth.append(ids[first.key] == ids[second.key])
+                owners.append(spelling)
+    return np.array(rows, np.float64).reshape(len(rows), len(FEATURES)), np.array(truth, bool), owners
+
+
+def fit_pairs(features: Floats, truth: NDArray[np.bool_], ridge: float = 1.0, threshold: float = 0.5) -> PairModel:
+    """Ridge logistic regression by Newton's method."""
+    if not truth.any() or truth.all():
+        raise InputError(f"{len(truth)} pairs, {int(truth.sum())} of one sense: give pairs of both kinds")
+    x = np.column_stack([features, np.ones(len(features))])
+    penalty = ridge * np.diag([*np.ones(features.shape[1]), 0.0])
+    theta = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ theta))
+        gradient = x.T @ (p - truth) + penalty @ theta
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + penalty + 1e-9 * np.eye(x.shape[1])
+        step = np.linalg.solve(curvature, gradient)
+        theta -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    return PairModel(theta[:-1], float(theta[-1]), threshold)
+
+
+def best_threshold(p: Floats, truth: NDArray[np.bool_]) -> float:
+    """The threshold of the largest F1 on pairs."""
+    order = np.argsort(-p)
+    right = np.cumsum(truth[order])
+    f1 = 2 * right / (np.arange(1, len(p) + 1) + truth.sum())
+    return float(p[order[int(f1.argmax())]])
+
+
+def pair_scores(p: Floats, truth: NDArray[np.bool_], threshold: float) -> tuple[float, float]:
+    """AUC and F1 of pairs."""
+    ranks = np.empty(len(p))
+    order = np.argsort(p, kind="stable")
+    _, inverse, counts = np.unique(p[order], return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks[order] = ((ends - counts + 1 + ends) / 2)[inverse]
+    positive, negative = int(truth.sum()), int((~truth).sum())
+    auc = (ranks[truth].sum() - positive * (positive + 1) / 2) / max(positive * negative, 1)
+    said = p >= threshold
+    f1 = 2 * int((said & truth).sum()) / max(int(said.sum()) + positive, 1)
+    return float(auc), f1
+
+
+def complete_linkage(p: Floats, threshold: float) -> list[int]:
+    """Groups of items from the probabilities of their pairs, (s, s): the group of each item, from 0.
+
+    The two groups whose least likely pair is most likely are merged, while that pair reaches the threshold.
+
+    >>> p = np.array([[1, 0.9, 0.2], [0.9, 1, 0.8], [0.2, 0.8, 1]])
+    >>> complete_linkage(p, 0.5)
+    [0, 0, 1]
+    """
+    groups = [[item] for item in range(len(p))]
+    while len(groups) > 1:
+        least = [(min(p[i, j] for i in a for j in b), x, y) for (x, a), (y, b) in combinations(enumerate(groups), 2)]
+        best, x, y = max(least, key=lambda found: found[0])
+        if best < threshold:
+            break
+        groups[x] += groups.pop(y)
+    found = [0] * len(p)
+    for number, group in enumerate(sorted(groups, key=min)):
+        for item in group:
+            found[item] = number
+    return found
+
+
+def coarse_groups(pairs: Pairs, model: PairModel) -> dict[str, int]:
+    """The group of every sense key within its spelling, from 0; parts of speech are never merged."""
+    found: dict[str, int] = {}
+    for keys in pairs.wordnet.senses().values():
+        first = 0
+        for letter in "nvar":
+            same = [key for key in keys if key.synset[-1] == letter]
+            if same:
+                numbers = _groups_of(pairs, model, same)
+                found.update({key.key: first + number for key, number in zip(same, numbers, strict=True)})
+                first += max(numbers) + 1
+    return found
+
+
+def _groups_of(pairs: Pairs, model: PairModel, keys: Sequence[SenseKey]) -> list[int]:
+    if len(keys) == 1:
+        return [0]
+    places = list(combinations(range(len(keys)), 2))
+    p = model.probabilities(np.array([pairs.features(keys[i], keys[j]) for i, j in places]))
+    table = np.ones((len(keys), len(keys)))
+    for (i, j), value in zip(places, p.tolist(), strict=True):
+        table[i, j] = table[j, i] = value
+    return complete_linkage(table, model.threshold)
+
+
+def _hypernyms(synset: Synset) -> set[str]:
+    return {name for symbol, name in synset.relations if symbol in ("@", "@i", "&")}
+
+
+def _content(gloss: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z]+", gloss.lower()) if len(word) > 3}
