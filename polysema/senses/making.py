@@ -1,0 +1,193 @@
+"""Makes a dictionary: reads the tagged text, trains the encoder, encodes the glosses, counts, calibrates, groups.
+
+SemCor's fully tagged documents are divided once: most train, and three disjoint sets of eight choose (between epochs or
+settings), calibrate and report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.encoders.gloss_encoder import GlossEncoder
+from polysema.encoders.gloss_training import (
+    GlossTrainer,
+    GlossTraining,
+    SenseTable,
+    TaggedPieces,
+    TorchEncoder,
+    read_minilm,
+)
+from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
+from polysema.encoders.wordpiece import WordPiece
+from polysema.errors import InputError
+from polysema.senses.calibration import fit, reliability, score
+from polysema.senses.coarse import (
+    Pairs,
+    best_threshold,
+    coarse_groups,
+    fit_pairs,
+    labelled_pairs,
+    pair_scores,
+    second_ids,
+)
+from polysema.senses.dictionary import Dictionary
+from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
+from polysema.senses.forms import Forms
+from polysema.senses.wordnet_files import WordNet, gloss_text
+
+ROLES = ("choose", "calibrate", "report")
+_EVERY, _HELD_OUT = 8, 24  # every eighth fully tagged document, 24 of them
+_FULLY_TAGGED = ("brown1", "brown2")  # in brownv the verbs alone have tags
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """Tagged text, divided.
+
+    Attributes:
+        train: sentences to train on, of every source.
+        held_out: SemCor's sentences by role: ``choose``, ``calibrate`` and ``report``.
+    """
+
+    train: list[TaggedSentence]
+    held_out: dict[str, list[TaggedSentence]]
+
+
+def read_tagged_text(wordnet: WordNet, semcor: Path, glosses: Path | None = None) -> TaggedText:
+    """SemCor, divided, with WordNet's examples and, where the folder is given, the WordNet Gloss Corpus."""
+    sentences = list(read_semcor(semcor, wordnet.keys))
+    roles = held_out_documents({sentence.document for sentence in sentences})
+    held_out: dict[str, list[TaggedSentence]] = {role: [] for role in ROLES}
+    train: list[TaggedSentence] = []
+    for sentence in sentences:
+        role = roles.get(sentence.document)
+        (train if role is None else held_out[role]).append(sentence)
+    letters = {spelling: {key.synset[-1] for key in keys} for spelling, keys in wordnet.senses().items()}
+    train += wordnet_examples(wordnet, Forms(lambda word: letters.get(word, ()), wordnet.exceptions))
+    if glosses is not None:
+        train += read_tagged_glosses(glosses, wordnet)
+    return TaggedText(train, held_out)
+
+
+def held_out_documents(documents: Iterable[str]) -> dict[str, str]:
+    """The role of each held-out document of SemCor.
+
+    >>> held_out_documents([f"brown1_br-a{i:02d}" for i in range(30)])
+    {'brown1_br-a03': 'choose', 'brown1_br-a11': 'calibrate', 'brown1_br-a19': 'report', 'brown1_br-a27': 'choose'}
+    """
+    full = sorted(name for name in documents if name.startswith(_FULLY_TAGGED))
+    return {name: ROLES[i % 3] for i, name in enumerate(full[3::_EVERY][:_HELD_OUT])}
+
+
+def train_encoder(
+    wordnet: WordNet,
+    text: TaggedText,
+    minilm: Path,
+    out: Path,
+    options: GlossTraining,
+    report: Callable[[str], None] = lambda _: None,
+    every: float = 300.0,
+) -> GlossEncoder:
+    """Train MiniLM towards WordNet's glosses.
+
+    Args:
+        minilm: the folder of all-MiniLM-L6-v2.
+        out: where the encoder is written, every so many seconds and at the end.
+        report: takes a line of progress.
+    """
+    reader, table = WordPiece.load(minilm / "vocab.txt"), SenseTable(wordnet)
+    encoder = TorchEncoder(read_minilm(minilm), reader, frozen_layers=options.frozen_layers, device=options.device)
+    sentences = training_pieces(table, text.train, reader, options)
+    glosses = [reader.read(gloss_text(synset)).ids for synset in wordnet.synsets.values()]
+    chosen = table.encode(text.held_out["choose"], reader)[:400]
+    trainer = GlossTrainer(encoder, glosses, table.senses, sentences, options)
+    for steps in trainer.run(report, every):
+        encoder.finished().save(out)
+        if chosen:
+            with encoder.torch.no_grad():
+                _, right, count = trainer.loss(chosen, _glosses_of(table, chosen))
+            report(f"saved after {steps} steps; right on held-out documents {right / max(count, 1):.3f} of {count}")
+    return encoder.finished()
+
+
+def training_pieces(
+    table: SenseTable, sentences: Sequence[TaggedSentence], reader: WordPiece, options: GlossTraining
+) -> list[TaggedPieces]:
+    """Training sentences as pieces, weighed by their source."""
+    found: list[TaggedPieces] = []
+    for source in dict.fromkeys(sentence.source for sentence in sentences):
+        if source not in options.source_weights:
+            raise InputError(f"no weight for the source {source!r}: choose {', '.join(options.source_weights)}")
+        pieces = table.encode([sentence for sentence in sentences if sentence.source == source], reader)
+        for sentence in pieces:
+            sentence.weight = options.source_weights[source]
+        found += pieces
+    return found
+
+
+def encode_glosses(
+    wordnet: WordNet, encoder: GlossEncoder, report: Callable[[int, int], None] = lambda done, total: None
+) -> NDArray[np.float32]:
+    """The gloss vector of every synset: (S, n). In NumPy; about ten minutes on a core.
+
+    Args:
+        report: takes the number of glosses done, and of all.
+    """
+    texts = [gloss_text(synset) for synset in wordnet.synsets.values()]
+    found = np.empty((len(texts), encoder.dimension), np.float32)
+    for first in range(0, len(texts), 2000):
+        found[first : first + 2000] = encoder.glosses(texts[first : first + 2000])
+        report(min(first + 2000, len(texts)), len(texts))
+    return found
+
+
+def make_dictionary(
+    wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, vectors: NDArray[np.float32]
+) -> tuple[Dictionary, dict[str, Any]]:
+    """The dictionary of an encoder, and figures about it.
+
+    Frequencies come from the training documents of SemCor, the coarse groups from its second sense ids, learnt on four
+    fifths of the words and scored on the others, β and a from the documents for calibration, and the calibration error
+    from those for the report.
+    """
+    counts = Counter(key for s in text.train if s.source == "semcor" for target in s.targets for key in target.keys[:1])
+    groups, figures = _grouped(wordnet, text, vectors)
+    options: dict[str, Any] = {"groups": bool(groups)}
+    file = build_dictionary(wordnet, vectors, {"semcor": counts}, options, groups)
+    dictionary = Dictionary(file, encoder)
+    if text.held_out["calibrate"]:
+        fitted = fit(score(dictionary, text.held_out["calibrate"], known_pos=False), dictionary.calibration)
+        dictionary = Dictionary(DictionaryFile(file.tensors, {**file.options, "calibration": asdict(fitted)}), encoder)
+        figures["calibration"] = asdict(fitted)
+    if text.held_out["report"]:
+        reported = score(dictionary, text.held_out["report"], known_pos=False)
+        figures["reliability"] = reliability(reported, dictionary.calibration).to_dict()
+    return dictionary, figures
+
+
+def _grouped(wordnet: WordNet, text: TaggedText, vectors: NDArray[np.float32]) -> tuple[dict[str, int], dict[str, Any]]:
+    pairs = Pairs(wordnet, vectors)
+    ids = second_ids([*text.train, *(s for found in text.held_out.values() for s in found)])
+    features, truth, owners = labelled_pairs(pairs, ids)
+    words = sorted(set(owners))
+    if len(words) < 50:
+        return {}, {}
+    held = np.isin(owners, words[::5])
+    model = fit_pairs(features[~held], truth[~held])
+    threshold = best_threshold(model.probabilities(features[~held]), truth[~held])
+    auc, f1 = pair_scores(model.probabilities(features[held]), truth[held], threshold)
+    final = fit_pairs(features, truth, threshold=threshold)
+    figures = {"pairs": {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}}
+    return coarse_groups(pairs, final), figures
+
+
+def _glosses_of(table: SenseTable, sentences: Sequence[TaggedPieces]) -> NDArray[np.int64]:
+    rows = [table.senses[word.spelling] for sentence in sentences for word in sentence.words]
+    return np.unique(np.concatenate(rows))
