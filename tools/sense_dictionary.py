@@ -20,7 +20,7 @@ from pathlib import Path
 
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import BATCHES, GlossTraining
-from polysema.senses.making import encode_glosses, make_dictionary, read_tagged_text, train_encoder
+from polysema.senses.making import choose_blend, encode_glosses, make_dictionary, read_tagged_text, train_encoder
 from polysema.senses.wordnet_files import read_wordnet
 
 
@@ -57,7 +57,11 @@ def main() -> None:
         return
     encoder = GlossEncoder.load(o.out)
     vectors = encode_glosses(wordnet, encoder, lambda done, total: say(f"{done} of {total} glosses"))
-    dictionary, figures = make_dictionary(wordnet, read_tagged_text(wordnet, o.semcor), encoder, vectors)
+    text = read_tagged_text(wordnet, o.semcor)
+    vectors, accuracies = choose_blend(wordnet, text, encoder, vectors)
+    say(f"accuracy on the documents to choose on, by the weight of occurrences: {accuracies}")
+    dictionary, figures = make_dictionary(wordnet, text, encoder, vectors)
+    figures["blend"] = accuracies
     dictionary.file.save(o.out)
     (o.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     say(json.dumps(figures))

@@ -12,19 +12,21 @@ Text for training, for calibration and for the report must be different document
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import InputError
 from polysema.senses.dictionary import Calibration, Dictionary, softmax
 from polysema.senses.dictionary_files import LETTERS, POS
 
 Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +52,40 @@ class Scored:
         return softmax(sharpness * self.similarities + prior * np.log(self.frequencies))
 
 
+def context_vectors(encoder: GlossEncoder, sentences: Sequence[TaggedSentence], batch: int = 256) -> Vectors:
+    """The vectors of all tagged words of sentences: (words, n), in their order.
+
+    Args:
+        batch: sentences of one pass.
+    """
+    found = []
+    for first in range(0, len(sentences), batch):
+        group = sentences[first : first + batch]
+        spans = [[(target.start, target.end) for target in sentence.targets] for sentence in group]
+        found.append(encoder.contexts([sentence.text for sentence in group], spans))
+    return np.concatenate(found) if found else np.empty((0, encoder.dimension), np.float32)
+
+
 def score(
-    dictionary: Dictionary, sentences: Iterable[TaggedSentence], known_pos: bool = True, batch: int = 256
+    dictionary: Dictionary,
+    sentences: Sequence[TaggedSentence],
+    known_pos: bool = True,
+    contexts: Vectors | None = None,
 ) -> list[Scored]:
-    """Score the tagged words of sentences.
+    """Score the tagged words of sentences; those that the dictionary lacks are left out.
 
     Args:
         known_pos: only senses of the right part of speech compete; otherwise all of the spelling.
-        batch: sentences of one pass.
+        contexts: the vectors of the tagged words, where they are known; see :func:`context_vectors`.
     """
     file, source = dictionary.file, dictionary.calibration.source
+    vectors = context_vectors(dictionary.encoder, sentences) if contexts is None else contexts
+    targets = [target for sentence in sentences for target in sentence.targets]
     found: list[Scored] = []
-    waiting = [sentence for sentence in sentences if sentence.targets]
-    for first in range(0, len(waiting), batch):
-        group = waiting[first : first + batch]
-        spans = [[(target.start, target.end) for target in sentence.targets] for sentence in group]
-        vectors = dictionary.encoder.contexts([sentence.text for sentence in group], spans)
-        targets = [target for sentence in group for target in sentence.targets]
-        for target, vector in zip(targets, vectors, strict=True):
-            letters = LETTERS[POS.index(target.part_of_speech)] if known_pos else LETTERS
-            rows = file.senses(target.lemma, letters)
-            if not len(rows):
-                continue
+    for target, vector in zip(targets, vectors, strict=True):
+        letters = LETTERS[POS.index(target.part_of_speech)] if known_pos else LETTERS
+        rows = file.senses(target.lemma, letters)
+        if len(rows):
             right = np.array([file.key(row) in target.keys for row in rows.tolist()])
             similarities = (file.unit_vectors(rows) @ vector).astype(float)
             found.append(Scored(target, rows, similarities, file.frequencies(rows, source), right))

@@ -27,7 +27,7 @@ from polysema.encoders.gloss_training import (
 from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
-from polysema.senses.calibration import fit, reliability, score
+from polysema.senses.calibration import accuracy, context_vectors, fit, reliability, score
 from polysema.senses.coarse import (
     Pairs,
     best_threshold,
@@ -148,6 +148,65 @@ def encode_glosses(
     return found
 
 
+def occurrence_means(
+    wordnet: WordNet, sentences: Sequence[TaggedSentence], encoder: GlossEncoder
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The mean context vector of each synset's tagged occurrences, (S, n), and their number, (S,)."""
+    of_key = SenseTable(wordnet).of_key
+    sums = np.zeros((len(wordnet.synsets), encoder.dimension))
+    counts = np.zeros(len(wordnet.synsets), np.int64)
+    for first in range(0, len(sentences), 2000):
+        group = sentences[first : first + 2000]
+        rows = np.array([of_key[target.keys[0]] for sentence in group for target in sentence.targets], np.int64)
+        np.add.at(sums, rows, context_vectors(encoder, group))
+        np.add.at(counts, rows, 1)
+    return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32), counts
+
+
+def blended(
+    glosses: NDArray[np.float32], means: NDArray[np.float32], counts: NDArray[np.int64], weight: float
+) -> NDArray[np.float32]:
+    """Sense vectors between a synset's gloss and its occurrences: (S, n), unit.
+
+    v_s ∝ (1 − w_s) g_s + w_s m_s with w_s = weight · N_s / (N_s + 2): a synset that was never seen keeps its gloss.
+    """
+    share = (weight * counts / (counts + 2))[:, None].astype(np.float32)
+    mixed = (1 - share) * glosses + share * means
+    return np.asarray(mixed / np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9), np.float32)
+
+
+BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8)
+"""The weights of occurrences that :func:`choose_blend` tries."""
+
+
+def choose_blend(
+    wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, glosses: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], dict[str, float]]:
+    """The sense vectors that do best on the documents to choose on, and the accuracy of each weight there.
+
+    Accuracy is taken with β and a fitted on the documents for calibration, since frequencies and occurrences tell much
+    of the same.
+    """
+    semcor = [sentence for sentence in text.train if sentence.source == "semcor"]
+    means, counts = occurrence_means(wordnet, semcor, encoder)
+    frequencies = _counted(text)
+    contexts = {role: context_vectors(encoder, text.held_out[role]) for role in ("choose", "calibrate")}
+    found: dict[str, float] = {}
+    for weight in BLENDS:
+        vectors = blended(glosses, means, counts, weight)
+        dictionary = Dictionary(build_dictionary(wordnet, vectors, {"semcor": frequencies}), encoder)
+        words = {role: score(dictionary, text.held_out[role], contexts=contexts[role]) for role in contexts}
+        fitted = fit(words["calibrate"], dictionary.calibration)
+        found[str(weight)] = accuracy(words["choose"], fitted.prior, fitted.sharpness)
+    best = max(BLENDS, key=lambda weight: found[str(weight)])
+    return blended(glosses, means, counts, best), found
+
+
+def _counted(text: TaggedText) -> dict[str, int]:
+    """Occurrences of each sense key in the training documents of SemCor."""
+    return Counter(key for s in text.train if s.source == "semcor" for target in s.targets for key in target.keys[:1])
+
+
 def make_dictionary(
     wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, vectors: NDArray[np.float32]
 ) -> tuple[Dictionary, dict[str, Any]]:
@@ -157,10 +216,9 @@ def make_dictionary(
     fifths of the words and scored on the others, β and a from the documents for calibration, and the calibration error
     from those for the report.
     """
-    counts = Counter(key for s in text.train if s.source == "semcor" for target in s.targets for key in target.keys[:1])
     groups, figures = _grouped(wordnet, text, vectors)
     options: dict[str, Any] = {"groups": bool(groups)}
-    file = build_dictionary(wordnet, vectors, {"semcor": counts}, options, groups)
+    file = build_dictionary(wordnet, vectors, {"semcor": _counted(text)}, options, groups)
     dictionary = Dictionary(file, encoder)
     if text.held_out["calibrate"]:
         fitted = fit(score(dictionary, text.held_out["calibrate"], known_pos=False), dictionary.calibration)
