@@ -28,7 +28,7 @@ from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
 from polysema.measures import entropy, similarity
-from polysema.senses.dictionary_files import LETTERS, POS, DictionaryFile
+from polysema.senses.dictionary_files import LETTERS, POS, Definition, DictionaryFile
 from polysema.senses.forms import Forms
 
 LONGEST_ENTRY = 5
@@ -246,6 +246,22 @@ class Dictionary:
         """How alike two uses of a word are: the trace similarity of its matrices in two texts, 0 to 1."""
         return float(similarity(self.in_context(word, first, pos), self.in_context(word, second, pos)))
 
+    def with_glossary(self, definitions: Sequence[Definition]) -> Dictionary:
+        """A dictionary with a user's own senses beside the others, made from their definitions alone.
+
+        An added sense has no counts, so its frequency is that of a first sense never seen.
+        """
+        words = [f"{found.pos}. {found.word}: {found.gloss}" for found in definitions]
+        empty = [found.word for found in definitions if not (found.word.strip() and found.gloss.strip())]
+        if empty:
+            raise InputError(f"a definition needs a word and a gloss: {empty[0]!r} lacks one")
+        return Dictionary(self.file.extended(definitions, self.encoder.glosses(words)), self.encoder)
+
+    def steps(self, text: str) -> list[list[Reading]]:
+        """:meth:`read` after each word of a text, as it is read from left to right."""
+        ends = [found.end() for found in _WORD.finditer(text)]
+        return self.read_all([text[:end] for end in ends])
+
     def read(self, text: str) -> list[Reading]:
         """Every word of a text that the dictionary knows, with its senses; function words are passed over.
 
@@ -295,13 +311,11 @@ class Dictionary:
     def _sense(self, row: int, frequency: float) -> DictionarySense:
         file = self.file
         synset = int(file.synset_of[row])
-        text, pos = file.text(synset), POS[file.pos[synset]]
-        field = file.options["fields"][file.tensors["field"][synset]]
+        text, (name, field) = file.text(synset), file.synset(synset)
         count = int(file.counts[self.calibration.source][row])
-        name = f"{file.tensors['synset'][synset]:08d}-{LETTERS[file.pos[synset]]}"
         return DictionarySense(
-            file.key(row), name, pos, text.gloss, text.words, text.examples,
-            "" if field in ("all", "pert", "ppl", "Tops") else field, int(file.group[row]), frequency, count,
+            file.key(row), name, POS[file.pos[synset]], text.gloss, text.words, text.examples, field,
+            int(file.group[row]), frequency, count,
         )  # fmt: skip
 
     def _rows(self, word: str, pos: str | None = None, lemma: str | None = None) -> NDArray[np.int64]:

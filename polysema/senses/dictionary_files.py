@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import FormatError, InputError
+from polysema.errors import FormatError, InputError, check_choice
 from polysema.senses.wordnet_files import FIELDS, SenseKey, WordNet
 
 NAME = "dictionary.safetensors"
@@ -54,6 +55,15 @@ class Text(NamedTuple):
     words: tuple[str, ...]
     gloss: str
     examples: tuple[str, ...]
+
+
+class Definition(NamedTuple):
+    """A sense that a user adds: a word, its gloss and part of speech."""
+
+    word: str
+    gloss: str
+    pos: str = "noun"
+    examples: tuple[str, ...] = ()
 
 
 class DictionaryFile:
@@ -77,6 +87,8 @@ class DictionaryFile:
         self.counts = {
             name.removeprefix("count."): value for name, value in tensors.items() if name.startswith("count.")
         }
+        self.added: list[Definition] = []
+        self._added_rows: dict[str, list[int]] = {}
         if len(self.starts) != len(self.spellings) + 1 or self.starts[-1] != len(self.synset_of):
             raise FormatError(
                 f"not a dictionary: {len(self.spellings)} spellings, {len(self.starts)} starts, "
@@ -117,25 +129,49 @@ class DictionaryFile:
         found = (line.split("\t") for line in _unpacked(self.tensors["exceptions"]))
         return [(form, lemma, letter) for form, lemma, letter in found]
 
+    def extended(self, definitions: Sequence[Definition], vectors: NDArray[np.floating[Any]]) -> DictionaryFile:
+        """A copy with further senses, in memory alone. Their keys are ``word%added:1``, ``word%added:2`` …
+
+        Args:
+            vectors: (definitions, n) the gloss vector of each.
+        """
+        found = copy(self)
+        found.added = [*self.added, *definitions]
+        found._added_rows = {word: list(rows) for word, rows in self._added_rows.items()}
+        for i, definition in enumerate(definitions):
+            check_choice("part of speech", definition.pos, POS)
+            word = " ".join(definition.word.lower().replace("_", " ").split())
+            found._added_rows.setdefault(word, []).append(len(self.synset_of) + i)
+        count, synsets = len(definitions), len(self.pos)
+        found.vectors = np.concatenate([self.vectors, _codes(vectors)])
+        found.pos = np.append(self.pos, [POS.index(definition.pos) for definition in definitions]).astype(np.uint8)
+        found.synset_of = np.append(self.synset_of, np.arange(synsets, synsets + count)).astype(np.int32)
+        found.number = np.append(self.number, np.ones(count, np.uint8))
+        found.group = np.append(self.group, np.arange(count) + 200).astype(np.uint8)  # a group of their own
+        found.counts = {name: np.append(value, np.zeros(count, value.dtype)) for name, value in self.counts.items()}
+        return found
+
     def letters(self, spelling: str) -> str:
         """The letters of a spelling's parts of speech; empty for a word that is no lemma."""
+        return "".join(LETTERS[pos] for pos in np.unique(self.pos[self.synset_of[self._all_senses(spelling)]]))
+
+    def _all_senses(self, spelling: str) -> NDArray[np.int64]:
         row = self.rows.get(spelling)
-        if row is None:
-            return ""
-        found = self.pos[self.synset_of[self.starts[row] : self.starts[row + 1]]]
-        return "".join(LETTERS[pos] for pos in np.unique(found))
+        own = np.arange(self.starts[row], self.starts[row + 1]) if row is not None else np.empty(0, np.int64)
+        added = self._added_rows.get(spelling)
+        return np.append(own, added) if added else own
 
     def senses(self, spelling: str, letters: str = LETTERS) -> NDArray[np.int64]:
         """The rows of a spelling's senses, by part of speech and WordNet's rank."""
-        row = self.rows.get(spelling)
-        if row is None:
-            return np.empty(0, np.int64)
-        senses = np.arange(self.starts[row], self.starts[row + 1])
+        senses = self._all_senses(spelling)
         wanted = [LETTERS.index(letter) for letter in letters]
         return senses[np.isin(self.pos[self.synset_of[senses]], wanted)]
 
     def key(self, sense: int) -> str:
         """The sense key: ``bank%1:17:01::``."""
+        if sense >= len(self.keys):
+            word, rows = next((word, rows) for word, rows in self._added_rows.items() if sense in rows)
+            return f"{word.replace(' ', '_')}%added:{rows.index(sense) + 1}"
         row = int(np.searchsorted(self.starts, sense, side="right")) - 1
         return f"{self.spellings[row].replace(' ', '_')}%{self.keys[sense]}"
 
@@ -144,8 +180,20 @@ class DictionaryFile:
         vectors = self.vectors[self.synset_of[senses]].astype(np.float32)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
+    def synset(self, row: int) -> tuple[str, str]:
+        """The id and the lexical field of a synset row; "" for added senses and where the field says nothing."""
+        if row >= len(self.tensors["pos"]):
+            return "", ""
+        field = self.options["fields"][self.tensors["field"][row]]
+        name = f"{self.tensors['synset'][row]:08d}-{LETTERS[self.pos[row]]}"
+        return name, "" if field in ("all", "pert", "ppl", "Tops") else field
+
     def text(self, synset: int) -> Text:
         """Words, gloss and examples of a synset row."""
+        own = len(self.tensors["pos"])
+        if synset >= own:
+            added = self.added[synset - own]
+            return Text((added.word,), added.gloss, added.examples)
         words, gloss, *examples = self._block(synset // BLOCK)[synset % BLOCK].split("\t")
         return Text(tuple(words.split("|")), gloss, tuple(examples))
 
@@ -190,11 +238,10 @@ def build_dictionary(
     words = [(spelling, _distinct(keys, without)) for spelling, keys in sorted(wordnet.senses().items())]
     words = [(spelling, keys) for spelling, keys in words if keys]
     flat = [key for _, keys in words for key in keys]
-    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
     lines = ["\t".join(["|".join(s.words), s.gloss, *s.examples]) for s in synsets]
     packed = [_packed(lines[first : first + BLOCK]) for first in range(0, len(lines), BLOCK)]
     tensors: dict[str, NDArray[Any]] = {
-        "vectors": np.rint(vectors / largest * 127).astype(np.int8),
+        "vectors": _codes(vectors),
         "synset": np.array([int(s.id[:-2]) for s in synsets], np.int32),
         "pos": np.array([POS.index(s.pos) for s in synsets], np.uint8),
         "field": np.array([FIELDS.index(s.field) for s in synsets], np.uint8),
@@ -211,6 +258,12 @@ def build_dictionary(
     for source, found in counts.items():
         tensors[f"count.{source}"] = np.array([min(found.get(key.key, 0), 65535) for key in flat], np.uint16)
     return DictionaryFile(tensors, {"fields": list(FIELDS), **(options or {})})
+
+
+def _codes(vectors: NDArray[np.floating[Any]]) -> NDArray[np.int8]:
+    """Vectors as 8-bit numbers, the largest of each ±127."""
+    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
+    return np.asarray(np.rint(vectors / largest * 127), np.int8)
 
 
 def _distinct(keys: Sequence[SenseKey], without: Collection[str]) -> list[SenseKey]:

@@ -6,7 +6,7 @@ import pytest
 from polysema.errors import FormatError, InputError, UnknownChoiceError, UnknownWordError
 from polysema.measures import entropy
 from polysema.senses.dictionary import Dictionary
-from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
+from polysema.senses.dictionary_files import Definition, DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
 from polysema.senses.wordnet_files import gloss_text
 from tests.senses import five_words
@@ -130,6 +130,30 @@ def test_what_cannot_be_answered(dictionary: Dictionary, tmp_path) -> None:
         DictionaryFile.load(tmp_path)
     with pytest.raises(InputError, match="2 vectors do not fit 10 synsets"):
         build_dictionary(five_words.wordnet(), np.ones((2, 4)), {})
+
+
+def test_a_users_own_senses(dictionary: Dictionary) -> None:
+    own = dictionary.with_glossary([Definition("bank", "a row of tools"), Definition("Cat", "a dog that ran", "verb")])
+    assert len(own.senses("bank")) == 4
+    assert own.senses("cats")[0].to_dict() == {
+        "key": "cat%added:1", "synset": "", "pos": "verb", "gloss": "a dog that ran", "synonyms": ["Cat"],
+        "examples": [], "field": "", "group": 201, "frequency": 1.0, "count": 0,
+    }  # fmt: skip
+    again = own.with_glossary([Definition("bank", "a tool")])
+    assert {sense.key for sense in again.senses("bank")} >= {"bank%added:1", "bank%added:2", "bank%1:17:01::"}
+    assert "cat" not in dictionary
+    assert [reading.word for reading in own.read("the cats saw")] == ["cats", "saw"]
+    with pytest.raises(InputError, match="needs a word and a gloss: 'x'"):
+        dictionary.with_glossary([Definition("x", " ")])
+    with pytest.raises(UnknownChoiceError, match="part of speech"):
+        dictionary.with_glossary([Definition("x", "a tool", "article")])
+
+
+def test_reading_word_by_word(dictionary: Dictionary) -> None:
+    steps = dictionary.steps("The dog saw ice cream")
+    assert [[reading.word for reading in step] for step in steps] == [
+        [], ["dog"], ["dog", "saw"], ["dog", "saw"], ["dog", "saw", "ice cream"]
+    ]  # fmt: skip
 
 
 def test_senses_can_be_left_out() -> None:
