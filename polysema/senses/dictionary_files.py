@@ -80,7 +80,8 @@ class DictionaryFile:
         if missing:
             raise FormatError(f"not a dictionary: it lacks {', '.join(missing)}")
         self.tensors, self.options = dict(tensors), dict(options)
-        self.vectors, self.pos, self.starts = tensors["vectors"], tensors["pos"], tensors["starts"]
+        self.vectors, self.pos = tensors["vectors"], tensors["pos"]
+        self.starts = tensors["starts"].astype(np.int64)  # a search for a Python number would convert them each time
         self.synset_of, self.number, self.group = tensors["synset_of"], tensors["number"], tensors["group"]
         self.spellings = _unpacked(tensors["spellings"])
         self.rows = {spelling: row for row, spelling in enumerate(self.spellings)}
@@ -151,8 +152,11 @@ class DictionaryFile:
         found.counts = {name: np.append(value, np.zeros(count, value.dtype)) for name, value in self.counts.items()}
         return found
 
+    @lru_cache(maxsize=100_000)  # noqa: B019  (a dictionary lives as long as the process)
     def letters(self, spelling: str) -> str:
         """The letters of a spelling's parts of speech; empty for a word that is no lemma."""
+        if spelling not in self.rows and spelling not in self._added_rows:
+            return ""
         return "".join(LETTERS[pos] for pos in np.unique(self.pos[self.synset_of[self._all_senses(spelling)]]))
 
     def _all_senses(self, spelling: str) -> NDArray[np.int64]:
@@ -209,7 +213,7 @@ class DictionaryFile:
         weights = self.counts[source][spelling_senses] + smoothing / self.number[spelling_senses].astype(float)
         return np.asarray(weights / weights.sum(), np.float64)
 
-    @lru_cache(maxsize=64)  # noqa: B019  (a dictionary lives as long as the process)
+    @lru_cache(maxsize=512)  # noqa: B019
     def _block(self, block: int) -> list[str]:
         blocks = self.tensors["blocks"]
         return _unpacked(self.tensors["text"][blocks[block] : blocks[block + 1]])
