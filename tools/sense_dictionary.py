@@ -1,11 +1,13 @@
 """Trains the encoder of the dictionary, and makes the dictionary.
 
     python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 60]
+    python tools/sense_dictionary.py heads OUT --semcor FOLDER
     python tools/sense_dictionary.py build OUT --semcor FOLDER
 
 ``train`` writes ``encoder.safetensors`` and ``vocabulary.txt`` into OUT; it needs the extra ``encoders``. On a graphics
 card, ``--device cuda --batches sentences --sentences 48 --rate 8e-5 --frozen-layers 0`` trains with every gloss of a
-batch. ``build`` adds ``dictionary.safetensors`` and ``figures.json``.
+batch. ``heads`` keeps the layers of the encoder in OUT and trains its two heads with every sense in the softmax, which needs no
+graphics card. ``build`` adds ``dictionary.safetensors`` and ``figures.json``.
 
 WordNet 3.0 is read from ``--wordnet`` (by default ``/usr/share/wordnet``), SemCor in its original form, the WordNet
 Gloss Corpus as the JSON lines of own-pt/glosstag (``data/ann``).
@@ -20,14 +22,22 @@ from pathlib import Path
 
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import BATCHES, GlossTraining
-from polysema.senses.making import choose_blend, encode_glosses, make_dictionary, read_tagged_text, train_encoder
+from polysema.encoders.head_training import HeadTraining
+from polysema.senses.making import (
+    choose_blend,
+    encode_glosses,
+    make_dictionary,
+    read_tagged_text,
+    refit_heads,
+    train_encoder,
+)
 from polysema.senses.wordnet_files import read_wordnet
 
 
 def main() -> None:
     """Train or build."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["train", "build"])
+    parser.add_argument("step", choices=["train", "heads", "build"])
     parser.add_argument("out", type=Path)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--semcor", type=Path, required=True)
@@ -56,6 +66,10 @@ def main() -> None:
         train_encoder(wordnet, read_tagged_text(wordnet, o.semcor, o.glosses), o.minilm, o.out, options, say)
         return
     encoder = GlossEncoder.load(o.out)
+    if o.step == "heads":
+        text = read_tagged_text(wordnet, o.semcor)
+        refit_heads(wordnet, text, encoder, HeadTraining(seed=o.seed), say).save(o.out)
+        return
     vectors = encode_glosses(wordnet, encoder, lambda done, total: say(f"{done} of {total} glosses"))
     text = read_tagged_text(wordnet, o.semcor)
     vectors, accuracies = choose_blend(wordnet, text, encoder, vectors)

@@ -108,25 +108,33 @@ class GlossEncoder:
         save_file(tensors, Path(folder) / WEIGHTS, metadata)
         (Path(folder) / VOCABULARY).write_text("\n".join(self.reader.pieces) + "\n", encoding="utf-8")
 
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Every tensor by name, as the constructor takes them."""
+        codes, scales = self._embeddings
+        return {**self._tensors, "embeddings.word": codes, "embeddings.word.scale": scales}
+
     def contexts(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Floats:
         """The vectors of words in their texts: (words, n), in the order given.
 
         Args:
             spans: of each text, the (first character, end) of each word.
         """
-        cuts = [self.reader.read(text) for text in texts]
+        return self._head(self.pooled_words(texts, spans), "context")
+
+    def pooled_words(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Floats:
+        """The vectors of words in their texts below the head: (words, width)."""
         sequences, wanted, order = [], [], []
         row = 0
-        for text, pieces, places in zip(texts, cuts, spans, strict=True):
+        for text, places in zip(texts, spans, strict=True):
+            pieces = self.reader.read(text)
             inside = [_pieces_of(pieces, span, text) for span in places]
             for first, size, chosen in windows(len(pieces.ids), inside, self.shape.window, self.shape.overlap):
                 sequences.append(pieces.ids[first : first + size])
                 wanted.append([(inside[k][0] - first, min(inside[k][1] - first, size)) for k in chosen])
                 order += [row + k for k in chosen]
             row += len(places)
-        found = np.empty((row, self.dimension), np.float32)
-        if row:
-            found[order] = self._head(self.pooled(sequences, wanted), "context")
+        found = np.empty((row, self._embeddings[0].shape[1]), np.float32)
+        found[order] = self.pooled(sequences, wanted)
         return found
 
     def glosses(self, texts: Sequence[str]) -> Floats:

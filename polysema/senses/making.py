@@ -24,6 +24,7 @@ from polysema.encoders.gloss_training import (
     TorchEncoder,
     read_minilm,
 )
+from polysema.encoders.head_training import HeadTraining, pooled_glosses, pooled_words, train_heads
 from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
@@ -115,6 +116,20 @@ def train_encoder(
                 _, right, count = trainer.loss(chosen, _glosses_of(table, chosen))
             report(f"saved after {steps} steps; right on held-out documents {right / max(count, 1):.3f} of {count}")
     return encoder.finished()
+
+
+def refit_heads(
+    wordnet: WordNet,
+    text: TaggedText,
+    encoder: GlossEncoder,
+    options: HeadTraining | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> GlossEncoder:
+    """Train the heads of an encoder on SemCor with every sense in the softmax; its layers stay as they are."""
+    report("encoding glosses and words once")
+    glosses = pooled_glosses(wordnet, encoder)
+    words = pooled_words(wordnet, encoder, [sentence for sentence in text.train if sentence.source == "semcor"])
+    return train_heads(encoder, glosses, words, options, report)
 
 
 def training_pieces(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import (
     GlossTrainer,
     GlossTraining,
@@ -14,6 +15,7 @@ from polysema.encoders.gloss_training import (
     cropped,
     read_minilm,
 )
+from polysema.encoders.head_training import HeadTraining, PooledWords, pooled_glosses, pooled_words, train_heads
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import FormatError, InputError, UnknownChoiceError
 from polysema.senses.wordnet_files import gloss_text
@@ -131,3 +133,23 @@ def test_what_cannot_be_trained(tmp_path) -> None:
         GlossTrainer(encoder(), [], [], [], GlossTraining())
     with pytest.raises(FormatError, match=r"holds no model\.safetensors"):
         read_minilm(tmp_path)
+
+
+def test_heads_learn_while_the_layers_stay() -> None:
+    made, source = random_encoder(), wordnet()
+    glosses, words = pooled_glosses(source, made), pooled_words(source, made, tagged())
+    assert len(words.pooled) == len(words.senses) == 8
+    trained = train_heads(made, glosses, words, HeadTraining(steps=150, rate=2e-2))
+
+    def right(encoder: GlossEncoder) -> int:
+        g = encoder.glosses([gloss_text(synset) for synset in source.synsets.values()])
+        spans = [[(target.start, target.end) for target in sentence.targets] for sentence in tagged()]
+        c = encoder.contexts([text for text, _, _ in SENTENCES], spans)
+        keep = [i for i, (_, lemma, _) in enumerate(SENTENCES) if lemma != "see"]
+        found = [w[(g[s] @ c[i]).argmax()] for i, s, w in zip(keep, words.senses, words.right, strict=True)]
+        return int(sum(found))
+
+    assert right(trained) == 8 > right(made)
+    np.testing.assert_array_equal(trained.tensors()["layer.0.up.weight"], made.tensors()["layer.0.up.weight"])
+    with pytest.raises(InputError, match="no tagged word"):
+        train_heads(made, glosses, PooledWords(np.empty((0, 24), np.float32), [], [], []))
