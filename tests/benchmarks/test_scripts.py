@@ -16,10 +16,10 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "ambiguity", "bert2dm", "calibration", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
+        "all_words", "ambiguity", "bert2dm", "calibration", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
         "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "training", "word2dm", "wordnet", "words_in_context",
     },
-    "tools": {"campaign", "default_model", "import_graph", "licences", "wordnet_senses"},
+    "tools": {"campaign", "default_model", "import_graph", "licences", "sense_dictionary", "wordnet_senses"},
 }  # fmt: skip
 
 
@@ -47,6 +47,29 @@ def test_measure_runs_in_processes_of_their_own(monkeypatch):
     assert timing.spread("pid").count("–") == 1
     assert table(["a", "b"], [["1", "2"]]).splitlines() == ["| a | b |", "|---|---|", "| 1 | 2 |"]
     assert "polysema" in machine()
+
+
+def test_all_words(script, tmp_path):
+    from tests.senses.five_words import dictionary
+
+    made = dictionary()
+    made.encoder.save(tmp_path / "five")
+    made.file.save(tmp_path / "five")
+    folder = tmp_path / "sets" / "senseval2"
+    folder.mkdir(parents=True)
+    (folder / "senseval2.data.xml").write_text(
+        '<corpus lang="en"><text id="d0"><sentence id="d0.s0"><wf lemma="I" pos="PRON">I</wf>'
+        '<instance id="d0.s0.t0" lemma="saw" pos="NOUN">saw</instance></sentence></text></corpus>'
+    )
+    (folder / "senseval2.gold.key.txt").write_text("d0.s0.t0 saw%1:06:00::\n")
+    assert "| senseval2 | 1 |" in script("all_words", tmp_path / "five", tmp_path / "sets", "--sets", "senseval2")
+
+
+def test_sense_dictionary(script):
+    with pytest.raises(SystemExit):
+        script(
+            "sense_dictionary", "train", "out", "--semcor", "nowhere"
+        )  # without --minilm; its steps: tests/senses/test_making.py
 
 
 def test_ambiguity(script, corpus, tmp_path):
