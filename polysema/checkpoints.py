@@ -18,7 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, OutputError, PolysemaError
-from polysema.storage import MARKER, atomic_file, beside, disk_errors, is_marked, is_temporary, locked, remove
+from polysema.storage import (
+    MARKER,
+    atomic_file,
+    beside,
+    check_name,
+    disk_errors,
+    is_marked,
+    is_temporary,
+    locked,
+    remove,
+)
 
 _HEADING = "polysema made this folder, and deletes what is listed below when it is done with it\n"
 
@@ -105,6 +115,7 @@ class WorkingFolder:
         """Remove the folder if the output is newer: the run was killed after it wrote it. False if it is not."""
         if not output.exists():
             return False
+        check_name(output)
         dying = beside(self.path, "new").is_dir()  # killed while the folder was deleted
         with locked(output), locked(self.path):  # removes what the killed run left beside them
             if dying or not is_marked(self.path):

@@ -90,7 +90,7 @@ def writing(
         inputs: files and folders that are read.
         owner: checks that polysema wrote the existing one; by default, by its marker.
     """
-    _check_name(path)
+    check_name(path)
     for item in inputs:
         if _overlap(path, Path(item)):
             raise InputError(f"{path} is, contains or lies in the input {item}: choose another name")
@@ -292,7 +292,8 @@ class Unpacking(io.RawIOBase):
         return len(data)
 
 
-def _check_name(path: Path) -> None:
+def check_name(path: Path) -> None:
+    """Refuse a path that names no file or folder of its own, or cannot be written."""
     if path.name in ("", "..") or "\0" in str(path):
         raise InputError(f"{str(path)!r} names no file or folder of its own, and is not overwritten: choose a name")
     try:
