@@ -24,7 +24,6 @@ from polysema.encoders.gloss_training import (
     TorchEncoder,
     read_minilm,
 )
-from polysema.encoders.head_training import HeadTraining, pooled_glosses, pooled_words, train_heads
 from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
@@ -41,7 +40,7 @@ from polysema.senses.coarse import (
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
-from polysema.senses.wordnet_files import WordNet, gloss_text
+from polysema.senses.wordnet_files import WordNet
 
 ROLES = ("choose", "calibrate", "report")
 _EVERY, _HELD_OUT = 8, 24  # every eighth fully tagged document, 24 of them
@@ -94,7 +93,7 @@ def train_encoder(
     out: Path,
     options: GlossTraining,
     report: Callable[[str], None] = lambda _: None,
-    every: float = 300.0,
+    every: float = 600.0,
 ) -> GlossEncoder:
     """Train MiniLM towards WordNet's glosses.
 
@@ -106,30 +105,14 @@ def train_encoder(
     reader, table = WordPiece.load(minilm / "vocab.txt"), SenseTable(wordnet)
     encoder = TorchEncoder(read_minilm(minilm), reader, frozen_layers=options.frozen_layers, device=options.device)
     sentences = training_pieces(table, text.train, reader, options)
-    glosses = [reader.read(gloss_text(synset)).ids for synset in wordnet.synsets.values()]
+    glosses = [reader.read(text).ids for text in wordnet.gloss_texts()]
     chosen = table.encode(text.held_out["choose"], reader)[:400]
-    trainer = GlossTrainer(encoder, glosses, table.senses, sentences, options)
+    trainer = GlossTrainer(encoder, glosses, table, sentences, options)
     for steps in trainer.run(report, every):
         encoder.finished().save(out)
         if chosen:
-            with encoder.torch.no_grad():
-                _, right, count = trainer.loss(chosen, _glosses_of(table, chosen))
-            report(f"saved after {steps} steps; right on held-out documents {right / max(count, 1):.3f} of {count}")
+            report(f"saved after {steps} steps; right on held-out documents {trainer.accuracy(chosen):.3f}")
     return encoder.finished()
-
-
-def refit_heads(
-    wordnet: WordNet,
-    text: TaggedText,
-    encoder: GlossEncoder,
-    options: HeadTraining | None = None,
-    report: Callable[[str], None] = lambda _: None,
-) -> GlossEncoder:
-    """Train the heads of an encoder on SemCor with every sense in the softmax; its layers stay as they are."""
-    report("encoding glosses and words once")
-    glosses = pooled_glosses(wordnet, encoder)
-    words = pooled_words(wordnet, encoder, [sentence for sentence in text.train if sentence.source == "semcor"])
-    return train_heads(encoder, glosses, words, options, report)
 
 
 def training_pieces(
@@ -155,7 +138,7 @@ def encode_glosses(
     Args:
         report: takes the number of glosses done, and of all.
     """
-    texts = [gloss_text(synset) for synset in wordnet.synsets.values()]
+    texts = wordnet.gloss_texts()
     found = np.empty((len(texts), encoder.dimension), np.float32)
     for first in range(0, len(texts), 2000):
         found[first : first + 2000] = encoder.glosses(texts[first : first + 2000])
@@ -259,8 +242,3 @@ def _grouped(wordnet: WordNet, text: TaggedText, vectors: NDArray[np.float32]) -
     final = fit_pairs(features, truth, threshold=threshold)
     figures = {"pairs": {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}}
     return coarse_groups(pairs, final), figures
-
-
-def _glosses_of(table: SenseTable, sentences: Sequence[TaggedPieces]) -> NDArray[np.int64]:
-    rows = [table.senses[word.spelling] for sentence in sentences for word in sentence.words]
-    return np.unique(np.concatenate(rows))
