@@ -55,7 +55,8 @@ class Doubt:
             senses: (words,) k.
         """
         *weights, constant = self.weights
-        return features(contexts @ self.background.T, nearest, p, senses) @ np.array(weights) + constant
+        x = features(contexts @ self.background.T, nearest, p, senses)
+        return np.asarray(x @ np.array(weights) + constant, np.float64)
 
 
 def features(background: NDArray[np.floating[Any]], nearest: Floats, p: Floats, senses: NDArray[Any]) -> Floats:

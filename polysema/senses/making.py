@@ -27,10 +27,17 @@ from polysema.encoders.gloss_training import (
 from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
-from polysema.senses.calibration import accuracy, context_vectors, fit, reliability, score
+from polysema.senses.calibration import (
+    accuracy,
+    context_vectors,
+    doubt_features,
+    fit,
+    reliability,
+    score,
+    without_right_group,
+)
 from polysema.senses.coarse import (
     Pairs,
-    best_threshold,
     coarse_groups,
     fit_pairs,
     labelled_pairs,
@@ -39,6 +46,7 @@ from polysema.senses.coarse import (
 )
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
+from polysema.senses.doubt import COMMON, fit_doubt
 from polysema.senses.forms import Forms
 from polysema.senses.wordnet_files import WordNet
 
@@ -206,39 +214,82 @@ def _counted(text: TaggedText) -> dict[str, int]:
 
 
 def make_dictionary(
-    wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, vectors: NDArray[np.float32]
+    wordnet: WordNet,
+    text: TaggedText,
+    encoder: GlossEncoder,
+    vectors: NDArray[np.float32],
+    plain: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
 ) -> tuple[Dictionary, dict[str, Any]]:
     """The dictionary of an encoder, and figures about it.
 
     Frequencies come from the training documents of SemCor, the coarse groups from its second sense ids, learnt on four
-    fifths of the words and scored on the others, β and a from the documents for calibration, and the calibration error
-    from those for the report.
+    fifths of the words and scored on the others; β, a and doubt come from the documents for calibration, the figures from
+    those for the report.
+
+    Args:
+        vectors: (S, n) the sense vectors.
+        plain: what to group senses by, see :func:`plain_vectors`; by default nothing is grouped.
     """
-    groups, figures = _grouped(wordnet, text, vectors)
-    options: dict[str, Any] = {"groups": bool(groups)}
-    file = build_dictionary(wordnet, vectors, {"semcor": _counted(text)}, options, groups)
+    figures: dict[str, Any] = {}
+    groups: dict[str, int] = {}
+    if plain is not None:
+        groups, figures["pairs"] = group_senses(wordnet, text, *plain)
+    counts = _counted(text)
+    file = build_dictionary(wordnet, vectors, {"semcor": counts}, {}, groups)
     dictionary = Dictionary(file, encoder)
-    if text.held_out["calibrate"]:
-        fitted = fit(score(dictionary, text.held_out["calibrate"], known_pos=False), dictionary.calibration)
-        dictionary = Dictionary(DictionaryFile(file.tensors, {**file.options, "calibration": asdict(fitted)}), encoder)
-        figures["calibration"] = asdict(fitted)
+    calibrating = score(dictionary, text.held_out["calibrate"], known_pos=False)
+    fitted = fit(calibrating, dictionary.calibration)
+    figures["calibration"] = options = asdict(fitted)
+    background = file.common_vectors(fitted.source, COMMON)
+    calibrating = [word for word in calibrating if len(word.rows) > 1]
+    missing = without_right_group(file, calibrating)
+    doubt = None
+    if missing:
+        known = doubt_features(calibrating, background, fitted)
+        doubt = np.array(fit_doubt(known, doubt_features(missing, background, fitted)))
+        figures["doubt"] = {"weights": doubt.tolist()}
     if text.held_out["report"]:
         reported = score(dictionary, text.held_out["report"], known_pos=False)
-        figures["reliability"] = reliability(reported, dictionary.calibration).to_dict()
-    return dictionary, figures
+        figures["reliability"] = reliability(reported, fitted).to_dict()
+        if doubt is not None:
+            reported = [word for word in reported if len(word.rows) > 1]
+            lost = without_right_group(file, reported)
+            tagged = {key for sentence in text.train for target in sentence.targets for key in target.keys}
+            never = [word for word in lost if not tagged & set(word.target.keys)]
+            for name, words in (("false_alarms", reported), ("found", lost), ("found_if_never_tagged", never)):
+                said = doubt_features(words, background, fitted) @ doubt[:-1] + doubt[-1] > 0 if words else np.zeros(0)
+                figures["doubt"][name] = {"words": len(words), "share": float(said.mean()) if words else None}
+    made = {"calibration": options, **({} if doubt is None else {"doubt": doubt.tolist()})}
+    return Dictionary(DictionaryFile(file.tensors, {**file.options, **made}), encoder), figures
 
 
-def _grouped(wordnet: WordNet, text: TaggedText, vectors: NDArray[np.float32]) -> tuple[dict[str, int], dict[str, Any]]:
-    pairs = Pairs(wordnet, vectors)
+def plain_vectors(wordnet: WordNet, minilm: Path, batch: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Unit vectors of all definitions and all gloss texts, (S, 384) each, by the encoder that training starts from."""
+    encoder = TorchEncoder(read_minilm(minilm), WordPiece.load(minilm / "vocab.txt"))
+    found = []
+    for texts in ([synset.gloss or synset.words[0] for synset in wordnet.synsets.values()], wordnet.gloss_texts()):
+        pieces = [encoder.reader.read(text).ids[: encoder.shape.window] for text in texts]
+        order = np.argsort([len(ids) for ids in pieces], kind="stable")
+        rows = np.empty((len(texts), len(encoder.tensors["embeddings.norm.bias"])), np.float32)
+        for part in np.array_split(order, max(1, len(order) // batch)):
+            with encoder.torch.no_grad():
+                spans = [[(0, len(pieces[i]))] for i in part]
+                rows[part] = encoder.pooled([pieces[i] for i in part], spans).float().cpu().numpy()
+        found.append(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+    return found[0], found[1]
+
+
+def group_senses(
+    wordnet: WordNet, text: TaggedText, definitions: NDArray[np.float32], texts: NDArray[np.float32]
+) -> tuple[dict[str, int], dict[str, Any]]:
+    """The coarse sense of every key, and how well pairs are told on held-out words."""
+    pairs = Pairs(wordnet, definitions, texts)
     ids = second_ids([*text.train, *(s for found in text.held_out.values() for s in found)])
     features, truth, owners = labelled_pairs(pairs, ids)
     words = sorted(set(owners))
     if len(words) < 50:
         return {}, {}
     held = np.isin(owners, words[::5])
-    model = fit_pairs(features[~held], truth[~held])
-    threshold = best_threshold(model.probabilities(features[~held]), truth[~held])
-    auc, f1 = pair_scores(model.probabilities(features[held]), truth[held], threshold)
-    final = fit_pairs(features, truth, threshold=threshold)
-    figures = {"pairs": {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}}
-    return coarse_groups(pairs, final), figures
+    auc, f1 = pair_scores(fit_pairs(features[~held], truth[~held]).probabilities(features[held]), truth[held])
+    figures = {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}
+    return coarse_groups(pairs, fit_pairs(features, truth)), figures
