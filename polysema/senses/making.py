@@ -223,8 +223,8 @@ def make_dictionary(
     """The dictionary of an encoder, and figures about it.
 
     Frequencies come from the training documents of SemCor, the coarse groups from its second sense ids, learnt on four
-    fifths of the words and scored on the others; β, a and doubt come from the documents for calibration, the figures from
-    those for the report.
+    fifths of the words and scored on the others; β, a and doubt come from the documents for calibration, and what is
+    reported from a third set.
 
     Args:
         vectors: (S, n) the sense vectors.
