@@ -3,10 +3,10 @@
     python benchmarks/all_words.py DICTIONARY EVALUATION_DATASETS [--sets semeval2007 …] [--any-pos] [--alone]
 
 DICTIONARY is a folder with ``dictionary.safetensors`` and ``encoder.safetensors``, read by the 8-bit NumPy encoder:
-each sentence with the one before and the one after it (``--alone``: by itself). EVALUATION_DATASETS holds a folder of each
-set. SemEval-2007 is the development set; the others are for reporting. ``first`` always answers with WordNet's first
-sense. Every word is answered, so F1 is the share of right answers. The lemma and, without ``--any-pos``, the part of
-speech are given, as in the published results.
+each sentence with the one before and the one after it (``--alone``: by itself). EVALUATION_DATASETS holds a folder of
+each set. SemEval-2007 is the development set; the others are for reporting. ``first`` always answers with WordNet's
+first sense. Every word is answered, so F1 is the share of right answers. The lemma and, without ``--any-pos``, the
+part of speech are given, as in the published results.
 """
 
 from __future__ import annotations

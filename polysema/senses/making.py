@@ -264,18 +264,25 @@ def make_dictionary(
 
 
 def plain_vectors(wordnet: WordNet, minilm: Path, batch: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Unit vectors of all definitions and all gloss texts, (S, 384) each, by the encoder that training starts from."""
+    """Unit vectors of definitions and of gloss texts, (S, 384) each, by the encoder that training starts from.
+
+    Only of synsets that some word has beside another one of the same part of speech; the others are zero.
+    """
     encoder = TorchEncoder(read_minilm(minilm), WordPiece.load(minilm / "vocab.txt"))
+    by_pos = Counter((key.lemma, key.synset[-1]) for key in wordnet.keys)
+    used = {key.synset for key in wordnet.keys if by_pos[key.lemma, key.synset[-1]] > 1}
+    rows = np.array([row for row, name in enumerate(wordnet.synsets) if name in used])
+    definitions = [synset.gloss or synset.words[0] for synset in wordnet.synsets.values()]
     found = []
-    for texts in ([synset.gloss or synset.words[0] for synset in wordnet.synsets.values()], wordnet.gloss_texts()):
-        pieces = [encoder.reader.read(text).ids[: encoder.shape.window] for text in texts]
-        order = np.argsort([len(ids) for ids in pieces], kind="stable")
-        rows = np.empty((len(texts), len(encoder.tensors["embeddings.norm.bias"])), np.float32)
-        for part in np.array_split(order, max(1, len(order) // batch)):
+    for texts in (definitions, wordnet.gloss_texts()):
+        pieces = {row: encoder.reader.read(texts[row]).ids[: encoder.shape.window] for row in rows.tolist()}
+        vectors = np.zeros((len(texts), len(encoder.tensors["embeddings.norm.bias"])), np.float32)
+        order = np.array(sorted(pieces, key=lambda row: len(pieces[row])))
+        for part in np.array_split(order, len(order) // batch + 1):
             with encoder.torch.no_grad():
-                spans = [[(0, len(pieces[i]))] for i in part]
-                rows[part] = encoder.pooled([pieces[i] for i in part], spans).float().cpu().numpy()
-        found.append(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+                spans = [[(0, len(pieces[row]))] for row in part]
+                vectors[part] = encoder.pooled([pieces[row] for row in part], spans).float().cpu().numpy()
+        found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
     return found[0], found[1]
 
 
