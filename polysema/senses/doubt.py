@@ -45,18 +45,18 @@ class Doubt:
     weights: tuple[float, ...]
     background: NDArray[np.float32]
 
-    def __call__(self, contexts: NDArray[np.float32], nearest: Floats, p: Floats, senses: NDArray[Any]) -> Floats:
-        """d of words: (words,).
+    def of(self, context: NDArray[np.float32], similarities: Floats, p: Floats) -> bool:
+        """Whether no sense fits.
 
         Args:
-            contexts: (words, n) their vectors c.
-            nearest: (words,) x.
-            p: (words,) the probability of the best sense.
-            senses: (words,) k.
+            context: (n,) c.
+            similarities: (k,) ⟨g_s, c⟩.
+            p: their probabilities.
         """
-        *weights, constant = self.weights
-        x = features(contexts @ self.background.T, nearest, p, senses)
-        return np.asarray(x @ np.array(weights) + constant, np.float64)
+        *w, constant = self.weights
+        background = (self.background @ context)[None]
+        x = features(background, similarities.max(keepdims=True), p.max(keepdims=True), np.array([len(similarities)]))
+        return bool(x[0] @ np.array(w) + constant > 0)
 
 
 def features(background: NDArray[np.floating[Any]], nearest: Floats, p: Floats, senses: NDArray[Any]) -> Floats:

@@ -95,10 +95,7 @@ def test_doubt_tells_words_whose_sense_is_missing() -> None:
     doubt = Doubt(fit_doubt(x, y, false_alarms=0.05), background)
 
     def share(words: list[Scored]) -> float:
-        best = [word.probabilities(20.0, 0.3).max() for word in words]
-        contexts = np.stack([word.context for word in words])
-        nearest, counts = [word.similarities.max() for word in words], [len(word.rows) for word in words]
-        return float((doubt(contexts, np.array(nearest), np.array(best), np.array(counts)) > 0).mean())
+        return float(np.mean([doubt.of(w.context, w.similarities, w.probabilities(20.0, 0.3)) for w in words]))
 
     assert share(known) == pytest.approx(0.05, abs=0.01)
     assert share(missing) > 0.8
