@@ -125,7 +125,7 @@ def _synsets(path: Path) -> Iterator[Synset]:
         for line in lines:
             if line.startswith("  "):
                 continue  # the licence
-            data, _, text = line.partition("| ")
+            data, _, text = line.rstrip().partition("| ")
             parts = data.split()
             pos = PARTS_OF_SPEECH[parts[2]]
             count = int(parts[3], 16)
