@@ -344,8 +344,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @cached_property
     def dictionary(self) -> Dictionary | None:
         """Senses with keys and glosses, and the encoder that reads them in text; None for senses found in text."""
-        held = self.parts.dictionary
-        return Dictionary.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
+        return Dictionary.of(self.parts)
 
     def knows(self, word: str) -> bool:
         """Whether it can answer about a word: it holds the word, or its dictionary has a form of it."""
