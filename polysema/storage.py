@@ -34,8 +34,7 @@ from polysema.errors import FormatError, InputError, OutputError
 Owner = Callable[[Path], None]
 """Raises :class:`FormatError` unless polysema wrote all that is at a path."""
 
-MARKER = ".polysema"
-"""The file that marks a folder as made by polysema."""
+MARKER = ".polysema"  # the file that marks a folder as made by polysema
 
 _BROWSERS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file browsers leave these in every folder
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux
@@ -210,8 +209,7 @@ def _marked(path: Path) -> None:
         raise FormatError(f"{path}: not written by polysema")
 
 
-LARGEST_TEXT = 1 << 28
-"""Bytes that a list of words, a configuration or a file of pairs may have."""
+LARGEST_TEXT = 1 << 28  # bytes that a list of words, a configuration or a file of pairs may have
 
 LEAST_UNPACKED = 1 << 26
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema.errors import InputError, UnknownWordError
 
-LONGEST_WORD = 1000
-"""How many characters a word may have; longer ones are text that was not split."""
+LONGEST_WORD = 1000  # how many characters a word may have; longer ones are text that was not split
 
 
 class Vocabulary:

@@ -111,8 +111,7 @@ class Columns:
     comments: bool = False  # lines that start with # are skipped
 
 
-WHOLE_LINES = Columns(token=-1)
-"""A token a line and nothing else; an empty line ends a sentence."""
+WHOLE_LINES = Columns(token=-1)  # a token a line and nothing else; an empty line ends a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +134,7 @@ Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
 ARCHIVE_PIECE = 1 << 12
 """Bytes of an archive that are unpacked at once: they give at most 32768 times as many (zst), 128 MiB."""
 
-WINDOW = 1 << 29
-"""The largest window of an archive in bytes: unpacked text that the unpacker keeps for back-references."""
+WINDOW = 1 << 29  # the largest window of an archive in bytes: unpacked text that the unpacker keeps for back-references
 
 _HIDDEN = re.compile(r"(^|/)\.")
 _VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
@@ -163,8 +161,7 @@ class Url:
         return dict(system.info(path))
 
 
-Source = Path | Url
-"""A file of text; ``-`` is standard input."""
+Source = Path | Url  # a file of text; ``-`` is standard input
 
 
 def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:

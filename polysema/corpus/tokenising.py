@@ -21,11 +21,8 @@ from polysema.kernels.words import plainly_hashed, sort_words
 
 Array = NDArray[Any]
 
-SLOTS = 1 << 20
-"""The approximate number of words in a worker's table."""
-
-SMALL = 1 << 22
-"""The largest text in bytes that plain Python reads if the kernels are not compiled yet."""
+SLOTS = 1 << 20  # the approximate number of words in a worker's table
+SMALL = 1 << 22  # the largest text in bytes that plain Python reads if the kernels are not compiled yet
 
 _FEW = 1 << 18  # words that NumPy sorts; for more, the kernel is faster and needs less memory
 

@@ -35,8 +35,7 @@ from polysema.senses.senses import WordSenses, senses_of
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
 
-SHARPNESS = 8.0
-"""β of P(sense | sentence), by log loss on homographs and planted senses."""
+SHARPNESS = 8.0  # β of P(sense | sentence), by log loss on homographs and planted senses
 
 
 class Contextual:

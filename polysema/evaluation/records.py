@@ -13,8 +13,7 @@ from polysema.errors import chosen
 
 Task = Literal["word-similarity", "disambiguation"]
 
-WORD = "word"
-"""The pattern of a set of word pairs: a word is a phrase of one word."""
+WORD = "word"  # the pattern of a set of word pairs: a word is a phrase of one word
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import AnyLexicon
 
-START = "START"
-"""The token without meaning that ``cups_reader`` puts before a sentence."""
+START = "START"  # the token without meaning that ``cups_reader`` puts before a sentence
 
 
 def tree_of(diagram: Any) -> Tree:

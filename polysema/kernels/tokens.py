@@ -34,8 +34,7 @@ WIDE = 11  # ends a sentence with no space after it: 。！？
 MARK = 12  # a combining mark: a word character after a letter
 UNCASED = 13  # a letter of a script without case
 
-MAX_WORD = 255
-"""Longer runs, in bytes, are no words."""
+MAX_WORD = 255  # longer runs, in bytes, are no words
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)

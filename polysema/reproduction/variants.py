@@ -135,8 +135,7 @@ def changed(preset: Preset, changes: Sequence[str]) -> Preset:
     return dataclasses.replace(preset, options=options, changes=(*preset.changes, *changes))
 
 
-ALL = 1 << 40
-"""As a number of occurrences: all there are."""
+ALL = 1 << 40  # as a number of occurrences: all there are
 
 
 def options_of(variant: Variant, preset: Preset, all_occurrences: bool = False) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from polysema.meanings.descriptions import SenseDescription, Synset
 from polysema.meanings.meanings import Matrices
 from polysema.senses.senses import Sense
 
-LEAST_SCORE = 0.2
-"""Below this, no synset matches."""
+LEAST_SCORE = 0.2  # below this, no synset matches
 
 
 class Entry(NamedTuple):

@@ -37,11 +37,8 @@ from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 
-BLOCK = 2048
-"""Words between two writings of the state."""
-
-PART = 32
-"""Words that a task of a cluster takes."""
+BLOCK = 2048  # words between two writings of the state
+PART = 32  # words that a task of a cluster takes
 
 
 @dataclass(frozen=True)
