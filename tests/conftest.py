@@ -1,7 +1,5 @@
 """Shared fixtures and settings of the tests."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

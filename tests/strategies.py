@@ -1,7 +1,5 @@
 """Generated density matrices: full and low rank, repeated and vanishing eigenvalues, n from 1 to 300."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Machine code on disk: it is right whichever kernel's source has changed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -4,8 +4,6 @@
 a new version and a new file beside them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

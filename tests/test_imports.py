@@ -1,7 +1,5 @@
 """What opening a corpus or a lexicon loads: nothing that it does not need."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

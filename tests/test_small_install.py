@@ -1,7 +1,5 @@
 """What the small install does: loading, asking and composing, without the compiler that training needs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

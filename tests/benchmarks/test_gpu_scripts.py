@@ -1,7 +1,5 @@
 """The scripts that measure training on a GPU, without one: CuPy is stood in for, kernels run on the processor."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What commands write: never over what they read, never over what is not polysema's, refused before the work."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

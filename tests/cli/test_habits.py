@@ -1,7 +1,5 @@
 """What people expect of a command: lines of JSON in and out, --quiet, completion, hints that fit."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Command lines that once lost data, hung or gave wrong results: one plain test each."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The first moments of a command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import lzma
 import random
 import re

@@ -1,7 +1,5 @@
 """A corpus on disk: what it is told apart by, and what happens when it is damaged."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

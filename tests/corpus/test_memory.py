@@ -1,7 +1,5 @@
 """The builder's memory: under 1 GiB + 40 bytes per distinct word, whatever the corpus."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Small text is read without compiled code to the same corpus as with it."""
 
-from __future__ import annotations
-
 import random
 import re
 

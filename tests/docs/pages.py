@@ -1,7 +1,5 @@
 """What a page in Markdown holds that can be run: Python blocks with their output, and command lines."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pages in Markdown keep what they say: Python blocks run, commands and their options exist, links lead somewhere."""
 
-from __future__ import annotations
-
 import ast
 import lzma
 import re

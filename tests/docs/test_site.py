@@ -1,7 +1,5 @@
 """The site is built without a warning and without a network, and holds every public name and every command."""
 
-from __future__ import annotations
-
 import html
 import os
 import re

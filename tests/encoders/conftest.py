@@ -1,7 +1,5 @@
 """A tiny encoder; encoders of the tests run on one thread."""
 
-from __future__ import annotations
-
 import pytest
 
 

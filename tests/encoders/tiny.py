@@ -1,7 +1,5 @@
 """A small BERT with random weights and a vocabulary of its own, made on the spot."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 All of it is in one file, so that one process of the tests starts one cluster.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Corpora that a cluster builds are those of one machine, byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from polysema.corpus import encoding, tokenising

@@ -1,7 +1,5 @@
 """Tasks over workers: order, what is kept, what fails, what is refused."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Replicas: the same numbers wherever they learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What workers do in the tests, and texts and options for them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

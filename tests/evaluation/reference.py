@@ -1,7 +1,5 @@
 """Evaluation the slow, dense way: every matrix n×n, one item at a time, SciPy's statistics; no code of the package."""
 
-from __future__ import annotations
-
 import collections
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Every request must be answered or refused within ``SECONDS``, never with a 500; 
 is watched, and no file may be opened but those of the package, of installed libraries and of the lexicon.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import socket

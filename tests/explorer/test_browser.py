@@ -1,7 +1,5 @@
 """The explorer as a person uses it, in chromium: mouse, keyboard alone, without JavaScript; and in the background."""
 
-from __future__ import annotations
-
 import contextlib
 import http.server
 import os

@@ -1,7 +1,5 @@
 """The explorer's pages over a small lexicon: content, JSON twins, escaping, bounds, hosts, hostile requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Words and phrases as circuits, against DisCoPy's own evaluation and against composition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Columns and frames of pandas and polars, against the libraries themselves."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """gensim's KeyedVectors, a key a sense, and what formats keep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

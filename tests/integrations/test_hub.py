@@ -1,7 +1,5 @@
 """The Hugging Face hub: what huggingface_hub is asked to do, with a folder in the place of the hub."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The transformer against scikit-learn itself."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

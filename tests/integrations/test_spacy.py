@@ -1,7 +1,5 @@
 """The component in a pipeline of spaCy, and its Docs, Spans and Tokens as what compose and disambiguate take."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

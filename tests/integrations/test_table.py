@@ -1,7 +1,5 @@
 """The table of docs/tools: its pages, its tests and its extras exist, and every tool of the room stands in it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

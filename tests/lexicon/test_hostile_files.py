@@ -1,7 +1,5 @@
 """Files that are made, or damaged, to cost memory, time or an answer: one line each, early."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

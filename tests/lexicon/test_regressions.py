@@ -1,7 +1,5 @@
 """One plain test for each fault that was found."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Words placed by their text, and the folder that leaves out what is zero."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

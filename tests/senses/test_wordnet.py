@@ -1,7 +1,5 @@
 """Synsets by the library ``wn``, from a small wordnet of its own format."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner

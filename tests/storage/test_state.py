@@ -1,7 +1,5 @@
 """The folder of a run's state: marked, listed, never somebody else's."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

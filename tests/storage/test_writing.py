@@ -1,7 +1,5 @@
 """Whole or not at all, one writer at a time, nothing of others replaced."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

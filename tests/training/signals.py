@@ -3,8 +3,6 @@
 python -m tests.training.signals CORPUS FOLDER TRIES SEED MODEL OPTIONS: prints how many stops there were.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import signal

@@ -1,7 +1,5 @@
 """One contract for all models: what each can do, what it refuses, the types and ranges of its options."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM at any moment: no deadlock, the same bits, the same curve."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
