@@ -1,6 +1,7 @@
 """Shared fixtures and settings of the tests."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,28 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared data at {path}: set POLYSEMA_SHARED to the folder that holds data/ and corpus/")
     return path
+
+
+@pytest.fixture(scope="session")
+def compiled_for_cpu(tmp_path_factory) -> Path:
+    """Where the GPU's kernels are kept, compiled for the processor."""
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture
+def gpu(compiled_for_cpu, monkeypatch):
+    """What stands in for CuPy: see ``tests/training/stand_in.py``."""
+    from polysema.training import cuda
+    from tests.training.stand_in import StandIn
+
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler to run the GPU's kernels on the processor with")
+    stand_in = StandIn(compiled_for_cpu, compiler)
+    monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
+    monkeypatch.setattr(cuda, "_BLOCK", 64)
+    monkeypatch.setattr(cuda, "_LAUNCHES", 1)
+    return stand_in
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -40,19 +40,12 @@ def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     model = str(tmp_path / "model")
     commands = [
-        ["demo"],
-        ["info", "default"],
-        ["info", model],
-        ["senses", "bank", "charge"],
-        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model],
-        ["similarity", "bank", "river"],
-        ["ambiguity", "--top", "5"],
-        ["disambiguate", "bank", "The bank raised its interest rate."],
-        ["read", "The bank raised its interest rate."],
-        ["compose", "((the bank) ((raised its) rate))"],
-        ["entail", "dog", "animal"],
-        ["convert", model, str(tmp_path / "copy.npz")],
-    ]
+        ["demo"], ["info", "default"], ["info", model], ["senses", "bank", "charge"],
+        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model], ["similarity", "bank", "river"],
+        ["ambiguity", "--top", "5"], ["disambiguate", "bank", "The bank raised its interest rate."],
+        ["read", "The bank raised its interest rate."], ["compose", "((the bank) ((raised its) rate))"],
+        ["entail", "dog", "animal"], ["convert", model, str(tmp_path / "copy.npz")],
+    ]  # fmt: skip
     done = run(f"for line in {commands!r}:\n    code = main(line)\n    print(line, code)\n    assert code == 0, line\n")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 

@@ -18,6 +18,14 @@ def test_build_info_head(run, tmp_path):
     code, _, err = run("corpus", "build", str(text), "-o", folder)
     assert code == 0
     assert "3 sentences, 14 tokens, 12 types" in err
+    code, out, _ = run("corpus", "build", str(text), "-o", folder, "--json", "--workers", "100000")
+    built = json.loads(out)
+    assert (code, built["corpus"], built["tokens"], built["read"]["bytes"]) == (0, folder, 14, len(TEXT))
+    assert json.loads(run("corpus", "head", folder, "-n", "1", "--json")[1]) == [
+        ["the", "cat", "sat", "on", "the", "mat"]
+    ]
+    code, _, err = run("corpus", "build", folder, "-o", str(tmp_path / "again"))
+    assert (code, "an encoded corpus already" in err) == (2, True)
     words = tmp_path / "words"
     words.write_text("cat\ndog\nunicorn\n")
     code, out, _ = run("corpus", "info", folder, "--words", str(words), "--json")
@@ -34,33 +42,6 @@ def test_build_info_head(run, tmp_path):
     assert run("corpus", "build", str(text), "-o", folder, "--min-count", "2", "--keep", str(words), "--force")[0] == 0
     _, out, _ = run("corpus", "head", folder)
     assert out.splitlines()[0] == "the cat the"
-
-
-def test_json_everywhere(run, tmp_path):
-    text, folder = tmp_path / "text.txt", str(tmp_path / "corpus")
-    text.write_text(TEXT)
-    code, out, _ = run("corpus", "build", str(text), "-o", folder, "--json", "--workers", "100000")
-    built = json.loads(out)
-    assert (code, built["corpus"], built["tokens"], built["read"]["bytes"]) == (0, folder, 14, len(TEXT))
-    _, out, _ = run("corpus", "head", folder, "-n", "1", "--json")
-    assert json.loads(out) == [["the", "cat", "sat", "on", "the", "mat"]]
-    code, _, err = run("corpus", "build", folder, "-o", str(tmp_path / "again"))
-    assert (code, "an encoded corpus already" in err) == (2, True)
-
-
-def test_force_replaces_nothing_but_a_corpus(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text").write_text(TEXT)
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter").write_text("years of work")
-    (tmp_path / "hollow").mkdir()
-    for output in ("text", "thesis", "."):
-        code, _, err = run("corpus", "build", "text", "-o", output, "--force")
-        assert (code, "is not overwritten" in err or "lies in the input" in err) == (2, True)
-    assert (tmp_path / "text").read_text() == TEXT
-    assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
-    assert run("corpus", "build", "text", "-o", "hollow", "--force")[0] == 0
-    assert run("corpus", "build", "text", "-o", "hollow", "--force", "--min-count", "2")[0] == 0
 
 
 @pytest.mark.parametrize("signal", [SIGINT, SIGTERM])

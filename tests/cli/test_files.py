@@ -127,7 +127,7 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "pipe"], "pipe: not a readable list of words: a pipe"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "/dev/urandom"], "not a readable list of words: a pipe or a"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "circle"], "not a readable list of words: Too many levels"),
-        (["train", "t.txt", "-o", "x", "--keep", "latin"], "latin: not a readable list of words: not UTF-8"),
+        (["train", "t.txt", "-o", "x", "--config", "pipe"], "pipe: not a readable TOML file"),
         (["train", "pipe", "-o", "x"], "pipe: a pipe or a device, not a file"),
         (["train", "/dev/urandom", "-o", "x"], "/dev/urandom: a pipe or a device, not a file"),
         (["compose", "-l", "a", "-f", "latin"], "latin: not UTF-8 text at byte 3"),
@@ -138,6 +138,7 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["evaluate", "a", "--pairs", "pipe"], "pipe"),
         (["info", "pipe"], "pipe: a pipe or a device, where a file is wanted"),
         (["info", "circle"], "circle: a link that leads nowhere"),
+        (["info", "/dev/urandom"], "/dev/urandom: a pipe or a device, where a file is wanted"),
     ],
 )  # fmt: skip
 def test_files_that_cannot_be_read_are_one_line(command, message, place, capsys):

@@ -7,21 +7,13 @@ from hypothesis import strategies as st
 
 from polysema import Lexicon
 from polysema.cli import main
-from tests.planted import planted_lexicon
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("planted") / "model"
-    planted_lexicon().save(path)
-    return str(path)
-
-
-def test_disambiguate(run, model):
-    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", model)
+def test_disambiguate(run, planted_model):
+    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", planted_model)
     assert code == 0
     assert out.count("entropy 0.") == 2
-    code, out, _ = run("disambiguate", "bank", "(central bank)", "-l", model, "--json")
+    code, out, _ = run("disambiguate", "bank", "(central bank)", "-l", planted_model, "--json")
     (item,) = json.loads(out)
     assert item["senses"][0]["probability"] > 0.9
     assert item["senses"][0]["neighbours"][0]["word"] in ("money", "loan", "raised", "rates", "central")
@@ -29,9 +21,9 @@ def test_disambiguate(run, model):
     assert item["tree"] == "(central bank)"
 
 
-def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
+def test_disambiguate_goes_on_after_a_failure(run, planted_model, tmp_path):
     (tmp_path / "lines.txt").write_text("(muddy bank)\n(muddy\n", encoding="utf-8")
-    asked = ("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "--brackets", "-l", model)
+    asked = ("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "--brackets", "-l", planted_model)
     code, out, err = run(*asked)
     assert (code, out.count("entropy")) == (2, 1)
     assert "failed: unbalanced brackets" in err
@@ -41,22 +33,22 @@ def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
     assert set(failed) == {"word", "context", "error"}
 
 
-def test_text_is_text_and_brackets_are_brackets(run, model):
+def test_text_is_text_and_brackets_are_brackets(run, planted_model):
     passage = 'the Central Committee (1975) & its "muddy" bank'
-    code, out, _ = run("disambiguate", "bank", passage, "-l", model, "--json")
+    code, out, _ = run("disambiguate", "bank", passage, "-l", planted_model, "--json")
     (item,) = json.loads(out)
     assert (code, item["span"], item["form"]) == (0, [passage.index("bank"), len(passage)], "bank")
-    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "--text", "--no-parser", "-l", model, "--json")
+    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "--text", "--no-parser", "-l", planted_model, "--json")
     (item,) = json.loads(out)
     assert (item["tree"], item["no_tree"]) == (None, "no parser was asked for")
-    code, _, err = run("disambiguate", "bank", passage, "--brackets", "-l", model)
+    code, _, err = run("disambiguate", "bank", passage, "--brackets", "-l", planted_model)
     assert code == 2
     assert "in '" in err
 
 
-def test_every_occurrence(run, model):
+def test_every_occurrence(run, planted_model):
     text = "The muddy bank flooded. The central bank raised rates."
-    asked = ("disambiguate", "bank", text, "--no-parser", "-l", model)
+    asked = ("disambiguate", "bank", text, "--no-parser", "-l", planted_model)
     code, out, _ = run(*asked)
     assert code == 0
     assert "at 10–14 (1 of 2)" in out
@@ -65,16 +57,16 @@ def test_every_occurrence(run, model):
     assert [(item["span"], item["occurrence"]) for item in json.loads(out)] == [([10, 14], 0), ([36, 40], 1)]
 
 
-def test_read(run, model):
+def test_read(run, planted_model):
     text = "The muddy bank flooded the legal bar."
-    code, out, _ = run("read", text, "--no-parser", "-l", model, "--json")
+    code, out, _ = run("read", text, "--no-parser", "-l", planted_model, "--json")
     (item,) = json.loads(out)
     assert item["text"] == text
     assert [(word["form"], word["span"]) for word in item["words"]] == [("bank", [10, 14]), ("bar", [33, 36])]
-    code, out, _ = run("read", text, "-l", model)
+    code, out, _ = run("read", text, "-l", planted_model)
     assert code == 0
     assert "10–14" in out
-    code, _, err = run("read", "-l", model)
+    code, _, err = run("read", "-l", planted_model)
     assert code == 2
     assert "nothing to read" in err
 
@@ -87,8 +79,8 @@ def test_read(run, model):
         (["disambiguate", "bank", "(muddy bank)", "-m", "fazer"], "unknown composition method 'fazer'"),
     ],
 )
-def test_bad_input(run, model, arguments, message):
-    code, _, err = run(*arguments, "-l", model)
+def test_bad_input(run, planted_model, arguments, message):
+    code, _, err = run(*arguments, "-l", planted_model)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
@@ -101,9 +93,9 @@ def test_bad_input(run, model, arguments, message):
         st.text(alphabet="() ab*~&bank.\n", max_size=15).filter(lambda s: not s.startswith("-")), max_size=2
     ),
 )
-def test_fuzzed_arguments_never_end_in_a_traceback(word, contexts, model):
-    assert main(["disambiguate", word, *contexts, "-l", model, "--json"]) in (0, 2)
-    assert main(["disambiguate", "bank", *contexts, "-l", model, "--json"]) in (0, 2)
+def test_fuzzed_arguments_never_end_in_a_traceback(word, contexts, planted_model):
+    assert main(["disambiguate", word, *contexts, "-l", planted_model, "--json"]) in (0, 2)
+    assert main(["disambiguate", "bank", *contexts, "-l", planted_model, "--json"]) in (0, 2)
 
 
 def test_demo(run, tmp_path, lexicon):

@@ -81,18 +81,8 @@ def test_ctrl_c_and_the_same_command_again(text, tmp_path):
     assert main(["train", str(text), "-o", str(tmp_path / "compiles"), "--epochs", "1", "--min-count", "1"]) == 0
     out = tmp_path / "model"
     command = [
-        sys.executable,
-        "-m",
-        "polysema",
-        "train",
-        str(text),
-        "-o",
-        str(out),
-        "--epochs",
-        "3000",
-        "--min-count",
-        "1",
-    ]
+        sys.executable, "-m", "polysema", "train", str(text), "-o", str(out), "--epochs", "3000", "--min-count", "1",
+    ]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c)
     deadline = time.time() + 60
     while not (tmp_path / "model.training" / "corpus" / "config.json").is_file() and time.time() < deadline:

@@ -202,14 +202,9 @@ def test_the_tree_of_a_composition_in_print(lexicon: Lexicon):
     assert phrase.entropy == pytest.approx(measures.entropy(phrase.meaning))
     lines = str(phrase).splitlines()
     assert [line.rsplit(None, 1)[0] for line in lines] == [
-        "bob likes old cars",
-        "├── bob",
-        "└── likes old cars",
-        "    ├── likes",
-        "    └── old cars",
-        "        ├── old",
+        "bob likes old cars", "├── bob", "└── likes old cars", "    ├── likes", "    └── old cars", "        ├── old",
         "        └── cars",
-    ]
+    ]  # fmt: skip
     assert float(lines[1].split()[-1]) == pytest.approx(lexicon.entropy("bob"), abs=5e-4)
     assert repr(phrase).startswith("Composition('bob likes old cars', method='phaser'")
 

@@ -14,37 +14,15 @@ from polysema.parsing import sentences
 from polysema.parsing.sentences import read_phrases
 
 PASSAGES = [
-    "the Church Committee (1975) was set up to look at the bank",
-    "(1975) the bank",
-    "the bank (1975)",
-    "(the first bank) and (the second bank)",
-    "a bank) with a bracket that closes nothing",
-    "a bank (with a bracket that is never closed",
-    "((( the bank",
-    "the bank :-) closed",
-    "the bank () was empty",
-    "Smith & Sons, the bank",
-    "& the bank",
-    "R&D at the bank",
-    "the bank* of England",
-    "the ~ bank",
-    '"The bank", he said, "is closed',
-    "“the bank” – and ‘the bank’ –",
-    "the bank — founded 1694 — lends",
-    "the bank...",
-    "the\nbank\nclosed",
-    "  the   bank  ",
-    "[citation needed] the bank {{cite web|url=x}}",
-    "C:\\bank\\river the bank",
-    "banks, BANKS, bank",
-    "E=mc² and the bank ½",
-    "die Bank „am Fluss“ bank",
-    "銀行 bank 河岸",
-    "bank",
-    "bank.",
-    "(bank)",
-    "(bank",
-]
+    "the Church Committee (1975) was set up to look at the bank", "(1975) the bank", "the bank (1975)",
+    "(the first bank) and (the second bank)", "a bank) with a bracket that closes nothing",
+    "a bank (with a bracket that is never closed", "((( the bank", "the bank :-) closed", "the bank () was empty",
+    "Smith & Sons, the bank", "& the bank", "R&D at the bank", "the bank* of England", "the ~ bank",
+    '"The bank", he said, "is closed', "“the bank” – and ‘the bank’ –", "the bank — founded 1694 — lends",
+    "the bank...", "the\nbank\nclosed", "  the   bank  ", "[citation needed] the bank {{cite web|url=x}}",
+    "C:\\bank\\river the bank", "banks, BANKS, bank", "E=mc² and the bank ½", "die Bank „am Fluss“ bank", "銀行 bank 河岸",
+    "bank", "bank.", "(bank)", "(bank",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -78,16 +56,10 @@ def test_real_passages_can_be_asked_about(default, shared):
 @pytest.mark.parametrize(
     "text",
     [
-        "(bank (raised rates))",
-        "(river bank)",
-        "((local family) (runs (small hotel)))",
-        "(dogs (bark loudly~))",
-        "((dogs & cats) sleep*)",
-        "  (old cars)\n",
-        "(bank)",
-        "((win-over crowd)~ (o'clock news))",
+        "(bank (raised rates))", "(river bank)", "((local family) (runs (small hotel)))", "(dogs (bark loudly~))",
+        "((dogs & cats) sleep*)", "  (old cars)\n", "(bank)", "((win-over crowd)~ (o'clock news))",
     ],
-)
+)  # fmt: skip
 def test_brackets_that_cannot_be_mistaken(text):
     assert is_brackets(text)
     assert not is_text(text)

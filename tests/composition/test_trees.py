@@ -61,17 +61,13 @@ def test_brackets_round_trip(tree):
     [
         ("(bob (likes cars)", r"unbalanced brackets in '\(bob \(likes cars\)': '\(' at character 1 is never closed"),
         ("bob likes)", r"unbalanced brackets .* '\)' at character 10 closes nothing"),
-        ("(bob () cars)", "empty brackets .* at character 6"),
-        ("", "empty phrase"),
-        ("  ", "empty phrase"),
-        ("(a b* c)", "a mark needs a pair"),
-        ("(a* b*)", "both sides are marked"),
+        ("(bob () cars)", "empty brackets .* at character 6"), ("", "empty phrase"), ("  ", "empty phrase"),
+        ("(a b* c)", "a mark needs a pair"), ("(a* b*)", "both sides are marked"),
         ("(a *)", "a '\\*' that marks no word .* character 4"),
-        ("(& b)", "an '&' without a side before it .* character 2"),
-        ("(a &)", "an '&' without a side after it"),
+        ("(& b)", "an '&' without a side before it .* character 2"), ("(a &)", "an '&' without a side after it"),
         ("(a & b & c)", "a mark needs a pair"),
     ],
-)
+)  # fmt: skip
 def test_bad_brackets(text, message):
     with pytest.raises(TreeError, match=message):
         parse_brackets(text)
@@ -99,17 +95,11 @@ def test_deep_trees():
 @pytest.mark.parametrize(
     ("pattern", "brackets"),
     [
-        ("noun verb", "(a b*)"),
-        ("subj verb", "(a b*)"),
-        ("verb obj", "(a* b)"),
-        ("subj verb obj", "(a (b c))"),
-        ("adj subj verb adj obj", "((a b) (c (d e)))"),
-        ("adj adj noun", "(a~ (b c))"),
-        ("noun", "a"),
-        ("subj adv verb obj", "(a ((b~ c) d))"),
-        ("subj verb adv obj", "(a ((b c~) d))"),
+        ("noun verb", "(a b*)"), ("subj verb", "(a b*)"), ("verb obj", "(a* b)"), ("subj verb obj", "(a (b c))"),
+        ("adj subj verb adj obj", "((a b) (c (d e)))"), ("adj adj noun", "(a~ (b c))"), ("noun", "a"),
+        ("subj adv verb obj", "(a ((b~ c) d))"), ("subj verb adv obj", "(a ((b c~) d))"),
     ],
-)
+)  # fmt: skip
 def test_patterns(pattern, brackets):
     words = list("abcde")[: len(pattern.split())]
     assert from_pattern(pattern, words) == parse_brackets(brackets)

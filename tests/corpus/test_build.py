@@ -48,14 +48,9 @@ def expected_of(data: bytes, options: Normalisation = DEFAULT, **kwargs) -> refe
 
 
 OPTIONS = [
-    Normalisation(),
-    Normalisation(lower=False),
-    Normalisation(digits=True),
-    Normalisation(hyphens=True),
-    Normalisation(sentences="lines"),
-    Normalisation(hyphens=True, digits=True, lower=False),
-    Normalisation(raw=True),
-]
+    Normalisation(), Normalisation(lower=False), Normalisation(digits=True), Normalisation(hyphens=True),
+    Normalisation(sentences="lines"), Normalisation(hyphens=True, digits=True, lower=False), Normalisation(raw=True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -236,22 +231,9 @@ def test_other_encodings(build):
 @pytest.mark.parametrize("block", [16, 1 << 19])
 def test_a_line_without_end_is_cut_where_it_does_no_harm(long_line, block, build):
     words = [
-        "the",
-        "cat.",
-        "Sat",
-        "on",
-        "it!",
-        "Why?",
-        "élan",
-        "Mr.",
-        "Smith",
-        "42",
-        "No.",
-        "foo_bar",
-        "Σίσυφος",
-        "and",
+        "the", "cat.", "Sat", "on", "it!", "Why?", "élan", "Mr.", "Smith", "42", "No.", "foo_bar", "Σίσυφος", "and",
         "so",
-    ]
+    ]  # fmt: skip
     text = " ".join(np.random.default_rng(0).choice(words, 4000))
     same(build(text, block=block, long_line=long_line, workers=2), expected_of(text.encode()))
 

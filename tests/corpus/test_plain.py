@@ -14,12 +14,8 @@ from polysema.kernels import tokens as k
 SHORT = "Mr Dr no No p A the Bank fig ΟΔΟΣ Σ straße İstanbul x1 foo_bar vol I approx e can't नमस्ते ǅ 中文 ١٢"
 WORDS = [*SHORT.split(), "a" * 256, "é" * 128, "é" * 127]
 BETWEEN = [
-    *"  ..!?\n\n,;:-_'\"()\u0301\u200d\u00a0\u2028\x85…—«»।。！？\t\r\x0b\x1c",
-    "\U0001f600",
-    "\U000e0101",
-    ". ",
-    "! ",
-]
+    *"  ..!?\n\n,;:-_'\"()\u0301\u200d\u00a0\u2028\x85…—«»।。！？\t\r\x0b\x1c", "\U0001f600", "\U000e0101", ". ", "! ",
+]  # fmt: skip
 
 
 def texts(seed: int, count: int) -> list[str]:

@@ -42,11 +42,6 @@ def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
         assert list(engine.merged(work.letter, engine.put("x"), range(23), work.bracket, group=group)) == here
 
 
-def test_a_worker_keeps_what_is_shared(engine):
-    found = list(engine.map(work.process_and_made, engine.put(work.Slow()), range(8)))
-    assert len(set(found)) == len({process for process, _ in found})
-
-
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [("input", InputError, "^a value is wrong$"), ("fault", ZeroDivisionError, "a fault")],

@@ -22,12 +22,8 @@ PHRASE_FILES = {
     "KS2013": ("KS2013-CoNLL.txt", ["adj_subj", "subj", "verb", "adj_obj", "obj"], [], "annotator_score"),
 }
 METHODS = [
-    "verb",
-    "mult",
-    "add",
-    "tensor",
-    *(name + who for name in ("phaser", "fuzz") for who in ("", "-noun", "-left")),
-]
+    "verb", "mult", "add", "tensor", *(name + who for name in ("phaser", "fuzz") for who in ("", "-noun", "-left")),
+]  # fmt: skip
 METHODS += ["smooth", "smooth-noun"]
 
 

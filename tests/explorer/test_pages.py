@@ -64,19 +64,13 @@ def client(app):
 
 
 PAGES = {
-    "/": "/sentence.json",
-    f"/?s={quote(SENTENCE)}&step=1": f"/sentence.json?s={quote(SENTENCE)}&step=1",
-    "/word": "/word.json",
-    "/word/bank": "/word/bank.json",
-    "/list": "/list.json",
+    "/": "/sentence.json", f"/?s={quote(SENTENCE)}&step=1": f"/sentence.json?s={quote(SENTENCE)}&step=1",
+    "/word": "/word.json", "/word/bank": "/word/bank.json", "/list": "/list.json",
     "/list?prefix=b&sort=word&lexicon=second": "/list.json?prefix=b&sort=word&lexicon=second",
-    "/compare": "/compare.json",
-    "/compare?a=bank&b=river": "/compare.json?a=bank&b=river",
-    "/compare?a=bank&other=second": "/compare.json?a=bank&other=second",
-    "/about": "/about.json",
-    "/evaluation": "/evaluation.json",
-    "/word/bnak": "/word/bnak.json",
-}
+    "/compare": "/compare.json", "/compare?a=bank&b=river": "/compare.json?a=bank&b=river",
+    "/compare?a=bank&other=second": "/compare.json?a=bank&other=second", "/about": "/about.json",
+    "/evaluation": "/evaluation.json", "/word/bnak": "/word/bnak.json",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PAGES)

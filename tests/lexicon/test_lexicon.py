@@ -249,14 +249,10 @@ def test_a_sense_keeps_its_number_whatever_the_order():
 
 def test_results_are_json_and_short(lexicon: Lexicon):
     results = [
-        *lexicon.senses("bank", 2),
-        *lexicon.neighbours("bank", 2),
-        *lexicon.ambiguity(top=2),
-        *lexicon.ambiguity(["nothing"]),
-        lexicon.compose("(bob (likes (old cars)))"),
-        *lexicon.compose("(old cars)").steps,
-        *lexicon.compose(["(old"]),
-    ]
+        *lexicon.senses("bank", 2), *lexicon.neighbours("bank", 2), *lexicon.ambiguity(top=2),
+        *lexicon.ambiguity(["nothing"]), lexicon.compose("(bob (likes (old cars)))"),
+        *lexicon.compose("(old cars)").steps, *lexicon.compose(["(old"]),
+    ]  # fmt: skip
     for item in results:
         assert json.loads(json.dumps(item.to_dict())) == item.to_dict()
         assert len(repr(item)) < 120 or isinstance(item, Step)

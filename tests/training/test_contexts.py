@@ -59,11 +59,7 @@ def test_context2dm_by_the_command(corpus, tmp_path):
     ("arguments", "message"),
     [
         (["--model", "bert2dm"], "--encoder"),
-        (["--model", "bert2dm", "--encoder", "{encoder}", "--negatives", "3"], "unknown option of bert2dm 'negatives'"),
-        (["--model", "bert2dm", "--encoder", "{encoder}", "--set", "reduction=ica"], "choose pca or svd"),
         (["--model", "bert2dm", "--encoder", "{encoder}", "--layers", "9"], "layers 0 to 3"),
-        (["--model", "context2dm", "--set", "weights=odd"], "choose even or size"),
-        (["--model", "context2dm", "--encoder", "x"], "unknown option of context2dm"),
         (["--encoder", "x"], "unknown option of ms-word2dm 'encoder'"),
     ],
 )
