@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from polysema.composition.occurrences import (
     Token,
-    counted_word,
     find_occurrences,
     first_choice,
     span_of,
@@ -96,10 +95,3 @@ def test_occurrences_of_a_text_and_of_a_tree():
     assert (second.form, second.around) == ("bank", ("muddy", "bank", "central"))
     assert read.spans == {0: (2, 7), 1: (8, 12), 2: (17, 24), 3: (25, 29)}
     assert [token.start for token in read_tree(parse_brackets("(a (b a))"), "a b a").tokens] == [0, 2, 4]
-
-
-def test_the_words_of_the_papers_sentences_are_counted():
-    text = "The family expresss the win."
-    assert text[slice(*counted_word(text, 1, "express"))] == "expresss"
-    text = "The speaker wins over the audience."
-    assert text[slice(*counted_word(text, 1, "win-over"))] == "wins over"

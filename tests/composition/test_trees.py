@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from polysema.composition.trees import Leaf, Node, from_pattern, head, leaves, parse_brackets, postorder
 from polysema.errors import TreeError, UnknownChoiceError
+from tests.refusals import refused
 
 WORDS = st.sampled_from(["bob", "likes", "old", "cars", "ῥεῖ"])
 
@@ -69,8 +70,7 @@ def test_brackets_round_trip(tree):
     ],
 )  # fmt: skip
 def test_bad_brackets(text, message):
-    with pytest.raises(TreeError, match=message):
-        parse_brackets(text)
+    refused(TreeError, message, parse_brackets, text)
 
 
 @given(st.text(alphabet="() ab*~&\n", max_size=30))
@@ -117,5 +117,4 @@ def test_patterns(pattern, brackets):
     ],
 )
 def test_bad_patterns(pattern, words, error, message):
-    with pytest.raises(error, match=message):
-        from_pattern(pattern, words.split())
+    refused(error, message, from_pattern, pattern, words.split())

@@ -37,7 +37,7 @@ def read(monkeypatch, path, output, small: bool, **options):
 
 @pytest.mark.parametrize("sentences", ["split", "lines"])
 def test_any_text_is_read_as_the_kernels_read_it(monkeypatch, tmp_path, sentences):
-    for number, text in enumerate(texts(3, 60)):
+    for number, text in enumerate(texts(3, 25)):
         path = tmp_path / f"{number}.txt"
         path.write_bytes(text.encode())
         options = {

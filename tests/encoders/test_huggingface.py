@@ -6,6 +6,7 @@ pytest.importorskip("torch")
 
 from polysema.encoders.huggingface import Encoder, layers_named
 from polysema.errors import InputError, UnknownChoiceError
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -114,18 +115,14 @@ def test_layer_names():
 
 
 def test_what_cannot_be_loaded(tmp_path, folder):
-    with pytest.raises(InputError, match="without config.json"):
-        Encoder.load(tmp_path)
-    with pytest.raises(UnknownChoiceError, match="precision"):
-        Encoder.load(folder, precision="float7")
-    with pytest.raises(UnknownChoiceError, match="pooling"):
-        Encoder.load(folder).sentences(["a"], "max")
+    refused(InputError, "without config.json", Encoder.load, tmp_path)
+    refused(UnknownChoiceError, "precision", Encoder.load, folder, precision="float7")
+    refused(UnknownChoiceError, "pooling", Encoder.load(folder).sentences, ["a"], "max")
 
 
 def test_a_name_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="give a folder"):
-        Encoder.load("no-such-model-anywhere")
+    refused(InputError, "give a folder", Encoder.load, "no-such-model-anywhere")
 
 
 def test_an_error_in_a_batch_reaches_the_caller(encoder):

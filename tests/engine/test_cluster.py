@@ -26,6 +26,7 @@ from polysema.reproduction.variants import Preset
 from tests.encoders.tiny import make_corpus, make_encoder
 from tests.engine import work
 from tests.engine.work import BLOCK, REPLICAS, files_of, same
+from tests.refusals import refused
 
 
 def test_order_and_progress(engine):
@@ -49,8 +50,7 @@ def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
 def test_errors_come_back(engine, what, error, message):
     """Also when other tasks are just being done: Ray ends the driver when such a task is cancelled."""
     for _ in range(20):
-        with pytest.raises(error, match=message):
-            list(engine.map(work.fail, engine.put(what), [1, 2, 3]))
+        refused(error, message, lambda: list(engine.map(work.fail, engine.put(what), [1, 2, 3])))
 
 
 def test_a_node_that_is_killed(nodes, engine, tmp_path):
@@ -71,8 +71,7 @@ def test_a_disk_that_is_full_or_read_only(engine, number):
     """On one node: another does it. On all: one line that names the node."""
     bad = engine.nodes[0]["id"]
     assert list(engine.map(work.disk, engine.put((bad, number)), range(3))) == [0, 1, 2]
-    with pytest.raises(OutputError, match=r"^node .*/[0-9a-f]{6}: "):
-        list(engine.map(work.disk, engine.put(("", number)), [1]))
+    refused(OutputError, r"^node .*/[0-9a-f]{6}: ", lambda: list(engine.map(work.disk, engine.put(("", number)), [1])))
 
 
 def test_what_nodes_see(engine, tmp_path):
@@ -80,8 +79,7 @@ def test_what_nodes_see(engine, tmp_path):
     engine.see([tmp_path / "text", tmp_path, "s3://bucket/text"])
     shared = engine._ask
     engine._ask = lambda work, paths: [("far", dict.fromkeys(paths))]
-    with pytest.raises(InputError, match=f"^node far cannot see {tmp_path / 'text'}: put it where"):
-        engine.see([tmp_path / "text"])
+    refused(InputError, f"^node far cannot see {tmp_path / 'text'}: put it where", engine.see, [tmp_path / "text"])
     engine._ask = shared
 
 

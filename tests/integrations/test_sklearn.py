@@ -15,10 +15,10 @@ pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polysema.integrations.sklearn_features import KINDS, SentenceFeatures
+from tests.refusals import refused
 
 SENTENCES = [
     "The bank refused to lend the company any more money.",
@@ -38,23 +38,6 @@ with warnings.catch_warnings():
 @checks
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_valid_tag_types,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_checks_that_it_leaves_out_for_text(check):
-    """Those of its checks that need no numbers, one by one."""
-    check("SentenceFeatures", SentenceFeatures())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,14 +91,10 @@ def test_a_lexicon_of_ones_own_is_cloned_and_pickled(lexicon):
 def test_what_is_wrong_is_said():
     with pytest.raises(UnknownChoiceError, match="unknown kind of features 'colour': choose senses, vectors"):
         SentenceFeatures("colour").fit(SENTENCES)
-    with pytest.raises(InputError, match="no kind of features"):
-        SentenceFeatures([]).fit(SENTENCES)
-    with pytest.raises(InputError, match="sentence 1 is None"):
-        SentenceFeatures().transform(["a bank", None])
-    with pytest.raises(InputError, match="one sentence where a list"):
-        SentenceFeatures().transform("a bank")
-    with pytest.raises(UnknownChoiceError, match="unknown composition method 'tensed'"):
-        SentenceFeatures(method="tensed").fit(SENTENCES)
+    refused(InputError, "no kind of features", SentenceFeatures([]).fit, SENTENCES)
+    refused(InputError, "sentence 1 is None", SentenceFeatures().transform, ["a bank", None])
+    refused(InputError, "one sentence where a list", SentenceFeatures().transform, "a bank")
+    refused(UnknownChoiceError, "unknown composition method 'tensed'", SentenceFeatures(method="tensed").fit, SENTENCES)
 
 
 def _or_skip(features: SentenceFeatures) -> SentenceFeatures:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
+from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet, read_set
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
@@ -237,13 +237,6 @@ def test_ten_models_are_told_apart():
     assert len(looks) == 30
 
 
-def test_writing_over_a_file(tmp_path, found):
-    (tmp_path / "file").write_text("x")
-    report = build_report(found, settings=Settings(noise_draws=0))
-    with pytest.raises(InputError, match="is a file"):
-        write_report(report, tmp_path / "file")
-
-
 def test_figures_are_written_as_the_paper_does():
     assert [shown(v) for v in (0.3654, -0.069, -1e-9, float("nan"), None)] == [".365", "−.069", ".000", "–", "–"]
     assert (shown(1.0), shown(1234.0, "count"), signed(7.0, "count"), signed(-0.13)) == ("1.000", "1,234", "+7", "−.13")
@@ -345,13 +338,6 @@ def test_the_command_on_own_sets(files, capsys):
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
     assert "phaser" in capsys.readouterr().out
     assert (files / "out" / "report.html").is_file()
-
-
-def test_the_commands_json_is_to_json(files, capsys):
-    assert main(["evaluate", str(files / "good"), "--pairs", str(files / "words.tsv"), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    words = read_set(files / "words.tsv")
-    assert printed == evaluate(load(files / "good"), {"words": words}, name="good").to_json()
 
 
 def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):

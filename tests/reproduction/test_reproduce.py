@@ -28,6 +28,7 @@ from polysema.reproduction.variants import (
     preset_named,
 )
 from tests.encoders.tiny import make_encoder
+from tests.refusals import refused
 
 WORDS = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank", "money", "tree"]
 ROWS = ("Word2Vec", "MS-Word2DM cos 5", "BERT2DM PCA")
@@ -69,8 +70,7 @@ def test_the_table_is_the_papers():
     assert options_of(cluster, PRESETS["paper"], all_occurrences=True)["occurrences"] == ALL
     plain = next(variant for variant in VARIANTS if variant.row == "BERT2DM SVD")
     assert "occurrences" not in options_of(plain, PRESETS["paper"], all_occurrences=True)
-    with pytest.raises(UnknownChoiceError, match="smoke, small or paper"):
-        preset_named("huge")
+    refused(UnknownChoiceError, "smoke, small or paper", preset_named, "huge")
     assert PRESETS["paper"].variants == VARIANTS + RECOMMENDED  # a block of recommended settings
     assert PRESETS["smoke"].variants == VARIANTS
     ours = options_of(RECOMMENDED[0], PRESETS["paper"])
@@ -90,8 +90,7 @@ def test_options_changed_for_one_run_are_told():
         ("soup.salt=1", "MODEL.OPTION"),
         ("glove.epochs=-1", "epochs"),
     ]:
-        with pytest.raises(InputError, match=message):
-            changed(PRESETS["paper"], [wrong])
+        refused(InputError, message, changed, PRESETS["paper"], [wrong])
 
 
 def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, monkeypatch):
@@ -170,8 +169,7 @@ def test_the_text_may_move(text, sets, tiny, tmp_path):
     moved = text.rename(tmp_path / "elsewhere.txt")
     reproduce(replace(plan, corpus=moved))
     moved.write_text(moved.read_text() + "one more.\n")
-    with pytest.raises(InputError, match="other text"):
-        reproduce(replace(plan, corpus=moved))
+    refused(InputError, "other text", reproduce, replace(plan, corpus=moved))
 
 
 def test_the_paper_preset_says_where_it_departs():
@@ -181,23 +179,6 @@ def test_the_paper_preset_says_where_it_departs():
     assert "start of MS-Word2DM" not in here  # it follows the paper
     whole = {what for what, _, _ in departures(PRESETS["paper"], 10**8, "minilm", [], True)}
     assert not any("occurrences" in what for what in whole)
-
-
-def test_a_stopped_run_goes_on(text, sets, tiny, tmp_path, monkeypatch):
-    real, calls = module.train, []
-
-    def stopped(*arguments, **options):
-        calls.append(options["seed"])
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(module, "train", stopped)
-    plan = Plan(text, tmp_path / "out", tiny, sets, only=("MS-Word2DM cos 5",))
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(plan)
-    reproduce(plan)
-    assert calls == [1, 2, 2]
 
 
 def test_an_encoded_corpus_is_cut(text, sets, tiny, tmp_path):
@@ -215,13 +196,11 @@ def test_a_folder_of_something_else_is_left_alone(text, sets, tiny, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "precious").write_text("x")
-    with pytest.raises(InputError, match="not empty"):
-        reproduce(Plan(text, out, tiny, sets))
+    refused(InputError, "not empty", reproduce, Plan(text, out, tiny, sets))
     (out / "precious").unlink()
     plan = Plan(text, out, tiny, sets, only=("Word2Vec",))
     reproduce(plan)
-    with pytest.raises(InputError, match="other text or another preset"):
-        reproduce(Plan(text, out, PRESETS["smoke"], sets))
+    refused(InputError, "other text or another preset", reproduce, Plan(text, out, PRESETS["smoke"], sets))
 
 
 def test_nothing_to_train(text, sets, tiny, tmp_path):

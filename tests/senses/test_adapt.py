@@ -16,6 +16,7 @@ from polysema.senses import adapt as placing
 from polysema.senses.adapt import LETTERS, Ridge, _as_far, hashed_letters
 from polysema.senses.inventory import least_cosines
 from polysema.vocabulary import Vocabulary
+from tests.refusals import refused
 
 TOPICS, EACH, N = 6, 60, 12
 
@@ -159,8 +160,7 @@ def test_a_damaged_regression_is_refused(world, tmp_path, damage):
         path.write_bytes(path.read_bytes()[:-7])
     if damage == "a name missing":
         path.write_bytes(path.read_bytes().replace(b'"shift"', b'"shirt"'))
-    with pytest.raises(FormatError, match="placing.safetensors: damaged"):
-        Ridge.beside(ps.load(path.parent))
+    refused(FormatError, "placing.safetensors: damaged", Ridge.beside, ps.load(path.parent))
 
 
 def test_senses_of_known_words_weigh_what_they_do_in_the_text(world, adapted):
@@ -208,10 +208,8 @@ def test_the_command(world, adapted, tmp_path, monkeypatch):
 
 def test_too_little_text_is_refused(world):
     _, lexicon, _, _ = world
-    with pytest.raises(InputError, match="give more text"):
-        ps.adapt(lexicon, [["aaaa", "bbbb"]] * 20)
-    with pytest.raises(InputError, match="context vectors"):
-        ps.adapt(lexicon.with_parts(contexts=None), world[0])
+    refused(InputError, "give more text", ps.adapt, lexicon, [["aaaa", "bbbb"]] * 20)
+    refused(InputError, "context vectors", ps.adapt, lexicon.with_parts(contexts=None), world[0])
 
 
 def test_a_folder_leaves_out_what_is_zero(world, tmp_path):

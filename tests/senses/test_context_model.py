@@ -6,6 +6,7 @@ from polysema.errors import FormatError, InputError
 from polysema.meanings.context_model import ContextModel
 from polysema.meanings.parts import Parts
 from polysema.senses.inventory import Occurrences
+from tests.refusals import refused
 
 WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 
@@ -98,10 +99,8 @@ def test_the_formula_survives_on_disk(lexicon, tmp_path):
 
 
 def test_what_makes_no_formula_is_refused(lexicon, tmp_path):
-    with pytest.raises(InputError, match="distance weights"):
-        ContextModel(5.0, distance_weights=np.ones(3))
-    with pytest.raises(InputError, match="negative"):
-        ContextModel(-1.0)
+    refused(InputError, "distance weights", ContextModel, 5.0, distance_weights=np.ones(3))
+    refused(InputError, "negative", ContextModel, -1.0)
     lexicon.save(tmp_path / "model")
     config = (tmp_path / "model" / "config.json").read_text()
     (tmp_path / "model" / "config.json").write_text(config.replace('"sharpness": 5.0', '"sharpness": "x"'))

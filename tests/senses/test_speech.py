@@ -10,6 +10,7 @@ from polysema.meanings.parts import PARTS_OF_SPEECH, Inventory, Parts, Speech
 from polysema.notebook import disambiguation_html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
+from tests.refusals import refused
 
 CUT = ("wood", "sharp", "carpenter")
 SEEN = ("bird", "river", "window")
@@ -122,13 +123,10 @@ def test_old_descriptions_open_without_parts():
 
 def test_parts_that_do_not_fit_are_refused(tools, tmp_path):
     tags = np.zeros((len(tools), 2), np.uint8)
-    with pytest.raises(InputError, match="do not fit"):
-        tools.with_parts(speech=Speech(tags[1:], tags[1:]))
-    with pytest.raises(InputError, match="none of 17"):
-        tools.with_parts(speech=Speech(tags + 18, tags))
+    refused(InputError, "do not fit", tools.with_parts, speech=Speech(tags[1:], tags[1:]))
+    refused(InputError, "none of 17", tools.with_parts, speech=Speech(tags + 18, tags))
     tools.with_parts(speech=Speech(tags, tags)).save(tmp_path / "model.npz")
     arrays = dict(np.load(tmp_path / "model.npz"))
     del arrays["speech_shares"]
     np.savez(tmp_path / "broken.npz", **arrays)
-    with pytest.raises(FormatError, match="parts of speech: an array is missing"):
-        load(tmp_path / "broken.npz")
+    refused(FormatError, "parts of speech: an array is missing", load, tmp_path / "broken.npz")

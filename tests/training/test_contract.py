@@ -12,6 +12,7 @@ from polysema.options import kind_of
 from polysema.training import models
 from polysema.training.job import Job
 from polysema.training.models import DEVICES, MODELS, train
+from tests.refusals import refused
 
 FEATURES = {
     "preset": (lambda model: bool(model.presets), {"preset": "paper"}, "has no presets"),
@@ -186,8 +187,7 @@ def test_text_without_a_name_is_kept_and_compared(planted, tmp_path):
     options = {"min_count": 1, "epochs": 1, "dim": 4, "state": tmp_path / "run"}
     with pytest.raises(KeyboardInterrupt):
         train(planted.sentences, progress=lambda at: at.stage == "training" and stop(at), **options)
-    with pytest.raises(InputError, match="another text"):
-        train(planted.sentences[::-1], **options)
+    refused(InputError, "another text", train, planted.sentences[::-1], **options)
     whole = train(planted.sentences, **{**options, "state": None})
     assert np.array_equal(train(planted.sentences, **options).factors, whole.factors)
     assert np.array_equal(train([], **options).factors, whole.factors)  # as standard input, when it is read again
@@ -201,8 +201,7 @@ def test_what_can_be_refused_is_refused_before_the_text_is_read(planted, small_c
         ("bert2dm", {}, "name one"),
         ("context2dm", {"vectors": tmp_path / "missing"}, "missing"),
     ):
-        with pytest.raises(PolysemaError, match=message):
-            train(planted.sentences, model, state=tmp_path / "run", **options)
+        refused(PolysemaError, message, train, planted.sentences, model, state=tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
 
 
@@ -222,8 +221,7 @@ def test_a_refused_run_keeps_text_that_took_long_to_read(planted, tmp_path, monk
     kept = (tmp_path / "run" / "corpus" / "tokens.npy").stat().st_mtime_ns
     found = train(text, min_count=1, **options)
     assert (tmp_path / "run" / "corpus" / "tokens.npy").stat().st_mtime_ns == kept
-    with pytest.raises(InputError, match="another text"):
-        train(other, min_count=1, **options)
+    refused(InputError, "another text", train, other, min_count=1, **options)
     (tmp_path / "run" / "state.safetensors").unlink()  # nothing was learnt from it: another text takes its place
     assert len(train(other, min_count=1, **options)) <= len(found)
 

@@ -17,6 +17,7 @@ from polysema.training.models import MODELS, train
 from polysema.training.run import DivergenceError, Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
+from tests.refusals import refused
 from tests.training import slow
 
 FORMS = [
@@ -212,10 +213,8 @@ def test_bad_options_are_one_line(planted_corpus):
         ({"preset": "papper"}, "choose paper"),
         ({"model": "word2vec", "senses": 3}, "unknown option of word2vec 'senses'"),
     ]:
-        with pytest.raises(InputError, match=message):
-            train(planted_corpus, **options)
-    with pytest.raises(CorpusError, match="lower the min count"):
-        train([["just", "one", "sentence"]])
+        refused(InputError, message, train, planted_corpus, **options)
+    refused(CorpusError, "lower the min count", train, [["just", "one", "sentence"]])
 
 
 def test_the_paper_preset():
