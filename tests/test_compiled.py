@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from polysema.kernels import compiled
-from polysema.kernels.compiled import sources_digest
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,16 +16,6 @@ def test_nothing_private_of_numba_is_used():
     for file in (ROOT / "polysema").rglob("*.py"):
         found = re.findall(r"numba\.(?:core|np|misc)\b.*|\._cache\b.*|_nrt\b.*|pipeline_class.*", file.read_text())
         assert not found, f"{file}: {found[0]}"
-
-
-def test_the_digest_is_of_every_file(tmp_path):
-    (tmp_path / "one.py").write_text("a")
-    (tmp_path / "two.py").write_text("b")
-    before = sources_digest(tmp_path)
-    (tmp_path / "two.py").write_text("c")
-    after = sources_digest(tmp_path)
-    (tmp_path / "two.py").rename(tmp_path / "three.py")
-    assert len({before, after, sources_digest(tmp_path)}) == 3
 
 
 def test_a_kernel_is_compiled_again_when_one_it_calls_has_changed(tmp_path):

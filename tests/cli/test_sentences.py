@@ -1,12 +1,8 @@
 import json
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from polysema import Lexicon
-from polysema.cli import main
 
 
 def test_disambiguate(run, planted_model):
@@ -69,33 +65,6 @@ def test_read(run, planted_model):
     code, _, err = run("read", "-l", planted_model)
     assert code == 2
     assert "nothing to read" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["disambiguate", "bank"], "no sentence for 'bank'"),
-        (["disambiguate", "bank", "(muddy bar)"], "'bank' is not in '(muddy bar)'"),
-        (["disambiguate", "bank", "(muddy bank)", "-m", "fazer"], "unknown composition method 'fazer'"),
-    ],
-)
-def test_bad_input(run, planted_model, arguments, message):
-    code, _, err = run(*arguments, "-l", planted_model)
-    assert code == 2
-    assert message in err
-    assert err.count("\n") == 1
-
-
-@settings(max_examples=25)
-@given(
-    word=st.text(max_size=6).filter(lambda s: not s.startswith("-")),
-    contexts=st.lists(
-        st.text(alphabet="() ab*~&bank.\n", max_size=15).filter(lambda s: not s.startswith("-")), max_size=2
-    ),
-)
-def test_fuzzed_arguments_never_end_in_a_traceback(word, contexts, planted_model):
-    assert main(["disambiguate", word, *contexts, "-l", planted_model, "--json"]) in (0, 2)
-    assert main(["disambiguate", "bank", *contexts, "-l", planted_model, "--json"]) in (0, 2)
 
 
 def test_demo(run, tmp_path, lexicon):

@@ -56,23 +56,6 @@ def test_fuzz_takes_eigenspaces_not_eigenvectors():
     assert np.allclose(composed @ composed.T, dense.matrix(c) / 6)
 
 
-def test_stacks():
-    b = np.stack([make_factor(i, 5, 3, "repeated") for i in range(4)])
-    c = np.stack([make_factor(i + 9, 5, 2, "random") for i in range(4)])
-    for operator in DENSE:
-        many = operator(b, c)
-        for i in range(4):
-            one = operator(b[i], c[i])
-            assert np.allclose(many[i] @ many[i].T, one @ one.T)
-
-
-def test_compress_keeps_the_matrix():
-    b = np.random.default_rng(0).normal(size=(4, 30))
-    narrow = operators.compress(b)
-    assert narrow.shape == (4, 4)
-    assert np.allclose(narrow @ narrow.T, b @ b.T)
-
-
 @given(pair=pairs(largest=17))
 def test_negations(pair):
     """1 − X, X = ρ / λ₁, which acts on a context without a square matrix; the inverse on the support. ¬¬ρ = ρ."""

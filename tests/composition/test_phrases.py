@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema import Brackets, Lexicon, PlainText, load
-from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase, read_tree
-from polysema.composition.trees import Leaf, from_pattern, parse_brackets
+from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase
+from polysema.composition.trees import Leaf, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
 from polysema.parsing import sentences
 from polysema.parsing.sentences import read_phrases
@@ -92,27 +92,6 @@ def test_what_is_taken_for_brackets_can_be_read(text):
     if is_brackets(text):
         parse_brackets(text)
         assert text.strip()[0] == "("
-
-
-@pytest.fixture
-def service(monkeypatch):
-    """A stand-in for the parser: what it was asked, and what it answers."""
-    asked: list[tuple[list[str], object]] = []
-
-    def parse(texts, known, nlp, readings):
-        asked.append((texts, nlp))
-        return [read_tree(from_pattern("adj noun", text.split()[:2])) for text in texts]
-
-    monkeypatch.setattr(sentences, "parse_sentences", parse)
-    return asked
-
-
-def test_texts_are_parsed_in_one_batch_each_once(service):
-    phrases = ["old cars", "(old cars)", "new cars", "old cars", "(a b"]
-    reads = read_phrases(phrases, None, {}, "mine")
-    assert service == [(["old cars", "new cars", "(a b"], "mine")]
-    assert str(reads[0].tree) == str(reads[1].tree) == "(old cars)"
-    assert reads[0] is reads[3]
 
 
 def test_without_a_parser_only_texts_fail(monkeypatch):

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysema.corpus.tokenising import WordTable, lemmatised, pack
-
 BUILD = """
 import json, re, sys
 from polysema.corpus import build, tokenising
@@ -50,16 +48,3 @@ def test_memory_per_distinct_word(tmp_path):
     print(f"{(most - least) / (many - few):.1f} bytes a word, {most / 2**20:.0f} MiB in all")
     assert most < 2**30
     assert most - least < 40 * (many - few)
-
-
-def test_words_go_as_lemmas_come():
-    pytest.importorskip("simplemma")
-    words = WordTable()
-    found = [f"{letter}cats".encode() for letter in "abc"] + [b"cats", b"cat", b"dogs"]
-    arena, offsets = pack(found)
-    words.add(arena, offsets, 0, len(found), np.empty(len(found), np.uint32))
-    words.counts[: len(found)] = [1, 2, 3, 4, 5, 6]
-    lemmas, mapping = lemmatised(words, "en")
-    assert (len(words), len(words.counts), len(words.arena)) == (0, 0, 0)
-    assert [lemmas.word(i) for i in mapping[3:].tolist()] == [b"cat", b"cat", b"dog"]
-    assert lemmas.counts[mapping[3]] == 9

@@ -51,15 +51,6 @@ def test_any_text_is_read_as_the_kernels_read_it(monkeypatch, tmp_path, sentence
         assert found[0] == found[1], text
 
 
-def test_other_text_and_other_words_are_left_to_the_kernels(tmp_path):
-    block = type("Block", (), {"columns": None, "data": "bänk".encode()})
-    assert plain.PlainReader.reads(Normalisation(), [block])
-    for normalisation in (Normalisation(digits=True), Normalisation(hyphens=True), Normalisation(lower=False)):
-        assert not plain.PlainReader.reads(normalisation, [block])
-    block.data = b"b\xe4nk"
-    assert not plain.PlainReader.reads(Normalisation(), [block])
-
-
 def test_characters_of_words_are_those_of_the_kernels():
     kinds, _ = character_tables()
     expected = np.isin(kinds, [k.LOWER, k.UPPER, k.UNCASED, k.DIGIT])

@@ -52,13 +52,6 @@ def test_discopys_own_evaluation_is_ours(method):
     assert np.abs(theirs / np.trace(theirs) - lexicon.compose(phrase, method).meaning.dense()).max() < 1e-10
 
 
-def test_the_model_that_ships():
-    lexicon, phrase = ps.load(), "(bank (raised (interest rate)))"
-    for method in DRAWN[:2]:
-        found = evaluated(phrase_diagram(lexicon, phrase, method))
-        assert np.abs(found.dense() - lexicon.compose(phrase, method).meaning.dense()).max() < 1e-10
-
-
 def test_it_is_drawn(tmp_path):
     pytest.importorskip("matplotlib", reason="the extra plots is not installed")
     draw(phrase_diagram(made(5, 3), PHRASES[1], "mult"), tmp_path / "phrase.png")

@@ -269,10 +269,7 @@ def test_damaged_folders(lexicon: Lexicon, tmp_path):
         (lambda p: (p / "config.json").write_text("{"), "not JSON"),
         (lambda p: (p / "config.json").write_text("[]"), "the format is None"),
         (lambda p: (p / "config.json").write_text('{"format": "other"}'), "the format is 'other'"),
-        (
-            lambda p: (p / "config.json").write_text(json.dumps({**config, "version": 99})),
-            "version 99.* upgrade polysema",
-        ),
+        (lambda p: (p / "config.json").write_text(json.dumps({**config, "version": 99})), "version 99.* upgrade"),
         (lambda p: (p / "config.json").write_text(json.dumps({**config, "columns": "rows"})), "'senses' or 'eigen'"),
         (lambda p: (p / "vocabulary.txt").unlink(), "cannot be read"),
         (lambda p: (p / "vocabulary.txt").write_text("one\n"), "vocabulary.txt has 1"),

@@ -150,14 +150,10 @@ def test_every_format_is_written(written):
 def test_the_page_stands_alone(written):
     page = (written / "report.html").read_text()
     assert not re.search(r"src=\"(?!data:)|href=\"[^#]|url\(|@import", page)
-    assert "BERT2DM &lt;b&gt;" in page
-    assert "needs &amp; wants" in page
-    assert "mean of 2 seeds" in page
-    assert "their ensemble" in page
+    for shown_too in ("BERT2DM &lt;b&gt;", "needs &amp; wants", "mean of 2 seeds", "their ensemble", 'class="better"',
+                      "small.each{white-space:normal", "<b>1.000</b>"):  # fmt: skip
+        assert shown_too in page
     assert re.search(r'<small class="each">−?\.\d{3} −?\.\d{3}</small>', page)  # seeds may stand on several lines
-    assert "small.each{white-space:normal" in page
-    assert 'class="better"' in page
-    assert "<b>1.000</b>" in page
     body = page.partition("<body>")[2].partition("</body>")[0]
     ET.fromstring(f"<body>{body}</body>".replace("<tr class=rule>", '<tr class="rule">'))  # well-formed
     for plot in (written / "plots").glob("*.svg"):
@@ -209,13 +205,9 @@ def test_latex_is_one_file_a_table(written):
     assert whole.count("booktabs") == 1
     table = (written / "tables" / "GS2011.tex").read_text()
     assert r"\input{tables/GS2011.tex}" in whole
-    assert r"\textbf{" in table
-    assert r"\underline{" in table
-    assert "[" in table  # intervals
-    assert "no gensim here" in table
-    assert "\\linewidth" in table
+    for shown_too in (r"\textbf{", r"\underline{", "[", "no gensim here", r"\linewidth", "mean of 2 seeds"):
+        assert shown_too in table
     assert table.count("\\begin{") == table.count("\\end{")
-    assert "mean of 2 seeds" in table
 
 
 def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
@@ -354,20 +346,6 @@ def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)[0]["items"] == 65
     assert main(["data", "fetch", *SETS]) == 0
     assert "nothing is missing" in capsys.readouterr().out
-
-
-def test_mistakes_are_one_line(files, tmp_path, capsys):
-    model = str(files / "good")
-    for arguments in (
-        ["evaluate", model, "--data", str(tmp_path / "none")],
-        ["evaluate", model, "--data", str(tmp_path), "--set", "GS2013"],
-        ["evaluate", model, "--pairs", str(tmp_path / "none.tsv")],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--unknown-words", "guess"],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--method", "phasr"],
-        ["data", "verify", "--data", str(tmp_path)],
-    ):
-        assert main(arguments) == 2, arguments
-        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_names_are_text_in_markdown_and_csv():

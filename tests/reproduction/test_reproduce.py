@@ -208,15 +208,6 @@ def test_nothing_to_train(text, sets, tiny, tmp_path):
         reproduce(Plan(text, tmp_path / "out", tiny, sets, only=("BERT2DM PCA",)))
 
 
-def test_the_command(text, data, tmp_path, capsys):
-    out = str(tmp_path / "out")
-    row = ["--only", "MS-Word2DM cos 5"]
-    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), *row, "--offline"]) == 0
-    assert capsys.readouterr().out.strip().endswith("report.html")
-    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), "--only", "ELMo"]) == 2
-    assert main(["reproduce", str(text), "-o", out, "--preset", "large", "--data", str(data)]) == 2
-
-
 def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
     """The whole command, BERT2DM × 4 among it: the variants read different amounts of text."""
     pytest.importorskip("torch")

@@ -104,6 +104,10 @@ def test_types_in_a_file_of_options_are_checked(small_corpus, tmp_path, capsys, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--dim", "many"], "not a valid integer"),
+        (["--config", "absent.toml"], "not a readable TOML file"),
+        (["--start", "absent"], "no such file"),
+        (["--model", "glove", "--senses", "3"], "option of glove"),
         (["--set", "held_out=0.999999"], "held out must be at most 0.5, not 0.999999"),
         (["--seed", "-1"], "-1 is not in the range x>=0"),
         (["--seed", str(2**63)], f"at most {2**63 - 1}"),
