@@ -11,12 +11,9 @@ from hypothesis import HealthCheck, settings
 from polysema import Lexicon, VectorLexicon, Vocabulary
 
 settings.register_profile(  # the same examples every time; POLYSEMA_EXPLORE=1 looks for others
-    "polysema",
-    deadline=None,
-    max_examples=60,
-    derandomize="POLYSEMA_EXPLORE" not in os.environ,
+    "polysema", deadline=None, max_examples=60, derandomize="POLYSEMA_EXPLORE" not in os.environ,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+)  # fmt: skip
 settings.load_profile("polysema")
 
 WORDS = ["bank", "river", "money", "run", "family", "hotel", "old", "cars", "likes", "bob", "Ægir", "λόγος"]

@@ -61,13 +61,10 @@ def test_a_signal_that_a_library_made_another_error_of_is_a_stop(monkeypatch, ca
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
     [
-        (["senses", "bank"], "stdout", 0),
-        (["senses", "bank"], "stdin", 0),
-        (["senses", "nosuchword"], "stderr", 2),
-        (["read", "--file", "-"], "stdin", 2),
-        (["train", "-", "-o", "out"], "stdin", 2),
+        (["senses", "bank"], "stdout", 0), (["senses", "bank"], "stdin", 0), (["senses", "nosuchword"], "stderr", 2),
+        (["read", "--file", "-"], "stdin", 2), (["train", "-", "-o", "out"], "stdin", 2),
     ],
-)
+)  # fmt: skip
 def test_a_closed_stream_is_no_fault(tmp_path, arguments, closed, code):
     shell = f'"$@" { ({"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[closed]) }'
     command = ["sh", "-c", shell, "sh", sys.executable, "-m", "polysema", *arguments]

@@ -52,12 +52,9 @@ def test_irregular_forms():
 def test_lemmas_of_the_reader_count_and_places_are_whole_tokens():
     text = "e-mail: he ran, they run"
     tokens = [
-        Token("e-mail", "e-mail", 0),
-        Token("he", "he", 8),
-        Token("ran", "run", 11),
-        Token("they", "they", 16),
+        Token("e-mail", "e-mail", 0), Token("he", "he", 8), Token("ran", "run", 11), Token("they", "they", 16),
         Token("run", "run", 21),
-    ]
+    ]  # fmt: skip
     assert forms(text, "run", tokens) == ["ran", "run"]
     assert forms("mail, e-mail", "mail", [Token("mail", "mail", 0), Token("e-mail", "e-mail", 6)]) == ["mail"]
     assert forms(text, "mail", tokens) == ["mail"]  # inside a token, where there is no other place

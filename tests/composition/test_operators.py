@@ -8,12 +8,9 @@ from tests import dense
 from tests.strategies import make_factor, orthogonal, pairs
 
 DENSE = {
-    operators.add: lambda rho, sigma: (rho + sigma) / 2,
-    operators.mult: lambda rho, sigma: rho * sigma,
-    operators.phaser: dense.phaser,
-    operators.fuzz: dense.fuzz,
-    operators.smooth_phaser: dense.smooth_phaser,
-}
+    operators.add: lambda rho, sigma: (rho + sigma) / 2, operators.mult: lambda rho, sigma: rho * sigma,
+    operators.phaser: dense.phaser, operators.fuzz: dense.fuzz, operators.smooth_phaser: dense.smooth_phaser,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("operator", DENSE)

@@ -32,20 +32,16 @@ def test_the_papers_example():
 @pytest.mark.parametrize(
     ("text", "actor", "kind", "top"),
     [
-        ("(old cars)", "old", "modifier", "cars"),
-        ("old cars", "old", "modifier", "cars"),
-        ("(likes* cars)", "likes", "argument", "likes"),
-        ("(dogs bark*)", "bark", "argument", "bark"),
-        ("(bark loudly~)", "loudly", "modifier", "bark"),
-        ("((young woman) sleeps)", "sleeps", "argument", "sleeps"),
+        ("(old cars)", "old", "modifier", "cars"), ("old cars", "old", "modifier", "cars"),
+        ("(likes* cars)", "likes", "argument", "likes"), ("(dogs bark*)", "bark", "argument", "bark"),
+        ("(bark loudly~)", "loudly", "modifier", "bark"), ("((young woman) sleeps)", "sleeps", "argument", "sleeps"),
         ("(likes* (old cars))", "likes", "argument", "likes"),
         ("(bob likes cars)", "(likes* cars)", "argument", "likes"),
         ("((bob) ((likes cars)))", "(likes* cars)", "argument", "likes"),
-        ("(dogs & cats)", "dogs", "coordination", "dogs"),
-        ("(bob & (old cars))", "bob", "coordination", "bob"),
+        ("(dogs & cats)", "dogs", "coordination", "dogs"), ("(bob & (old cars))", "bob", "coordination", "bob"),
         ("(bob (likes & (owns cars)))", "(likes & (owns* cars))", "argument", "likes"),
     ],
-)
+)  # fmt: skip
 def test_who_acts(text, actor, kind, top):
     tree = parse_brackets(text)
     assert (str(tree.functor), tree.kind, head(tree).word) == (actor, kind, top)

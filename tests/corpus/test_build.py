@@ -69,13 +69,10 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=100)
 @given(
-    text=st.lists(PIECES, max_size=60).map("".join),
-    options=st.sampled_from(OPTIONS),
-    workers=st.integers(1, 3),
-    block=st.sampled_from([1, 5, 33, 1 << 19]),
-    min_count=st.integers(1, 3),
+    text=st.lists(PIECES, max_size=60).map("".join), options=st.sampled_from(OPTIONS), workers=st.integers(1, 3),
+    block=st.sampled_from([1, 5, 33, 1 << 19]), min_count=st.integers(1, 3),
     max_size=st.one_of(st.none(), st.integers(1, 5)),
-)
+)  # fmt: skip
 def test_any_text_equals_the_reference(text, options, workers, block, min_count, max_size, tmp_path_factory):
     folder = tmp_path_factory.mktemp("any")
     (folder / "t").write_bytes(b"a " + text.encode())  # no zero byte at the start, which would be a binary file
@@ -104,12 +101,9 @@ def test_invalid_bytes_are_separators_and_counted(data, block, tmp_path_factory)
 
 
 PACKERS = {
-    "txt": lambda b: b,
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "txt": lambda b: b, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress,
     "zst": lambda b: zstandard.compress(b[:50]) + zstandard.compress(b[50:]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", PACKERS)

@@ -133,12 +133,9 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, clust
         )
     begun = []
     resumed = bert2dm(
-        corpus,
-        encoder,
-        state=tmp_path / "state",
-        progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None,
-        **settings,
-    )
+        corpus, encoder, state=tmp_path / "state",
+        progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None, **settings,
+    )  # fmt: skip
     assert begun[0] > 200  # it did not start afresh
     np.testing.assert_array_equal(resumed.factors, whole.factors)
     np.testing.assert_array_equal(resumed.parts.encoder.projection, whole.parts.encoder.projection)
@@ -165,13 +162,9 @@ def test_another_variant_reuses_the_encoding(tmp_path, corpus, encoder):
     bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
     stages = set()
     again = bert2dm(
-        corpus,
-        encoder,
-        dim=3,
-        reduction="pca",
-        state=tmp_path / "state",
+        corpus, encoder, dim=3, reduction="pca", state=tmp_path / "state",
         progress=lambda p: stages.add(p.stage if not p.note else "note"),
-    )
+    )  # fmt: skip
     assert "encoding" not in stages
     np.testing.assert_array_equal(again.factors, bert2dm(corpus, encoder, dim=3, reduction="pca").factors)
     refused(InputError, "holds another run", bert2dm, corpus, encoder, dim=5, seed=2, state=tmp_path / "state")

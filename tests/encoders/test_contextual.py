@@ -128,12 +128,9 @@ def test_compose_offers_contextual(lexicon, tmp_path):
 def test_evaluation_offers_contextual(lexicon):
     model = LexiconModel(lexicon)
     data = EvaluationSet(
-        "x",
-        "subj verb obj",
-        (("family", "run", "hotel"), ("bank", "lend", "money")),
-        (("family", "walk", "hotel"), ("bank", "run", "money")),
-        np.array([1.0, 2.0]),
-    )
+        "x", "subj verb obj", (("family", "run", "hotel"), ("bank", "lend", "money")),
+        (("family", "walk", "hotel"), ("bank", "run", "money")), np.array([1.0, 2.0]),
+    )  # fmt: skip
     assert "contextual" in model.methods(data)
     scores = model.scores(data, "contextual")
     assert scores.similarity.shape == (2,)

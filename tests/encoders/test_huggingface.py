@@ -29,12 +29,9 @@ def slow_word_vectors(encoder, words, layers):
 
 
 SENTENCES = [
-    ["the", "family", "run", "hotel"],
-    ["bank"],
-    ["money", "flowing", "walked", "bank", "river"],
-    ["lend"] * 6,
+    ["the", "family", "run", "hotel"], ["bank"], ["money", "flowing", "walked", "bank", "river"], ["lend"] * 6,
     ["qqq", "z"],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("layers", ["last", "1", "0", "1-3", "0,2", "2"])

@@ -9,12 +9,9 @@ from scipy.stats import spearmanr
 from tests import dense
 
 WORD_FILES = {
-    "RG": "EN-RG-65.txt",
-    "WS": "EN-WS-353-ALL.txt",
-    "MC": "EN-MC-30.txt",
-    "SL": "EN-SIMLEX-999.txt",
+    "RG": "EN-RG-65.txt", "WS": "EN-WS-353-ALL.txt", "MC": "EN-MC-30.txt", "SL": "EN-SIMLEX-999.txt",
     "MEN": "EN-MEN-TR-3k.txt",
-}
+}  # fmt: skip
 PHRASE_FILES = {
     "ML2008": ("ML2008.txt", ["noun", "verb"], ["hilo"], "input"),
     "GS2011": ("GS2011data.txt", ["subject", "verb", "object"], ["hilo"], "input"),

@@ -20,12 +20,9 @@ from polysema.lexicon.lexicon import load
 from tests.refusals import refused
 
 FILES = {
-    "folder": "model",
-    "npz": "model.npz",
-    "text": "model.txt",
-    "word2vec": "model.vec",
+    "folder": "model", "npz": "model.npz", "text": "model.txt", "word2vec": "model.vec",
     "word2vec-binary": "model.bin",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMATS)

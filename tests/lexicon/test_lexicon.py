@@ -241,12 +241,9 @@ def test_results_are_json_and_short(lexicon: Lexicon):
         assert len(repr(item)) < 120 or isinstance(item, Step)
     sense = lexicon.senses("bank", 2)[0]
     assert sense.to_dict() == {
-        "id": sense.id,
-        "weight": sense.weight,
-        "neighbours": [near.to_dict() for near in sense.neighbours],
-        "part": None,
-        "part_share": None,
-    }
+        "id": sense.id, "weight": sense.weight, "neighbours": [near.to_dict() for near in sense.neighbours],
+        "part": None, "part_share": None,
+    }  # fmt: skip
 
 
 def test_batches_give_one_result_an_input(lexicon: Lexicon):

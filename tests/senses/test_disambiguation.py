@@ -37,14 +37,11 @@ def no_parser(monkeypatch):
 
 
 CONTEXTS = [
-    ("bank", "(bank flooded*)", "water"),
-    ("bank", "(muddy bank)", "water"),
-    ("bank", "(boat (flooded bank))", "water"),
-    ("bank", "(central bank)", "money"),
-    ("bank", "((central bank) (raised rates))", "money"),
-    ("bar", "((legal bar) (sentenced judge))", "law"),
+    ("bank", "(bank flooded*)", "water"), ("bank", "(muddy bank)", "water"),
+    ("bank", "(boat (flooded bank))", "water"), ("bank", "(central bank)", "money"),
+    ("bank", "((central bank) (raised rates))", "money"), ("bar", "((legal bar) (sentenced judge))", "law"),
     ("bar", "(waiter (drank (cheap (beer bar))))", "drink"),
-]
+]  # fmt: skip
 
 
 def topic_of_sense(item) -> str:
@@ -153,11 +150,8 @@ def test_a_batch_with_failures(planted):
     with pytest.raises(InputError, match="is not in"):
         planted.disambiguate("bar", "(muddy bank)")
     pairs = [
-        ("bar", "(legal bar)"),
-        ("bank", PlainText("(muddy) bank")),
-        ("bar", "nothing here"),
-        ("Bank", "(muddy bank)"),
-    ]
+        ("bar", "(legal bar)"), ("bank", PlainText("(muddy) bank")), ("bar", "nothing here"), ("Bank", "(muddy bank)"),
+    ]  # fmt: skip
     told = planted.disambiguate(pairs, nlp=False)  # the order is kept
     assert [getattr(item, "word", None) for item in told] == ["bar", "bank", None, "bank"]
 

@@ -63,11 +63,8 @@ def test_wrong_types_and_ranges_are_one_line(name):
             continue
         facts = field.metadata
         wrong = {
-            int: [2.5, True, "3"],
-            float: [True, "x", float("nan"), float("inf")],
-            bool: [1, "no"],
-            str: [3, True],
-        }[kind]
+            int: [2.5, True, "3"], float: [True, "x", float("nan"), float("inf")], bool: [1, "no"], str: [3, True],
+        }[kind]  # fmt: skip
         wrong += [facts["least"] - 1] if facts["least"] is not None else []
         wrong += [facts["most"] + 1] if facts["most"] is not None else []
         wrong += [facts["above"]] if facts["above"] is not None else []

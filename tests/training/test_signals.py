@@ -74,12 +74,9 @@ def test_handlers_that_do_not_raise_do_not_stop_it(planted_corpus):
     before = signal.signal(signal.SIGTERM, lambda *_: calls.append(1))
     try:
         lexicon = train(
-            planted_corpus,
-            min_count=1,
-            epochs=2,
-            dim=4,
+            planted_corpus, min_count=1, epochs=2, dim=4,
             progress=lambda _: calls or signal.raise_signal(signal.SIGTERM),
-        )
+        )  # fmt: skip
     finally:
         signal.signal(signal.SIGTERM, before)
     assert calls == [1]
