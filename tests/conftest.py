@@ -9,6 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from polysema import Lexicon, VectorLexicon, Vocabulary
+from polysema.errors import PolysemaError
+
+ROOT = Path(__file__).parents[1]
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 settings.register_profile(  # the same examples every time; POLYSEMA_EXPLORE=1 looks for others
     "polysema", deadline=None, max_examples=60, derandomize="POLYSEMA_EXPLORE" not in os.environ,
@@ -37,10 +41,44 @@ def vectors() -> VectorLexicon:
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the evaluation sets and the corpus, where there is one."""
-    path = Path(os.environ.get("POLYSEMA_SHARED", Path(__file__).parents[2] / "shared"))
+    path = Path(os.environ.get("POLYSEMA_SHARED", ROOT.parent / "shared"))
     if not path.is_dir():
         pytest.skip(f"no shared data at {path}: set POLYSEMA_SHARED to the folder that holds data/ and corpus/")
     return path
+
+
+@pytest.fixture(scope="session")
+def data(shared: Path) -> Path:
+    """The evaluation sets."""
+    return shared / "data"
+
+
+@pytest.fixture(scope="session")
+def parser():
+    """The English pipeline of spaCy, where there is one."""
+    from polysema.parsing.sentences import parser
+
+    try:
+        return parser()
+    except PolysemaError as error:
+        pytest.skip(f"no parser: {error}")
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory) -> Path:
+    """A BERT of three layers with random weights."""
+    pytest.importorskip("transformers", reason="the extra encoders is not installed")
+    from tests.encoders.tiny import make_encoder
+
+    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
+
+
+@pytest.fixture(scope="session")
+def encoder_corpus(tmp_path_factory):
+    """Text of words that the tiny encoder knows, or spells."""
+    from tests.encoders.tiny import make_corpus
+
+    return make_corpus(tmp_path_factory.mktemp("tiny") / "corpus")
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,10 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from polysema.kernels import compiled
+from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,8 +32,7 @@ def test_a_kernel_is_compiled_again_when_one_it_calls_has_changed(tmp_path):
     )
 
     def asked():
-        ask = [sys.executable, "-m", "toy.ask"]
-        return subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+        return python("-m", "toy.ask", cwd=tmp_path, check=True).stdout.split()
 
     assert asked() == ["False", "2", "0"]
     assert asked() == ["True", "2", "1"]

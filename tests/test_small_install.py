@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from polysema.errors import install_command
 from polysema.kernels.selection import keep_largest
 from polysema.meanings.neighbours import _keep_largest
+from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,10 +30,7 @@ from polysema.cli import main
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     """Run a program in which the training parts cannot be imported."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "POLYSEMA_TRACEBACK": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", _BLOCKED + code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
-    )
+    return python("-c", _BLOCKED + code, cwd=ROOT, env={**os.environ, "POLYSEMA_TRACEBACK": "1"})
 
 
 def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):

@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 import time
@@ -48,10 +47,8 @@ def test_build_info_head(run, tmp_path):
 def test_stopping_the_command_leaves_nothing(signal, tmp_path):
     """A real process that is stopped while it waits for more text."""
     command = [sys.executable, "-m", "polysema", "corpus", "build", "-", "-o", str(tmp_path / "corpus")]
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=hears_ctrl_c
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, preexec_fn=hears_ctrl_c, **pipes) as process:
         process.stdin.write(TEXT.encode() * 1000)
         process.stdin.flush()
         started = time.monotonic()

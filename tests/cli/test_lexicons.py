@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from polysema import Lexicon, load
 from polysema.cli import main
+from tests.processes import python
 
 
 @pytest.fixture(scope="module")
@@ -172,15 +172,11 @@ def test_fuzzed_arguments_never_end_in_a_traceback(command, words, model):
 
 def test_the_installed_command(model):
     """A real process: no traceback, plain text in a pipe, and quiet when the pipe closes."""
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    command = [sys.executable, "-m", "polysema", "ambiguity", "--top", "5", "-l", model]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    asked = ["-m", "polysema", "ambiguity", "--top", "5", "-l"]
+    done = python(*asked, model, check=True)
     assert "\x1b[" not in done.stdout
     assert len(done.stdout.splitlines()) == 6
-    closed = subprocess.run(
-        f"{' '.join(command)} | head -1", shell=True, capture_output=True, text=True, env=environment
-    )
-    assert closed.stderr == ""
-    bad = subprocess.run([*command[:-1], "nowhere"], capture_output=True, text=True, env=environment)
-    assert bad.returncode == 2
-    assert "Traceback" not in bad.stderr
+    line = " ".join([sys.executable, *asked, model])
+    assert subprocess.run(f"{line} | head -1", shell=True, capture_output=True).stderr == b""
+    bad = python(*asked, "nowhere")
+    assert (bad.returncode, "Traceback" in bad.stderr) == (2, False)

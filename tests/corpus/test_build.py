@@ -2,7 +2,6 @@ import bz2
 import gzip
 import lzma
 import os
-import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -20,6 +19,7 @@ from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation
 from polysema.errors import CorpusError, FormatError, InputError, UnknownChoiceError
 from polysema.progress import Progress
 from tests.corpus import reference
+from tests.processes import python
 from tests.refusals import refused
 
 TEXT = """The cat sat on the mat. The dog did not! "Why?" asked Mr. Smith (of St. Ives). It cost 3.50 in 1990s money.
@@ -129,9 +129,7 @@ def test_folders_globs_and_lists_are_read_in_order(tmp_path):
 
 def test_standard_input(tmp_path):
     code = "from polysema.corpus.build import build_corpus; print(build_corpus('-', 'corpus'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=gzip.compress(TEXT.encode()), cwd=tmp_path, capture_output=True
-    )
+    done = python("-c", code, input=gzip.compress(TEXT.encode()), cwd=tmp_path, text=False)
     assert done.returncode == 0, done.stderr
     same(Corpus(tmp_path / "corpus"), expected_of(TEXT.encode()))
 
@@ -331,7 +329,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
         "try: build_corpus('t', 'c')\n"
         "except OutputError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "cannot be written" in done.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t", "warm"]
@@ -390,7 +388,7 @@ def test_memory_does_not_grow_with_a_line(tmp_path):
         "from polysema.corpus.build import build_corpus; build_corpus('line', 'c', workers=2);"
         "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 500 * 1024
 

@@ -2,12 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.processes import python
 
 BUILD = """
 import json, re, sys
@@ -35,10 +36,9 @@ def test_memory_per_distinct_word(tmp_path):
 
     def peak(count: int) -> int:
         write_distinct(tmp_path / "text", count)
-        command = [sys.executable, "-c", BUILD, str(tmp_path / "text"), str(tmp_path / str(count))]
         # glibc keeps freed blocks of up to 32 MiB for later: a few at most, but they would hide the words' share here
-        environment = {**os.environ, "PYTHONPATH": os.getcwd(), "MALLOC_MMAP_THRESHOLD_": "65536"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+        done = python("-c", BUILD, tmp_path / "text", tmp_path / str(count), env=environment, check=True)
         found = json.loads(done.stdout)
         assert found["types"] == count
         return int(found["peak"])

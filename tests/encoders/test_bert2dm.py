@@ -12,7 +12,7 @@ from polysema.training import bert2dm as module
 from polysema.training import streams
 from polysema.training.models import train
 from tests.encoders.test_huggingface import slow_word_vectors
-from tests.encoders.tiny import make_corpus, make_encoder
+from tests.encoders.tiny import make_corpus
 from tests.refusals import refused
 
 
@@ -21,13 +21,13 @@ def bert2dm(corpus, encoder, **options):
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+def corpus(encoder_corpus):
+    return encoder_corpus
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return Encoder.load(make_encoder(tmp_path_factory.mktemp("tiny") / "bert"), batch_size=8)
+def encoder(encoder_folder):
+    return Encoder.load(encoder_folder, batch_size=8)
 
 
 @pytest.fixture(autouse=True)

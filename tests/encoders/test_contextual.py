@@ -28,17 +28,15 @@ from polysema.meanings.parts import Parts
 from polysema.senses.senses import senses_of
 from polysema.training import bert2dm as module
 from polysema.training.models import train
-from tests.encoders.tiny import make_corpus, make_encoder
 from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
-def lexicon(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("contextual")
+def lexicon(encoder_folder, encoder_corpus):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MEAN_SENTENCES", 16)
-        encoder = Encoder.load(make_encoder(folder / "bert"), batch_size=8)
-        return train(make_corpus(folder / "corpus"), "bert2dm", encoder=encoder, dim=5, reduction="pca")
+        encoder = Encoder.load(encoder_folder, batch_size=8)
+        return train(encoder_corpus, "bert2dm", encoder=encoder, dim=5, reduction="pca")
 
 
 @pytest.mark.parametrize(
@@ -165,9 +163,9 @@ def test_the_senses_to_tell_are_clusters_of_occurrences(lexicon):
     np.testing.assert_array_equal(totals, np.minimum(lexicon.vocabulary.counts, 100))
 
 
-def test_centroids_are_means_of_the_words_vectors(tmp_path):
+def test_centroids_are_means_of_the_words_vectors(encoder_folder, tmp_path):
     """A word that is seen under ten times has one cluster: its mean vector."""
-    encoder = Encoder.load(make_encoder(tmp_path / "bert"), batch_size=8)
+    encoder = Encoder.load(encoder_folder, batch_size=8)
     corpus = build_corpus(
         [["the", "bank", "money"], ["river", "bank", "flowing"], ["bank", "loan"]], tmp_path / "corpus"
     )
@@ -214,15 +212,6 @@ def test_what_senses_share_does_not_count():
     np.testing.assert_allclose(posterior_of(np.ones(1), senses[:1], senses[0]), [1.0])
 
 
-def test_disambiguate_by_the_encoder(lexicon):
-    result = lexicon.disambiguate("bank", "The bank lends money.", method="contextual")
-    assert sum(sense.probability for sense in result.senses) == pytest.approx(1)
-    expected = sense_probabilities(lexicon, "bank", "The bank lends money.")
-    assert result.senses[0].probability == pytest.approx(expected.max())
-    bracketed = lexicon.disambiguate("run", "(family (run hotel))", method="contextual")
-    assert bracketed.tree == parse_brackets("(family (run hotel))")
-
-
 def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
     text = "The bank lends money by the river bank."
     first, second = lexicon.disambiguate("bank", text, method="contextual", which="all")
@@ -231,6 +220,8 @@ def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
     for item, span in zip((first, second), spans, strict=True):
         expected = dict(enumerate(sense_probabilities(lexicon, "bank", text, span)))
         assert {sense.id: sense.probability for sense in item.senses} == pytest.approx(expected)
+    bracketed = lexicon.disambiguate("run", "(family (run hotel))", method="contextual")
+    assert bracketed.tree == parse_brackets("(family (run hotel))")
     vectors = contextual(lexicon).encoder.words([text, text], spans)
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
 

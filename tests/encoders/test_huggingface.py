@@ -10,8 +10,8 @@ from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
-def encoder(folder):
-    return Encoder.load(folder, batch_size=4)
+def encoder(encoder_folder):
+    return Encoder.load(encoder_folder, batch_size=4)
 
 
 def slow_word_vectors(encoder, words, layers):
@@ -35,8 +35,8 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize("layers", ["last", "1", "0", "1-3", "0,2", "2"])
-def test_batched_vectors_equal_one_at_a_time(folder, layers):
-    encoder = Encoder.load(folder, layers=layers, batch_size=2)
+def test_batched_vectors_equal_one_at_a_time(encoder_folder, layers):
+    encoder = Encoder.load(encoder_folder, layers=layers, batch_size=2)
     words = sorted({word for sentence in SENTENCES for word in sentence})
     table = encoder.piece_table(words)
     tokens = np.array([words.index(word) for sentence in SENTENCES for word in sentence])
@@ -111,15 +111,15 @@ def test_layer_names():
             layers_named(bad, 6)
 
 
-def test_what_cannot_be_loaded(tmp_path, folder):
+def test_what_cannot_be_loaded(tmp_path, encoder_folder):
     refused(InputError, "without config.json", Encoder.load, tmp_path)
-    refused(UnknownChoiceError, "precision", Encoder.load, folder, precision="float7")
-    refused(UnknownChoiceError, "pooling", Encoder.load(folder).sentences, ["a"], "max")
+    refused(UnknownChoiceError, "precision", Encoder.load, encoder_folder, precision="float7")
+    refused(UnknownChoiceError, "pooling", Encoder.load(encoder_folder).sentences, ["a"], "max")
 
 
 def test_a_name_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    refused(InputError, "give a folder", Encoder.load, "no-such-model-anywhere")
+    refused(InputError, "give a encoder_folder", Encoder.load, "no-such-model-anywhere")
 
 
 def test_an_error_in_a_batch_reaches_the_caller(encoder):

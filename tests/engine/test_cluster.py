@@ -5,7 +5,6 @@ All of it is in one file, so that one process of the tests starts one cluster.
 
 import errno
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -23,7 +22,6 @@ from polysema.errors import InputError, OutputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import Preset
-from tests.encoders.tiny import make_corpus, make_encoder
 from tests.engine import work
 from tests.engine.work import BLOCK, REPLICAS, files_of, same
 from tests.refusals import refused
@@ -129,9 +127,8 @@ def long(corpus):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     """The same command goes on from the checkpoint, to the same bits; Ctrl-C leaves one, too."""
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     arguments = [str(corpus.path), nodes.address, str(tmp_path / "state"), str(tmp_path / "out")]
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], env=environment, stderr=subprocess.DEVNULL)
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], stderr=subprocess.DEVNULL)
     while not (tmp_path / "state" / "state.safetensors").is_file():
         assert driver.poll() is None
         time.sleep(0.05)
@@ -144,13 +141,11 @@ def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     assert same(resumed, long)
 
 
-def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
+def test_an_encoder_reads_the_same_anywhere(nodes, encoder_folder, encoder_corpus):
     """Moments, factors and senses of BERT2DM, for any number of workers and when a node dies; clustered, too."""
-    pytest.importorskip("transformers", reason="the extra encoders is not installed")
     import torch
 
-    text, encoder = make_corpus(tmp_path / "corpus"), str(make_encoder(tmp_path / "bert"))
-    options = {"encoder": encoder, "dim": 4, "min_count": 1, "batch_size": 2}
+    text, options = encoder_corpus, {"encoder": str(encoder_folder), "dim": 4, "min_count": 1, "batch_size": 2}
     torch.set_num_threads(1)
     again = {**options, "store": "again", "reduction": "pca"}
     here = ps.train(text, "bert2dm", **again)

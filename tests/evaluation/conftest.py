@@ -9,11 +9,6 @@ from polysema.evaluation.evaluate import load_all
 
 
 @pytest.fixture(scope="session")
-def data(shared: Path) -> Path:
-    return shared / "data"
-
-
-@pytest.fixture(scope="session")
 def sets(data: Path):
     return load_all(data)
 

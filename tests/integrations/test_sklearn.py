@@ -41,9 +41,9 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shapes_names_and_output_as_a_frame(kind):
+def test_shapes_names_and_output_as_a_frame(kind, parser):
     pandas = pytest.importorskip("pandas", reason="the extra frames is not installed")
-    features = _or_skip(SentenceFeatures(kind))
+    features = SentenceFeatures(kind)
     found = features.fit_transform(SENTENCES)
     names = features.get_feature_names_out()
     assert found.shape == (len(SENTENCES), len(names))
@@ -56,9 +56,9 @@ def test_shapes_names_and_output_as_a_frame(kind):
     np.testing.assert_allclose(frame.to_numpy(), found, atol=1e-12)
 
 
-def test_the_scalar_product_of_matrices_is_the_overlap():
+def test_the_scalar_product_of_matrices_is_the_overlap(parser):
     lexicon = ps.load()
-    features = _or_skip(SentenceFeatures("matrix", method="add"))
+    features = SentenceFeatures("matrix", method="add")
     found = features.transform(SENTENCES[:2])
     first, second = (lexicon.compose(sentence, "add").meaning for sentence in SENTENCES[:2])
     assert found[0] @ found[1] == pytest.approx(ps.overlap(first, second), abs=1e-12)
@@ -95,14 +95,3 @@ def test_what_is_wrong_is_said():
     refused(InputError, "sentence 1 is None", SentenceFeatures().transform, ["a bank", None])
     refused(InputError, "one sentence where a list", SentenceFeatures().transform, "a bank")
     refused(UnknownChoiceError, "unknown composition method 'tensed'", SentenceFeatures(method="tensed").fit, SENTENCES)
-
-
-def _or_skip(features: SentenceFeatures) -> SentenceFeatures:
-    """A transformer that may parse, where there is a parser."""
-    from polysema.parsing.sentences import parser
-
-    try:
-        parser()
-    except ps.MissingExtraError as error:
-        pytest.skip(f"no parser: {error}")
-    return features

@@ -2,8 +2,6 @@
 
 import os
 import pickle
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -11,18 +9,15 @@ import numpy as np
 import pytest
 
 import polysema as ps
-from polysema.errors import Failed, InputError, MissingExtraError
+from polysema.errors import Failed, InputError
 
 spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
 
 from polysema.parsing.sentences import parser  # noqa: E402
+from tests.processes import python  # noqa: E402
 from tests.refusals import refused  # noqa: E402
 
-try:
-    parser()
-except MissingExtraError as error:
-    pytest.skip(f"no parser: {error}", allow_module_level=True)
-
+pytestmark = pytest.mark.usefixtures("parser")
 TEXT = "The bank raised its interest rate. From the river bank he walked away."
 
 
@@ -51,11 +46,8 @@ def test_the_entry_point_needs_no_import(tmp_path):
         "import spacy, sys; nlp = spacy.blank('en'); nlp.add_pipe('polysema');"
         "print(nlp('A river bank.')[2]._.sense.label)"
     )
-    paths = [str(tmp_path), str(Path(ps.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
+    done = python("-c", code, check=True, cwd=tmp_path, env=environment)
     assert "river" in done.stdout
 
 

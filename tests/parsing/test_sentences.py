@@ -14,10 +14,7 @@ from polysema.parsing.rules import FUNCTION_WORDS, RULES
 from polysema.parsing.sentences import parse_sentences
 from tests.refusals import refused
 
-try:
-    module.parser()
-except MissingExtraError as error:
-    pytest.skip(f"no parser: {error}", allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("parser")
 
 
 SENTENCES = {

@@ -1,8 +1,10 @@
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +29,6 @@ from polysema.reproduction.variants import (
     options_of,
     preset_named,
 )
-from tests.encoders.tiny import make_encoder
 from tests.refusals import refused
 
 WORDS = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank", "money", "tree"]
@@ -208,10 +209,9 @@ def test_nothing_to_train(text, sets, tiny, tmp_path):
         reproduce(Plan(text, tmp_path / "out", tiny, sets, only=("BERT2DM PCA",)))
 
 
-def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
+def test_smoke_with_a_tiny_encoder_has_every_row(data, encoder_folder, tmp_path, capsys):
     """The whole command, BERT2DM × 4 among it: the variants read different amounts of text."""
-    pytest.importorskip("torch")
-    encoder = make_encoder(tmp_path / "tiny-bert")
+    encoder = Path(shutil.copytree(encoder_folder, tmp_path / "tiny-bert"))
     sentences = ["the family runs the small hotel", "the bank said that money is flowing", "it is the river bank"]
     verbs = ["run", "operate", "move", "meet", "visit", "satisfy", "express", "show", "buy", "write", "spell"]
     rng = np.random.default_rng(0)

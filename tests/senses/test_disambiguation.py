@@ -14,7 +14,7 @@ from polysema import (
 )
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
-from polysema.errors import Failed, InputError, PolysemaError
+from polysema.errors import Failed, InputError
 from polysema.meanings.parts import Parts
 from polysema.parsing import sentences
 from polysema.senses.senses import senses_of
@@ -126,12 +126,7 @@ def test_plain_sentences_without_a_parser(planted, no_parser):
     assert topic_of_sense(planted.disambiguate("bank", "Muddy banks")) == "water"
 
 
-def test_plain_sentences_with_a_parser(planted):
-    pytest.importorskip("spacy")
-    try:
-        sentences.parser()
-    except PolysemaError as error:
-        pytest.skip(str(error))
+def test_plain_sentences_with_a_parser(planted, parser):
     told = planted.disambiguate("bank", "The central banks have raised their rates.")
     assert topic_of_sense(told) == "money"
     assert "raised" in str(told.tree)

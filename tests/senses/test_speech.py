@@ -12,6 +12,7 @@ from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
 from tests.refusals import refused
 
+pytestmark = pytest.mark.usefixtures("parser")
 CUT = ("wood", "sharp", "carpenter")
 SEEN = ("bird", "river", "window")
 SENTENCES = [
@@ -21,13 +22,6 @@ SENTENCES = [
     *(f"Buy the {one} saw with a {two} handle ." for one in CUT for two in CUT if one != two),
     *(f"Mr Crane met Mary {name} in London ." for name in ("Crane", "Smith", "Jones", "Brown")),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def pipeline() -> None:
-    spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
-    if not any(name.startswith("en_") for name in spacy.util.get_installed_models()):
-        pytest.skip("no English pipeline of spaCy")
 
 
 @pytest.fixture(scope="module")

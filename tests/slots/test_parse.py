@@ -2,23 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from polysema.errors import InputError, PolysemaError
+from polysema.errors import InputError
 from polysema.progress import Progress
-from polysema.slots.parsed import ParsedText
-
-try:
-    from polysema.parsing.sentences import parser
-
-    parser()
-except PolysemaError as missing:
-    pytest.skip(f"spaCy and its English model are needed: {missing}", allow_module_level=True)
-
 from polysema.slots import parsed as module
-from polysema.slots.parsed import count_relations, parse_text
+from polysema.slots.parsed import ParsedText, count_relations, parse_text
 from polysema.training import models
 from polysema.training.models import train
 from tests.refusals import refused
 
+pytestmark = pytest.mark.usefixtures("parser")
 SENTENCES = """\
 The local family runs a small hotel.
 The hotel was bought by a rich company.

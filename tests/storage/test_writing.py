@@ -17,7 +17,6 @@ from polysema.errors import InputError, OutputError
 from polysema.storage import atomic_file, atomic_folder, check_output, holds, locked, recover, save_arrays, signed
 from tests.refusals import refused
 
-ROOT = Path(__file__).parents[2]
 OWNER = holds("polysema-test", 1, ("config.json", "text", "README.md"))
 CONFIG = '{"format": "polysema-test", "version": 1}'
 
@@ -61,10 +60,9 @@ def test_whole_or_not_at_all(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 @pytest.mark.parametrize("way", ["swap", "renames"])
 def test_kill_9_leaves_the_old_or_the_new_whole(tmp_path, way):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for strike in range(6):
         command = [sys.executable, "-c", WRITER, way]
-        with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             time.sleep(0.003 * strike)
             process.send_signal(signal.SIGKILL)

@@ -10,17 +10,6 @@ pytest.importorskip("transformers")
 pytest.importorskip("sklearn")
 
 from polysema.training import bert2dm as module
-from tests.encoders.tiny import make_corpus, make_encoder
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
 
 
 @pytest.fixture(autouse=True)
@@ -28,9 +17,18 @@ def small(monkeypatch):
     monkeypatch.setattr(module, "MEAN_SENTENCES", 16)
 
 
-def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
+def test_bert2dm_by_the_command(encoder_corpus, encoder_folder, tmp_path, capsys):
     out = tmp_path / "bert"
-    arguments = ["train", str(corpus.path), "-o", str(out), "--model", "bert2dm", "--encoder", str(encoder)]
+    arguments = [
+        "train",
+        str(encoder_corpus.path),
+        "-o",
+        str(out),
+        "--model",
+        "bert2dm",
+        "--encoder",
+        str(encoder_folder),
+    ]
     options = "--dim 4 --layers 1-2 --set reduction=pca --cluster --set occurrences=10"
     assert main([*arguments, *options.split()]) == 0
     assert "of vectors on disk" in capsys.readouterr().err
@@ -43,14 +41,14 @@ def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
     assert main(["disambiguate", "bank", "The bank lends money.", "-m", "contextual", "-l", str(out)]) == 0
 
 
-def test_context2dm_by_the_command(corpus, tmp_path):
+def test_context2dm_by_the_command(encoder_corpus, tmp_path):
     out, vectors = tmp_path / "contexts", tmp_path / "w2v"
     options = "--model context2dm --min-count 1 --threads 1"
-    arguments = ["train", str(corpus.path), "-o", str(out), *options.split()]
+    arguments = ["train", str(encoder_corpus.path), "-o", str(out), *options.split()]
     assert main([*arguments, "--dim", "4"]) == 0
     assert ps.load(out).n == 4
     options = "--model word2vec --dim 6 --epochs 1 --min-count 1"
-    assert main(["train", str(corpus.path), "-o", str(vectors), *options.split()]) == 0
+    assert main(["train", str(encoder_corpus.path), "-o", str(vectors), *options.split()]) == 0
     assert main([*arguments, "--vectors", str(vectors), "--force"]) == 0
     assert ps.load(out).n == 6
 
@@ -63,9 +61,9 @@ def test_context2dm_by_the_command(corpus, tmp_path):
         (["--encoder", "x"], "unknown option of ms-word2dm 'encoder'"),
     ],
 )
-def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):
-    filled = [argument.format(encoder=encoder) for argument in arguments]
-    assert main(["train", str(corpus.path), "-o", str(tmp_path / "x"), *filled]) == 2
+def test_wrong_commands(encoder_corpus, encoder_folder, tmp_path, capsys, arguments, message):
+    filled = [argument.format(encoder=encoder_folder) for argument in arguments]
+    assert main(["train", str(encoder_corpus.path), "-o", str(tmp_path / "x"), *filled]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
@@ -78,7 +76,7 @@ def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):
         ("sklearn", "cluster", {"model": "context2dm"}),
     ],
 )
-def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, settings):
+def test_the_missing_extra_is_named(encoder_corpus, monkeypatch, missing, extra, settings):
     real = builtins.__import__
 
     def without(name, *rest, **named):
@@ -88,4 +86,4 @@ def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, setting
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
-        ps.train(corpus, **settings)
+        ps.train(encoder_corpus, **settings)

@@ -1,8 +1,0 @@
-from pathlib import Path
-
-import pytest
-
-
-@pytest.fixture(scope="session")
-def data(shared: Path) -> Path:
-    return shared / "data"
