@@ -19,18 +19,9 @@ def small(monkeypatch):
 
 def test_bert2dm_by_the_command(encoder_corpus, encoder_folder, tmp_path, capsys):
     out = tmp_path / "bert"
-    arguments = [
-        "train",
-        str(encoder_corpus.path),
-        "-o",
-        str(out),
-        "--model",
-        "bert2dm",
-        "--encoder",
-        str(encoder_folder),
-    ]
+    arguments = ["train", str(encoder_corpus.path), "-o", str(out), "--model", "bert2dm"]
     options = "--dim 4 --layers 1-2 --set reduction=pca --cluster --set occurrences=10"
-    assert main([*arguments, *options.split()]) == 0
+    assert main([*arguments, "--encoder", str(encoder_folder), *options.split()]) == 0
     assert "of vectors on disk" in capsys.readouterr().err
     lexicon = ps.load(out)
     assert lexicon.n == 4
