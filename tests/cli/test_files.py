@@ -53,15 +53,12 @@ def contents(place: Path) -> dict[str, bytes]:
         (["evaluate", "a", "--report", "NOTES", "--force"], "not written by polysema, and is not overwritten"),
     ],
 )  # fmt: skip
-def test_refused_before_the_work_and_nothing_changes(command, message, place, capsys):
+def test_refused_before_the_work_and_nothing_changes(command, message, place, refuses):
     (place / "NOTES.png").write_bytes(b"\x89PNG of somebody else")
     (place / "thesis").mkdir()
     (place / "thesis" / "chapter").write_text("years of work")
     before = contents(place)
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    refuses(command, message)
     assert contents(place) == before
     assert not [p.name for p in place.iterdir() if p.name.startswith(".") or p.name.endswith(".training")]
 
@@ -141,14 +138,11 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["info", "/dev/urandom"], "/dev/urandom: a pipe or a device, where a file is wanted"),
     ],
 )  # fmt: skip
-def test_files_that_cannot_be_read_are_one_line(command, message, place, capsys):
+def test_files_that_cannot_be_read_are_one_line(command, message, place, refuses):
     (place / "latin").write_bytes(b"caf\xe9 au lait\n")
     (place / "circle").symlink_to(place / "circle")
     os.mkfifo(place / "pipe")
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    refuses(command, message)
     assert not (place / "x").exists()
 
 

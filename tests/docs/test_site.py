@@ -11,7 +11,7 @@ import pytest
 import polysema as ps
 from polysema.cli import polysema
 from polysema.version import __version__
-from tests.docs.pages import ROOT
+from tests.conftest import ROOT
 from tests.processes import python
 
 

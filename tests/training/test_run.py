@@ -104,7 +104,11 @@ def test_a_diverging_run_stops_with_advice(planted_corpus):
 def test_training_goes_on_from_a_lexicon_with_new_words(planted, planted_corpus, tmp_path):
     first = train(planted_corpus, min_count=1, epochs=1, dim=6, senses=2)
     first.save(tmp_path / "first")
+    card = (tmp_path / "first" / "README.md").read_text()
+    assert "| seed | 1 |" in card
+    assert "| epoch | held out loss |" in card
     start = ps.load(tmp_path / "first")
+    assert start.metadata["model"] == "ms-word2dm"
     new = [["newcomer", *sentence[:4]] for sentence in planted.sentences[:500]]
     second = train(new, start=start, min_count=1, epochs=1)
     assert "newcomer" in second
@@ -223,15 +227,6 @@ def test_the_paper_preset():
         options
     )
     assert (options.dim, options.senses, options.epochs, options.subsample, options.seed) == (17, 17, 4, 1e-5, 7)
-
-
-def test_metadata_says_how_the_model_was_made(planted_corpus, tmp_path):
-    lexicon = train(planted_corpus, min_count=1, epochs=2)
-    lexicon.save(tmp_path / "model")
-    card = (tmp_path / "model" / "README.md").read_text()
-    assert "| seed | 1 |" in card
-    assert "| epoch | held out loss |" in card
-    assert ps.load(tmp_path / "model").metadata["model"] == "ms-word2dm"
 
 
 @pytest.mark.parametrize("model", ["glove", "fasttext"])
