@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numba import njit
@@ -33,24 +31,6 @@ def test_planted_clusters_and_their_number_are_found(seed, width):
     labels = np.empty(len(points), np.int64)
     assert clusters.best_k_means(squared_distances(points), 10, stream_key(seed), 3, labels) == 4
     assert same_partition(labels, truth)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_silhouette_and_tightness_against_scikit_learn(seed):
-    metrics = pytest.importorskip("sklearn.metrics")
-    from sklearn.cluster import KMeans
-
-    points, _ = blobs(seed, spread=2.0)
-    squared = squared_distances(points)
-    np.testing.assert_allclose(np.sqrt(squared), metrics.pairwise_distances(points), atol=1e-6)
-    labels = np.empty(len(points), np.int64)
-    for k in (2, 5, 9):
-        least = min(clusters.k_means(squared, k, stream_key(seed, start), 100, labels) for start in range(10))
-        expected = KMeans(k, n_init=10, random_state=0).fit(points).inertia_
-        assert least < 1.1 * expected
-        clusters.k_means(squared, k, stream_key(seed, 99), 100, labels)
-        found = clusters.silhouette(np.sqrt(squared), labels, k)
-        assert found == pytest.approx(metrics.silhouette_score(points, labels))
 
 
 def lloyd(points, k, key, iterations):
@@ -104,16 +84,6 @@ def test_too_few_distinct_points_are_one_cluster(points):
     labels = np.full(len(points), 7)
     assert clusters.best_k_means(squared_distances(points), 10, stream_key(1), 3, labels) == 1
     assert (labels == 0).all()
-
-
-def test_sums_of_outer_products():
-    rng = np.random.default_rng(0)
-    vectors, rows = rng.normal(size=(50, 4)), rng.integers(-1, 3, 50)
-    sums = np.zeros((3, 10))
-    clusters.add_outer(sums, rows, vectors)
-    for word in range(3):
-        expected = vectors[rows == word].T @ vectors[rows == word]
-        np.testing.assert_allclose(sums[word], expected[np.triu_indices(4)], atol=1e-12)
 
 
 @pytest.mark.parametrize("least", [0, 5])

@@ -1,10 +1,7 @@
 """What the small install does: loading, asking and composing, without the compiler that training needs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +10,7 @@ import pytest
 from polysema.errors import install_command
 from polysema.kernels.selection import keep_largest
 from polysema.meanings.neighbours import _keep_largest
+from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,29 +30,19 @@ from polysema.cli import main
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     """Run a program in which the training parts cannot be imported."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "POLYSEMA_TRACEBACK": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", _BLOCKED + code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
-    )
+    return python("-c", _BLOCKED + code, cwd=ROOT, env={**os.environ, "POLYSEMA_TRACEBACK": "1"})
 
 
 def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     model = str(tmp_path / "model")
     commands = [
-        ["demo"],
-        ["info", "default"],
-        ["info", model],
-        ["senses", "bank", "charge"],
-        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model],
-        ["similarity", "bank", "river"],
-        ["ambiguity", "--top", "5"],
-        ["disambiguate", "bank", "The bank raised its interest rate."],
-        ["read", "The bank raised its interest rate."],
-        ["compose", "((the bank) ((raised its) rate))"],
-        ["entail", "dog", "animal"],
-        ["convert", model, str(tmp_path / "copy.npz")],
-    ]
+        ["demo"], ["info", "default"], ["info", model], ["senses", "bank", "charge"],
+        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model], ["similarity", "bank", "river"],
+        ["ambiguity", "--top", "5"], ["disambiguate", "bank", "The bank raised its interest rate."],
+        ["read", "The bank raised its interest rate."], ["compose", "((the bank) ((raised its) rate))"],
+        ["entail", "dog", "animal"], ["convert", model, str(tmp_path / "copy.npz")],
+    ]  # fmt: skip
     done = run(f"for line in {commands!r}:\n    code = main(line)\n    print(line, code)\n    assert code == 0, line\n")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 

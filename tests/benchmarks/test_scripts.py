@@ -1,7 +1,5 @@
 """Every script of ``benchmarks/`` and ``tools/`` runs, at toy size. The figures it prints are not looked at."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

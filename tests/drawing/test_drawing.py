@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import sys
 
@@ -13,6 +11,7 @@ from polysema import DensityMatrix, Lexicon
 from polysema.drawing import TEXT, entropy_tree, heat_map, ink_on, senses_plane
 from polysema.errors import InputError, MissingExtraError
 from tests.planted import TOPICS, planted_lexicon
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +64,8 @@ def test_heat_map(planted):
     assert (axes.get_xlabel(), bar.get_ylabel()) == ("dimension", "entry of the density matrix")
     low, high = axes.images[0].get_clim()
     assert low == -high
-    with pytest.raises(InputError, match="not a stack"):
-        heat_map(planted.stack(["bank", "bar"]))
-    with pytest.raises(InputError, match="too large"):
-        heat_map(DensityMatrix([[1.0]] * 1001))
+    refused(InputError, "not a stack", heat_map, planted.stack(["bank", "bar"]))
+    refused(InputError, "too large", heat_map, DensityMatrix([[1.0]] * 1001))
 
 
 def test_senses_plane(planted):
@@ -84,16 +81,13 @@ def test_senses_plane(planted):
 
 
 def test_vectors_have_no_pictures(vectors):
-    with pytest.raises(InputError, match="no entropy"):
-        entropy_tree(vectors.compose("(old cars)"))
-    with pytest.raises(InputError, match="density matrices"):
-        senses_plane(vectors, "bank")
+    refused(InputError, "no entropy", entropy_tree, vectors.compose("(old cars)"))
+    refused(InputError, "density matrices", senses_plane, vectors, "bank")
 
 
 def test_without_matplotlib(planted, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"\[plots\]"):
-        heat_map(planted["bank"])
+    refused(MissingExtraError, r"\[plots\]", heat_map, planted["bank"])
 
 
 def test_ink_reads_on_any_colour():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 
@@ -10,14 +8,14 @@ from scipy import stats
 from polysema import Lexicon, Vocabulary
 from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
 from polysema.evaluation.ambiguity import ambiguity_correlation, sense_counts, table
+from tests.refusals import refused
 
 
 def test_the_shipped_table_is_wordnets():
     assert len(table()) == 83118
     assert table()["run"] == (16, 41, 0, 0)
     assert sense_counts(["run", "Bank", "bright", "ran", "zzz"]) == [57, 18, 11, 0, 0]
-    with pytest.raises(UnknownChoiceError, match=r"wordnet-3.0 or wn"):
-        sense_counts(["run"], "nltk")
+    refused(UnknownChoiceError, r"wordnet-3.0 or wn", sense_counts, ["run"], "nltk")
 
 
 def test_counts_from_the_wn_library(monkeypatch):
@@ -32,8 +30,7 @@ def test_counts_from_the_wn_library(monkeypatch):
         raise modern.Error("no lexicon")
 
     modern.Wordnet = empty
-    with pytest.raises(DataError, match="download"):
-        sense_counts(["run"], "wn")
+    refused(DataError, "download", sense_counts, ["run"], "wn")
     old = ModuleType("wn")
     old.WordNet = lambda: type("W", (), {"synsets": staticmethod(lambda word: [0])})
     monkeypatch.setitem(sys.modules, "wn", old)
@@ -88,7 +85,5 @@ def test_unknown_counts_and_broken_matrices(many):
 
 
 def test_what_cannot_be_correlated(lexicon, vectors):
-    with pytest.raises(InputError, match="vectors"):
-        ambiguity_correlation(vectors)
-    with pytest.raises(InputError, match="WordNet knows 1 words"):
-        ambiguity_correlation(Lexicon(["run", "qqqq"], np.ones((2, 2, 1))))
+    refused(InputError, "vectors", ambiguity_correlation, vectors)
+    refused(InputError, "WordNet knows 1 words", ambiguity_correlation, Lexicon(["run", "qqqq"], np.ones((2, 2, 1))))

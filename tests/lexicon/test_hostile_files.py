@@ -1,7 +1,5 @@
 """Files that are made, or damaged, to cost memory, time or an answer: one line each, early."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -73,7 +71,7 @@ def test_arrays_that_are_not_used_are_not_read(tmp_path):
     [
         b"", b"\x93NUMPY", b"\x93NUMPY\x09\x09", announcing((2, 2), "<f4"), announcing((-2, 2), "<f4"),
         announcing((2, 2), "nonsense"), announcing((2, 2), "|O"), b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 5000,
-        announcing((2.5, 2), "<f4"), announcing((2, 2), "<f4").replace(b"shape", b"shave"),
+        npy(np.ones((2, 3))).replace(b"(2, 3), ", b"(2, 3, } "), announcing((2.5, 2), "<f4"), announcing((2, 2), "<f4").replace(b"shape", b"shave"),
     ],
 )  # fmt: skip
 def test_damaged_members(bad, tmp_path):
@@ -187,14 +185,6 @@ def test_zero_vectors_fit(tmp_path):
 def test_counts_that_are_none(tmp_path, counts):
     np.savez(tmp_path / "it.npz", words=np.array(["a", "b"]), vectors=np.ones((2, 3), np.float32), counts=counts)
     refused(tmp_path / "it.npz", "whole numbers")
-
-
-def test_a_header_that_python_cannot_tokenise(tmp_path):
-    words, vectors = io.BytesIO(), io.BytesIO()
-    np.save(words, np.array(["a"]))
-    np.save(vectors, np.ones((1, 3), np.float32))
-    damaged = vectors.getvalue().replace(b"(1, 3), ", b"(1, 3, } ")
-    refused(npz(tmp_path / "it.npz", words=words.getvalue(), vectors=damaged), "not a readable npz")
 
 
 def test_one_long_word_does_not_make_an_npz_large(tmp_path):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
+from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet, read_set
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
@@ -152,14 +150,10 @@ def test_every_format_is_written(written):
 def test_the_page_stands_alone(written):
     page = (written / "report.html").read_text()
     assert not re.search(r"src=\"(?!data:)|href=\"[^#]|url\(|@import", page)
-    assert "BERT2DM &lt;b&gt;" in page
-    assert "needs &amp; wants" in page
-    assert "mean of 2 seeds" in page
-    assert "their ensemble" in page
+    for shown_too in ("BERT2DM &lt;b&gt;", "needs &amp; wants", "mean of 2 seeds", "their ensemble", 'class="better"',
+                      "small.each{white-space:normal", "<b>1.000</b>"):  # fmt: skip
+        assert shown_too in page
     assert re.search(r'<small class="each">−?\.\d{3} −?\.\d{3}</small>', page)  # seeds may stand on several lines
-    assert "small.each{white-space:normal" in page
-    assert 'class="better"' in page
-    assert "<b>1.000</b>" in page
     body = page.partition("<body>")[2].partition("</body>")[0]
     ET.fromstring(f"<body>{body}</body>".replace("<tr class=rule>", '<tr class="rule">'))  # well-formed
     for plot in (written / "plots").glob("*.svg"):
@@ -211,13 +205,9 @@ def test_latex_is_one_file_a_table(written):
     assert whole.count("booktabs") == 1
     table = (written / "tables" / "GS2011.tex").read_text()
     assert r"\input{tables/GS2011.tex}" in whole
-    assert r"\textbf{" in table
-    assert r"\underline{" in table
-    assert "[" in table  # intervals
-    assert "no gensim here" in table
-    assert "\\linewidth" in table
+    for shown_too in (r"\textbf{", r"\underline{", "[", "no gensim here", r"\linewidth", "mean of 2 seeds"):
+        assert shown_too in table
     assert table.count("\\begin{") == table.count("\\end{")
-    assert "mean of 2 seeds" in table
 
 
 def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
@@ -237,13 +227,6 @@ def test_ten_models_are_told_apart():
         if line.get_marker() not in ("", "None", "_", "|")
     }
     assert len(looks) == 30
-
-
-def test_writing_over_a_file(tmp_path, found):
-    (tmp_path / "file").write_text("x")
-    report = build_report(found, settings=Settings(noise_draws=0))
-    with pytest.raises(InputError, match="is a file"):
-        write_report(report, tmp_path / "file")
 
 
 def test_figures_are_written_as_the_paper_does():
@@ -349,13 +332,6 @@ def test_the_command_on_own_sets(files, capsys):
     assert (files / "out" / "report.html").is_file()
 
 
-def test_the_commands_json_is_to_json(files, capsys):
-    assert main(["evaluate", str(files / "good"), "--pairs", str(files / "words.tsv"), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    words = read_set(files / "words.tsv")
-    assert printed == evaluate(load(files / "good"), {"words": words}, name="good").to_json()
-
-
 def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
     monkeypatch.setenv("POLYSEMA_DATA", str(data))
     assert main(["evaluate", str(files / "good"), "--json", "--offline"]) == 0
@@ -370,20 +346,6 @@ def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)[0]["items"] == 65
     assert main(["data", "fetch", *SETS]) == 0
     assert "nothing is missing" in capsys.readouterr().out
-
-
-def test_mistakes_are_one_line(files, tmp_path, capsys):
-    model = str(files / "good")
-    for arguments in (
-        ["evaluate", model, "--data", str(tmp_path / "none")],
-        ["evaluate", model, "--data", str(tmp_path), "--set", "GS2013"],
-        ["evaluate", model, "--pairs", str(tmp_path / "none.tsv")],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--unknown-words", "guess"],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--method", "phasr"],
-        ["data", "verify", "--data", str(tmp_path)],
-    ):
-        assert main(arguments) == 2, arguments
-        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_names_are_text_in_markdown_and_csv():

@@ -1,7 +1,5 @@
 """A lexicon with context vectors and a corpus in which words have one, two, three and five meanings, known by design."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polysema import Lexicon, Vocabulary

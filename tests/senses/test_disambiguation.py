@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 
@@ -16,12 +14,12 @@ from polysema import (
 )
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
-from polysema.errors import Failed, InputError, PolysemaError
+from polysema.errors import Failed, InputError
 from polysema.meanings.parts import Parts
 from polysema.parsing import sentences
 from polysema.senses.senses import senses_of
 from tests import dense
-from tests.planted import AMBIGUOUS, planted_lexicon, topic_of
+from tests.planted import planted_lexicon, topic_of
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["context vectors", "no context vectors"])
@@ -39,14 +37,11 @@ def no_parser(monkeypatch):
 
 
 CONTEXTS = [
-    ("bank", "(bank flooded*)", "water"),
-    ("bank", "(muddy bank)", "water"),
-    ("bank", "(boat (flooded bank))", "water"),
-    ("bank", "(central bank)", "money"),
-    ("bank", "((central bank) (raised rates))", "money"),
-    ("bar", "((legal bar) (sentenced judge))", "law"),
+    ("bank", "(bank flooded*)", "water"), ("bank", "(muddy bank)", "water"),
+    ("bank", "(boat (flooded bank))", "water"), ("bank", "(central bank)", "money"),
+    ("bank", "((central bank) (raised rates))", "money"), ("bar", "((legal bar) (sentenced judge))", "law"),
     ("bar", "(waiter (drank (cheap (beer bar))))", "drink"),
-]
+]  # fmt: skip
 
 
 def topic_of_sense(item) -> str:
@@ -131,12 +126,7 @@ def test_plain_sentences_without_a_parser(planted, no_parser):
     assert topic_of_sense(planted.disambiguate("bank", "Muddy banks")) == "water"
 
 
-def test_plain_sentences_with_a_parser(planted):
-    pytest.importorskip("spacy")
-    try:
-        sentences.parser()
-    except PolysemaError as error:
-        pytest.skip(str(error))
+def test_plain_sentences_with_a_parser(planted, parser):
     told = planted.disambiguate("bank", "The central banks have raised their rates.")
     assert topic_of_sense(told) == "money"
     assert "raised" in str(told.tree)
@@ -154,13 +144,11 @@ def test_a_batch_with_failures(planted):
         assert message in str(item.error)
     with pytest.raises(InputError, match="is not in"):
         planted.disambiguate("bar", "(muddy bank)")
-
-
-def test_it_reads(planted):
-    text = str(planted.disambiguate("bank", "(muddy bank)", top=2))
-    assert text.startswith("bank: (muddy bank)\nentropy 0.")
-    assert len(text.splitlines()) == 4
-    assert set(AMBIGUOUS) == {"bank", "bar"}
+    pairs = [
+        ("bar", "(legal bar)"), ("bank", PlainText("(muddy) bank")), ("bar", "nothing here"), ("Bank", "(muddy bank)"),
+    ]  # fmt: skip
+    told = planted.disambiguate(pairs, nlp=False)  # the order is kept
+    assert [getattr(item, "word", None) for item in told] == ["bar", "bank", None, "bank"]
 
 
 def test_every_occurrence_has_its_own_answer(planted, no_parser):
@@ -226,10 +214,7 @@ def test_results_as_dictionaries(planted):
     ]
     assert len(repr(told)) < 120
     assert "sense" in repr(told)
-
-
-def test_a_capital_is_looked_up_in_lower_case(planted):
-    assert planted.disambiguate("Bank", "(muddy bank)").word == "bank"
+    assert str(told).startswith("bank: (muddy bank)\nentropy 0.")
 
 
 def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
@@ -243,18 +228,6 @@ def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
     assert [(item.occurrence, item.occurrences) for item in found] == [(0, 2), (0, 1), (1, 2)]
     assert [item.span for item in planted.read(text, nlp=False, min_weight=0.2)] == [item.span for item in found]
     assert planted.read("") == []
-
-
-def test_a_batch_keeps_its_order(planted):
-    pairs = [
-        ("bar", "(legal bar)"),
-        ("bank", PlainText("(muddy) bank")),
-        ("bar", "nothing here"),
-        ("bank", "(central bank)"),
-    ]
-    told = planted.disambiguate(pairs, nlp=False)
-    assert [isinstance(item, Failed) for item in told] == [False, False, True, False]
-    assert [item.word for item in told if not isinstance(item, Failed)] == ["bar", "bank", "bank"]
 
 
 def test_a_pipeline_of_ones_own(planted):
