@@ -42,6 +42,7 @@ from polysema.use.columns import (
     Rows,
     digest,
     posterior,
+    ranges,
     read_sentences,
     rows_of,
     unit,
@@ -129,6 +130,7 @@ class Tagged:
     ) -> None:
         self.columns, self.documents, self.dictionary, self.path = columns, documents, dictionary, path
         self._text = text
+        self._order: Rows | None = None
 
     @classmethod
     def open(cls, path: str | Path, dictionary: Any = None) -> Tagged:
@@ -183,6 +185,17 @@ class Tagged:
         found = np.searchsorted(self.columns["first"], row, side="right") - 1
         return found if np.ndim(row) else int(found)
 
+    def index(self) -> None:
+        """Sort the words by sense, so that the uses of many words are found quickly."""
+        self._order = np.argsort(self.columns["sense"][:, 0], kind="stable")
+        self._sorted = self.columns["sense"][:, 0][self._order]
+
+    def _places(self, rows: Rows) -> Rows:
+        if self._order is None:
+            return np.flatnonzero(np.isin(self.columns["sense"][:, 0], rows))
+        first, end = (np.searchsorted(self._sorted, rows, side=side) for side in ("left", "right"))
+        return np.sort(self._order[ranges(first, end - first)])
+
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each word was read as each of its spellings, by the best sense."""
@@ -202,7 +215,7 @@ class Tagged:
             pos: ``noun``, ``verb``, ``adj`` or ``adv``: senses of this part of speech only.
         """
         rows = rows_of(self.dictionary, word, pos)
-        places = np.flatnonzero(np.isin(self.columns["sense"][:, 0], rows))
+        places = self._places(rows)
         if not len(places):
             raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self._name}")
         stored = self.columns.get("vector")
