@@ -270,10 +270,11 @@ def change(
         common = set.intersection(*(set(corpus.counts) for corpus in opening))
         asked = sorted(word for word in common if all(corpus.counts[word] >= least for corpus in opening))
     several, found = len(asked) > 1, Changes()
-    options = _Options(measure, resamples, len(asked) <= 20 if split is None else split, seed, least)
+    options: dict[str, Any] = {"measure": measure, "resamples": resamples, "seed": seed, "least": least}
+    options["split"] = len(asked) <= 20 if split is None else split
     for number, word in enumerate(asked):
         try:
-            found.append(_compared(word, pos, names, divide(word, pos), options))
+            found.append(compare(word, names, divide(word, pos), pos=pos, **options))
         except PolysemaError as error:
             if not several:
                 raise
@@ -282,15 +283,6 @@ def change(
         progress(Progress("comparing", number + 1, len(asked), "words"))
     found.sort(key=lambda item: -item.change if isinstance(item, WordChange) else 1)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    measure: str
-    resamples: int
-    split: bool
-    seed: int
-    least: int
 
 
 def _periods(
@@ -307,7 +299,7 @@ def _periods(
             raise
 
     if by is None:
-        short = [Path(c).name if isinstance(c, str | Path) else "" for c in corpora]
+        short = [Path(c).stem if isinstance(c, str | Path) else "" for c in corpora]
         unique = all(short) and len(set(short)) == len(short)
         names = short if unique else [f"period {i + 1}" for i in range(len(corpora))]
         return tuple(names), lambda word, pos: [used(corpus, word, pos) for corpus in opening]
@@ -325,36 +317,46 @@ def _periods(
     return tuple(periods), divided
 
 
-def _compared(
-    word: str, pos: str | None, names: tuple[str, ...], found: Sequence[Uses | None], options: _Options
+def compare(
+    word: str,
+    names: Sequence[str],
+    found: Sequence[Uses | None],
+    *,
+    pos: str | None = None,
+    measure: str = DEFAULT,
+    resamples: int = 200,
+    split: bool = True,
+    seed: int = 0,
+    least: int = LEAST,
 ) -> WordChange:
+    """Compare the uses of a word in periods of these names; see :func:`change`."""
     counts = [0 if uses is None else len(uses) for uses in found]
-    if min(counts) < options.least:
+    if min(counts) < least:
         said = ", ".join(f"{count} in {name}" for name, count in zip(names, counts, strict=True))
-        raise InputError(f"{word!r} has too few uses to compare ({said}): {options.least} in each period are needed")
+        raise InputError(f"{word!r} has too few uses to compare ({said}): {least} in each period are needed")
     periods = [uses[_evenly(len(uses), MOST)] for uses in found if uses is not None]
     old, new = periods[0], periods[-1]
-    rng = np.random.default_rng(options.seed)
+    rng = np.random.default_rng(seed)
     gram = _overlaps(old)
     usable = {name: row[1] for name, row in MEASURES.items() if old.vectors is not None or name in ("senses", "matrix")}
-    if options.measure not in usable:
-        raise InputError(f"the measure {options.measure} needs vectors: tag the text without --no-vectors")
+    if measure not in usable:
+        raise InputError(f"the measure {measure} needs vectors: tag the text without --no-vectors")
     one = [_period(uses, np.ones((1, len(uses)))) for uses in (old, new)]
     measures = {name: float(function(*one, gram)[0]) for name, function in usable.items()}
-    function, value = usable[options.measure], measures[options.measure]
-    drawn = [_period(uses, _nonzero(resampled(units(uses), options.resamples, rng))) for uses in (old, new)]
+    function, value = usable[measure], measures[measure]
+    drawn = [_period(uses, _nonzero(resampled(units(uses), resamples, rng))) for uses in (old, new)]
     low, high = np.quantile(function(*drawn, gram), [0.025, 0.975])
-    shuffled = _shuffled(old, new, options.resamples, rng)
+    shuffled = _shuffled(old, new, resamples, rng)
     both = _joined(old, new)
     exchanged = [_period(both, weights) for weights in shuffled]
     null = function(*exchanged, gram)
     p = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
     return WordChange(
         word, pos, value, max(2 * value - float(high), 0.0), max(2 * value - float(low), 0.0),
-        float(np.quantile(null, 0.95)), p, measures, names, tuple(counts),
+        float(np.quantile(null, 0.95)), p, measures, tuple(names), tuple(counts),
         tuple(len(np.unique(uses.document)) for uses in found if uses is not None),
-        _senses_of(periods, drawn, exchanged, options.seed),
-        _split(old, new, rng) if options.split and old.vectors is not None else None,
+        _senses_of(periods, drawn, exchanged, seed),
+        _split(old, new, rng) if split and old.vectors is not None else None,
     )  # fmt: skip
 
 
