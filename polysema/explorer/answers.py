@@ -22,7 +22,7 @@ from polysema.drawing import Box, on_plane, overlap, tree_places
 from polysema.errors import Failed, FormatError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 from polysema.senses.senses import Sense, senses_of
 
 AMBIGUOUS = 0.1

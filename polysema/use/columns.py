@@ -40,12 +40,17 @@ Rows = NDArray[np.int64]
 
 def entries(dictionary: Dictionary, text: str) -> list[tuple[int, int, Rows]]:
     """(first character, end, sense rows) of the words of a text that the dictionary knows, the longest entries."""
-    return dictionary._entries(text)
+    found = []
+    for place in dictionary.entries_of(text):
+        rows = place.entry.rows if place.kept is None else place.entry.rows[place.kept]
+        found.append((*place.span, rows))
+    return found
 
 
 def rows_of(dictionary: Dictionary, word: str, pos: str | None = None) -> Rows:
     """The sense rows of a word, by part of speech; an error where there are none."""
-    return np.sort(dictionary._rows(word, pos))
+    entry, kept = dictionary.look_up(word, pos)
+    return np.sort(entry.rows if kept is None else entry.rows[kept])
 
 
 def posterior(dictionary: Dictionary, rows: Rows, contexts: NDArray[np.float32]) -> tuple[Floats, Floats]:

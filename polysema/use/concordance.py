@@ -33,7 +33,7 @@ UNEXPLAINED = "none of these"
 """The group of uses that no sense explains."""
 
 LEAST_FIT = 0.2
-"""No sense explains a use where all ⟨g_s, c⟩ are below it, unless the dictionary's calibration says otherwise."""
+"""No sense explains a use where all ⟨g_s, c⟩ are below it, where the dictionary's calibration does not say."""
 
 _NEIGHBOUR = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 
@@ -168,8 +168,7 @@ def concordance(
     check_choice("order", sort, SORTS)
     tagged = opened(corpus, [word], dictionary, pos)
     uses = tagged.uses(word, pos)
-    file, calibration = tagged.dictionary.file, tagged.dictionary.calibration
-    least = getattr(calibration, "least", None)
+    file, least = tagged.dictionary.file, tagged.dictionary.calibration.least
     unexplained = uses.fit < (LEAST_FIT if least is None else least)
     best = uses.p.argmax(axis=1)
     keys = [file.key(row) for row in uses.rows.tolist()]
