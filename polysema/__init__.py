@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from polysema.measures import trace_distance as trace_distance
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.senses.adapt import adapt as adapt
+    from polysema.senses.answers import Disambiguation as Disambiguation
+    from polysema.senses.answers import Sense as Sense
     from polysema.senses.describe import describe as describe
-    from polysema.senses.disambiguation import Disambiguation as Disambiguation
-    from polysema.senses.senses import Sense as Sense
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
     from polysema.vocabulary import Vocabulary as Vocabulary
@@ -73,8 +73,7 @@ _NAMES = {
     "vocabulary": "Vocabulary",
     "lexicon.lexicon": "load from_gensim Lexicon VectorLexicon",
     # senses, in a lexicon, in texts and in a corpus
-    "senses.senses": "Sense",
-    "senses.disambiguation": "Disambiguation",
+    "senses.answers": "Sense Disambiguation",
     "senses.describe": "describe",
     "senses.adapt": "adapt",
     # composition

@@ -20,7 +20,7 @@ from polysema.meanings.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
 from polysema.reproduction.pages import to_html
 from polysema.reproduction.tables import Report
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry

@@ -39,8 +39,8 @@ from polysema.meanings.ambiguity import Ambiguity
 from polysema.meanings.descriptions import SenseDescription
 from polysema.meanings.meanings import COMMON
 from polysema.meanings.results import Neighbour, Results
+from polysema.senses.answers import Sense
 from polysema.senses.negation import NEGATIONS
-from polysema.senses.senses import Sense
 
 
 @command("path", "as_json")

@@ -13,7 +13,7 @@ from polysema.composition.compose import Composition
 from polysema.errors import Failed, MissingExtraError, PolysemaError
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 
 
 @command(

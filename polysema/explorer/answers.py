@@ -16,17 +16,14 @@ from polysema import measures
 from polysema.composition.compose import Composition
 from polysema.composition.methods import method_named
 from polysema.composition.occurrences import tokenised
-from polysema.composition.phrases import is_brackets, is_text, is_word
+from polysema.composition.phrases import is_text, is_word
 from polysema.composition.trees import Leaf, with_paths, words_of
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, FormatError, InputError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.senses.disambiguation import Disambiguation, SenseInContext
-from polysema.senses.senses import Sense, senses_of
-
-AMBIGUOUS = 0.1
-"""Least weight of the second sense of an ambiguous word."""
+from polysema.senses.answers import Disambiguation, Sense
+from polysema.senses.senses import senses_of
 
 COLOURS = 6
 """Colours for senses; one more, grey, is for all others."""
@@ -45,15 +42,22 @@ def cannot(lexicon: AnyLexicon) -> str:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def sentence(lexicon: AnyLexicon, text: str, nlp: Any = False) -> Facts:
-    """The words of a sentence, each with the sense that is meant, and what to say of words that are not known.
+def sentence(lexicon: AnyLexicon, text: str) -> Facts:
+    """The words of a sentence, each with the sense that is meant, and what to say of words that are not known."""
+    return sentences(lexicon, [text])[0]
 
-    Args:
-        nlp: the spaCy pipeline; False reads by the words alone.
-    """
-    read = _read(lexicon, text, nlp)
-    words = [_word(item, colours([_ids(item)])) for item in read]
-    return {"sentence": text, "words": words, "notes": notes(lexicon, text), "cannot": cannot(lexicon)}
+
+def sentences(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Facts]:
+    """:func:`sentence` for many texts at once, which is quicker."""
+    return [
+        {
+            "sentence": text,
+            "words": [_word(item, colours([_ids(item)])) for item in read],
+            "notes": notes(lexicon, text),
+            "cannot": cannot(lexicon),
+        }
+        for text, read in zip(texts, _read(lexicon, texts), strict=True)
+    ]
 
 
 def steps(lexicon: AnyLexicon, text: str) -> Facts:
@@ -66,17 +70,15 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
     heard = [{"text": token.text, "end": token.start + len(token.text)} for token in tokenised(text).tokens]
     if len(heard) > MOST_STEPS:
         raise InputError(f"{len(heard)} words: at most {MOST_STEPS} are read word by word; give one sentence")
-    readings = [_read(lexicon, text[: item["end"]], False) for item in heard]
+    readings = _read(lexicon, [text[: item["end"]] for item in heard])
     words, turned = [], []
     for item in readings[-1] if readings else []:
-        if len(item.senses) < 2:
+        if item.only_sense:
             continue
         own, path, best = _word(item, colours([_ids(item)])), [], []
         for number, reading in enumerate(readings):
-            found = {}
-            for other in reading:
-                if (other.span[0], other.word) == (item.span[0], item.word):
-                    found = {sense.id: sense.probability for sense in other.senses}
+            same = (other for other in reading if (other.span[0], other.word) == (item.span[0], item.word))
+            found = {sense.id: sense.probability for other in same for sense in other.senses}
             path.append([found.get(sense.id, 0.0) for sense in item.senses] if found else None)
             if found:
                 best.append((max(range(len(item.senses)), key=path[-1].__getitem__), number))
@@ -89,11 +91,11 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
     return {**facts, "notes": notes(lexicon, text), "cannot": cannot(lexicon)}
 
 
-def _read(lexicon: AnyLexicon, text: str, nlp: Any) -> list[Disambiguation]:
-    """The words with senses from left to right."""
+def _read(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Sequence[Disambiguation]]:
+    """The words of each text that have senses, from left to right; of a dictionary also those of one sense."""
     if not isinstance(lexicon, Lexicon):
-        return []
-    return list(lexicon.read(text, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp))
+        return [[] for _ in texts]
+    return [*lexicon.read([*texts], every=lexicon.dictionary is not None, nlp=False)]
 
 
 def _ids(item: Disambiguation) -> list[int]:
@@ -108,15 +110,15 @@ def _word(item: Disambiguation, coloured: dict[int, int]) -> Facts:
     return {**{name: facts[name] for name in told}, "only_sense": len(senses) == 1, "senses": senses}
 
 
-def _sense(sense: Sense | SenseInContext) -> Facts:
-    """A sense with its names: its gloss in a dictionary, else the words nearest to it."""
-    facts: Facts = {"gloss": None, "key": None, "synonyms": [], "examples": [], **sense.to_dict(), "label": sense.label}
-    if not facts["gloss"] and facts.get("synset"):
+def _sense(sense: Sense) -> Facts:
+    """A sense; where it was found in text and WordNet was asked, with the gloss of its synset."""
+    facts = sense.to_dict()
+    if not facts["gloss"] and isinstance(facts["synset"], dict):
         facts["gloss"] = facts["synset"]["gloss"]
     return facts
 
 
-def _senses(senses: Sequence[Any], coloured: dict[int, int] | None = None) -> list[Facts]:
+def _senses(senses: Sequence[Sense], coloured: dict[int, int] | None = None) -> list[Facts]:
     """Senses, each with a colour."""
     coloured = colours([[sense.id for sense in senses]]) if coloured is None else coloured
     return [{**_sense(sense), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
@@ -152,56 +154,48 @@ def notes(lexicon: AnyLexicon, text: str) -> list[str]:
     return []
 
 
-def two_sentences(lexicon: AnyLexicon, first: str, second: str, nlp: Any = False) -> Facts:
+def two_sentences(lexicon: AnyLexicon, first: str, second: str) -> Facts:
     """The words that two sentences share: their sense in each, how alike the two uses are, and which words decide.
 
-    A word decides by the share of probability that the sense meant loses when the sentence is read without it.
+    A word decides by the probability that the sense meant loses when the sentence is read without it.
     """
     texts = (first, second)
-    reads = [_read(lexicon, text, nlp) for text in texts]
-    named = [{item.word: item for item in reversed(read) if len(item.senses) > 1} for read in reads]
-    both = [item.word for item in reads[0] if named[0].get(item.word) is item and item.word in named[1]]
-    coloured = {word: colours([_ids(named[0][word]), _ids(named[1][word])]) for word in both}
-    without = [_without(lexicon, text, read) if both else [] for text, read in zip(texts, reads, strict=True)]
-    shared = []
+    reads = _read(lexicon, texts)
+    named = [{item.word: item for item in reversed(read) if not item.only_sense} for read in reads]
+    both = [word for word in dict.fromkeys(item.word for item in reads[0]) if word in named[0] and word in named[1]]
+    coloured = {word: colours([_ids(side[word]) for side in named]) for word in both}
+    without = [_without(lexicon, text) if both else [] for text in texts]
+    uses = []
     for word in both:
         pair = [side[word] for side in named]
-        uses = []
-        for item, less in zip(pair, without, strict=True):
-            lost = [(name, item.sense.probability - found[item.word, item.sense.id]) for name, found in less
-                    if (item.word, item.sense.id) in found]  # fmt: skip
-            because = [
-                {"word": name, "by": by} for name, by in sorted(lost, key=lambda pair: -pair[1])[:3] if by > 0.02
-            ]
-            uses.append({**_word(item, coloured[word]), "because": because})
-        same = pair[0].sense.id == pair[1].sense.id
-        shared.append({"word": word, "alike": alike(lexicon, *pair), "same": same, "uses": uses})
+        alike = float(measures.similarity(pair[0].meaning, pair[1].meaning))
+        told = [
+            {**_word(item, coloured[word]), "because": _because(item, less)}
+            for item, less in zip(pair, without, strict=True)
+        ]
+        uses.append({"word": word, "alike": alike, "same": pair[0].sense.id == pair[1].sense.id, "uses": told})
     sides = [
         {"sentence": text, "words": [_word(item, coloured.get(item.word) or colours([_ids(item)])) for item in read]}
         for text, read in zip(texts, reads, strict=True)
     ]
-    told = [note for text in texts for note in notes(lexicon, text)]
-    return {"sides": sides, "uses": shared, "notes": told}
+    return {"sides": sides, "uses": uses, "notes": [note for text in texts for note in notes(lexicon, text)]}
 
 
-def alike(lexicon: Any, first: Disambiguation, second: Disambiguation) -> float:
-    """How alike two uses of a word are, from 0 to 1."""
-    if hasattr(lexicon, "same_use"):
-        return float(lexicon.same_use(first.word, first.context, second.context))
-    return float(lexicon.similarity(first, second))
+def _without(lexicon: AnyLexicon, text: str, most: int = 16) -> list[tuple[str, Sequence[Disambiguation]]]:
+    """What a sentence says when it is read without one of its words, for each that can decide."""
+    tokens = [token for token in tokenised(text).tokens if token.text.lower() not in STOP_WORDS][:most]
+    texts = [text[: token.start] + text[token.start + len(token.text) :] for token in tokens]
+    return [*zip((token.text for token in tokens), _read(lexicon, texts), strict=True)]
 
 
-def _without(
-    lexicon: AnyLexicon, text: str, read: Sequence[Disambiguation], most: int = 16
-) -> list[tuple[str, dict[tuple[str, int], float]]]:
-    """The probabilities of senses when a sentence is read without one of its words, for each that can decide."""
-    found = []
-    for token in tokenised(text).tokens:
-        if token.text.lower() not in STOP_WORDS and len(found) < most:
-            less = text[: token.start] + text[token.start + len(token.text) :]
-            items = reversed(_read(lexicon, less, False))
-            found.append((token.text, {(item.word, one.id): one.probability for item in items for one in item.senses}))
-    return found
+def _because(item: Disambiguation, without: Sequence[tuple[str, Sequence[Disambiguation]]]) -> list[Facts]:
+    """The three words that speak most for the sense that is meant."""
+    lost = []
+    for name, read in without:
+        left = [sense.probability for other in read if other.word == item.word for sense in other.senses
+                if sense.id == item.sense.id]  # fmt: skip
+        lost += [{"word": name, "by": item.sense.probability - left[0]}] if left else []
+    return sorted((one for one in lost if one["by"] > 0.02), key=lambda one: -one["by"])[:3]
 
 
 # --------------------------------------------------------------------------------------------------------------- tree
@@ -264,14 +258,15 @@ def _methods(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
 
 
 def word(lexicon: AnyLexicon, asked: str, top: int = 12) -> Facts:
-    """The ambiguity of a word, its senses by name, and similar words."""
-    spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)]
+    """The ambiguity of a word, its senses by name, and similar words; a word of the dictionary alone has no others."""
+    held = asked in lexicon
+    in_dictionary = isinstance(lexicon, Lexicon) and lexicon.dictionary is not None and asked in lexicon.dictionary
+    spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)] if held or not in_dictionary else asked
     (own,) = listing(lexicon).rows([spelled])
-    facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon), "senses": []}
-    if isinstance(lexicon, Lexicon):
-        facts["senses"] = _senses(lexicon.senses(spelled, top))
-    facts["similar"] = [item.to_dict() for item in lexicon.neighbours(spelled, top)]
-    return {**facts, "like": listing(lexicon).like(spelled), "cannot": cannot(lexicon)}
+    facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon)}
+    facts["senses"] = _senses(lexicon.senses(spelled, top)) if isinstance(lexicon, Lexicon) else []
+    facts["similar"] = [item.to_dict() for item in lexicon.neighbours(spelled, top)] if held else []
+    return {**facts, "like": listing(lexicon).like(spelled) if held else [], "cannot": cannot(lexicon)}
 
 
 def _information(lexicon: AnyLexicon) -> str:

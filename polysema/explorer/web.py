@@ -122,11 +122,11 @@ class Pages:
         name, lexicon = self._lexicon(request)
         text, view, method = _text(request, "s").strip(), _text(request, "view"), _text(request, "method")
         check_choice("view", view, VIEWS)
-        page: Facts = {"view": view, "views": VIEWS, "examples": EXAMPLES, "method": method}
+        page: Facts = {"view": view, "views": VIEWS, "examples": EXAMPLES}
         if not text:
             shown = {} if self.warming else self._facts(name, EXAMPLES[0], "", "")
             empty: Facts = {"sentence": "", "words": [], "notes": [], "cannot": answers.cannot(lexicon)}
-            return Answer("start.html", empty, extra={**page, "shown": shown and _drawn(shown)})
+            return Answer("start.html", empty, extra={**page, "shown": _drawn(shown) if shown else None})
         if view == "tree" and self.warming and not is_json(request) and is_text(text):
             return Answer("loading.html", {"sentence": text}, 202)
         facts = self._facts(name, text, view, method)
@@ -166,15 +166,15 @@ class Pages:
             raise HTTPException(400, '"texts" is a list of strings')
         if len(texts) > MOST_TEXTS:
             raise HTTPException(413, f"{len(texts)} texts: at most {MOST_TEXTS} at once; ask several times")
-        return Answer("", {"results": [self._read_text(lexicon, text) for text in texts]})
+        return Answer("", {"results": self._read_texts(lexicon, texts)})
 
-    def _read_text(self, lexicon: AnyLexicon, text: str) -> Facts:
-        if len(text) > LONGEST["s"]:
-            return {"sentence": text[:80] + " …", "error": _too_long(text)}
-        try:
-            return answers.sentence(lexicon, text)
-        except PolysemaError as error:
-            return {"sentence": text, "error": _private(str(error))}
+    def _read_texts(self, lexicon: AnyLexicon, texts: list[str]) -> list[Facts]:
+        most = LONGEST["s"]
+        read = iter(answers.sentences(lexicon, [text for text in texts if len(text) <= most]))
+        return [
+            next(read) if len(text) <= most else {"sentence": text[:80] + " …", "error": _too_long(text)}
+            for text in texts
+        ]
 
     def vocabulary(self, request: Request) -> Answer | Response:
         """The map; its data come by themselves, drawn in the background when they are asked for first."""

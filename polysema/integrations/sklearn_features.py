@@ -16,7 +16,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.measures import entropy
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]

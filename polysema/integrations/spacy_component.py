@@ -29,8 +29,7 @@ from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
 from polysema.lexicon.lexicon import AnyLexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
-from polysema.senses.disambiguation import Disambiguation, SenseInContext
-from polysema.senses.senses import Sense
+from polysema.senses.answers import Disambiguation, Sense, SenseInContext
 
 _KEY = "polysema"
 _COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,13 @@ class SlotFillers:
         return f"SlotFillers({len(self.keys)} slots, {len(self.fillers)} fillers)"
 
 
+class Stored(Protocol):
+    """What is written into the folder of a lexicon as files of its own."""
+
+    def save(self, folder: str | Path, /) -> None:
+        """Write the files."""
+
+
 Columns = Literal["senses", "eigen"]
 
 
@@ -181,6 +188,8 @@ class Parts:
     speech: Speech | None = None  # the part of speech of each sense
     descriptions: SenseDescriptions | None = None  # what the senses look like in use
     slots: SlotFillers | None = None  # what fills the slots of each word
+    # senses with keys and glosses, and the encoder that reads them in text; or the folder that holds both
+    dictionary: Path | Stored | None = None
     placing: Path | None = None  # the file with the regression that :func:`polysema.adapt` places new words with
 
     def check(self, shape: tuple[int, ...]) -> None:

@@ -11,6 +11,7 @@
 ``synset_of``     (K,) int32   row of the synset
 ``number``        (K,) uint8   WordNet's rank among the senses of its part of speech
 ``group``         (K,) uint8   coarse sense within the spelling
+``offensive``     (S,) uint8   whether the gloss calls it a slur, disparaging or obscene
 ``count.SOURCE``  (K,) uint16  occurrences in a tagged corpus
 ``spellings``     bytes        zlib, a line each, sorted
 ``keys``          bytes        zlib, what follows ``lemma%`` in each sense key, a line each
@@ -25,7 +26,9 @@ The spellings are read at once, sense keys and text when they are first asked fo
 from __future__ import annotations
 
 import json
+import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
@@ -45,6 +48,16 @@ BLOCK = 256
 
 POS = ("noun", "verb", "adj", "adv")
 LETTERS = "nvar"
+OFFENSIVE = re.compile(
+    r"\([^)]*\b(slur|offensive)\b|(?:\([^)]*\) )?(?:an? )?(?:\w+ but |often |extremely )?"
+    r"(?:offensive|derogatory|disparaging|vulgar|obscene|insulting)(?: (?:and|or) \w+)?"
+    r" (?:terms?|names?|words?|slang|expression|reference)\b"
+)
+"""How the glosses of slurs, disparaging and obscene words begin."""
+
+SHOWN_SHARE = 0.9
+"""A word is hidden where the senses that are not offensive have less of it."""
+
 _TENSORS = ("vectors", "synset", "pos", "field", "starts", "synset_of", "number", "group", "spellings", "keys",
             "exceptions", "text", "blocks")  # fmt: skip
 
@@ -192,6 +205,32 @@ class DictionaryFile:
         name = f"{self.tensors['synset'][row]:08d}-{LETTERS[self.pos[row]]}"
         return name, "" if field in ("all", "pert", "ppl", "Tops") else field
 
+    def is_offensive(self, synset: int) -> bool:
+        """Whether a synset is a slur, disparaging or obscene."""
+        return OFFENSIVE.match(self.text(synset).gloss) is not None
+
+    def offensive_words(self, source: str) -> frozenset[str]:
+        """The spellings of which offensive senses have a tenth or more."""
+        known = self.tensors.get("offensive")
+        if known is None:
+            glosses = (line.split("\t")[1] for b in range(len(self.tensors["blocks"]) - 1) for line in self._block(b))
+            known = np.array([OFFENSIVE.match(gloss) is not None for gloss in glosses])
+        senses = np.flatnonzero(known[self.synset_of[: self.starts[-1]]])
+        found = set()
+        for row in np.unique(np.searchsorted(self.starts, senses, side="right") - 1).tolist():
+            own = np.arange(self.starts[row], self.starts[row + 1])
+            if self.frequencies(own, source)[known[self.synset_of[own]] > 0].sum() > 1 - SHOWN_SHARE:
+                found.add(self.spellings[row])
+        return frozenset(found)
+
+    def begins(self, word: str) -> bool:
+        """Whether an entry of several words begins with a word."""
+        for start in (f"{word} ", f"{word}-"):
+            at = bisect_left(self.spellings, start)
+            if at < len(self.spellings) and self.spellings[at].startswith(start):
+                return True
+        return any(added.startswith(f"{word} ") for added in self._added_rows)
+
     def text(self, synset: int) -> Text:
         """Words, gloss and examples of a synset row."""
         own = len(self.tensors["pos"])
@@ -208,10 +247,14 @@ class DictionaryFile:
 
         p_s ∝ count_s + smoothing / number_s, so that a sense that was never seen has the share of its rank.
         """
+        weights = self.weights(spelling_senses, source, smoothing)
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def weights(self, senses: NDArray[np.int64], source: str, smoothing: float = 0.5) -> NDArray[np.float64]:
+        """count_s + smoothing / number_s, in the shape of ``senses``."""
         if source not in self.counts:
             raise InputError(f"no sense frequencies of {source!r}: choose {', '.join(sorted(self.counts))}")
-        weights = self.counts[source][spelling_senses] + smoothing / self.number[spelling_senses].astype(float)
-        return np.asarray(weights / weights.sum(), np.float64)
+        return np.asarray(self.counts[source][senses] + smoothing / self.number[senses].astype(float), np.float64)
 
     @lru_cache(maxsize=512)  # noqa: B019
     def _block(self, block: int) -> list[str]:
@@ -253,6 +296,7 @@ def build_dictionary(
         "synset_of": np.array([rows[key.synset] for key in flat], np.int32),
         "number": np.array([min(max(key.number, 1), 255) for key in flat], np.uint8),
         "group": np.array(_groups(words, groups or {}), np.uint8),
+        "offensive": np.array([OFFENSIVE.match(s.gloss) is not None for s in synsets], np.uint8),
         "spellings": _packed([spelling for spelling, _ in words]),
         "keys": _packed([key.key.partition("%")[2] for key in flat]),
         "exceptions": _packed(["\t".join(exception) for exception in wordnet.exceptions]),
