@@ -105,6 +105,7 @@ for one in (tree, matrix, senses):
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--prefix", default="", metavar="PATH", help="What stands before every path behind a proxy.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further host name that it answers to.")
+@click.option("--public", is_flag=True, help="Serve everyone, behind a proxy: limits by client, a log in JSON.")
 @click.option("--evaluation", type=PATH, metavar="FILE", help="What polysema evaluate --json wrote.")
 def explore(
     given: Shared,
@@ -114,6 +115,7 @@ def explore(
     no_browser: bool,
     prefix: str,
     allow_host: tuple[str, ...],
+    public: bool,
     evaluation: Path | None,
 ) -> None:
     """See ambiguity resolve, in a browser (extra explore).
@@ -125,6 +127,7 @@ def explore(
       polysema explore
       polysema explore my-model
       polysema explore early=model-1900 late=model-2000 --port 9000 --no-browser
+      polysema explore --public --allow-host words.example.org
     """
     from polysema.explorer.server import application, named, serve
 
@@ -133,11 +136,11 @@ def explore(
     found = {name: load(path) for name, path in paths.items()}
     report = None if evaluation is None else _report(evaluation)
     hosts = [*allow_host, *([host] if host not in ("0.0.0.0", "::") else [])]  # noqa: S104
-    app = application(found, prefix=prefix, hosts=hosts, evaluation=report)
+    app = application(found, prefix=prefix, hosts=allow_host if public else hosts, evaluation=report, public=public)
 
     def ready(url: str) -> None:
         click.echo(f"polysema explorer at {url}  (Ctrl-C ends it)")
-        if not no_browser:
+        if not no_browser and not public:
             webbrowser.open(url)
 
     serve(app, host, port, ready)
