@@ -150,7 +150,7 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write a safetensors file with the permissions of the umask. A full disk is an :class:`OSError`."""
     import numpy as np
     from safetensors import SafetensorError
@@ -159,7 +159,7 @@ def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, st
     path.touch()
     mode = path.stat().st_mode
     try:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, {})
     except SafetensorError as error:
         number = re.search(r"os error (\d+)", str(error))
         raise OSError(*(int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)) from None
@@ -214,11 +214,11 @@ LARGEST_TEXT = 1 << 28  # bytes that a list of words, a configuration or a file 
 LEAST_UNPACKED = 1 << 26
 
 
-def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
+def read_text(path: Path) -> str:
     """The text of a file. A :class:`FormatError` names a file that is missing, not regular, too large or not UTF-8."""
     size = check_regular(path)
-    if size > most:
-        raise FormatError(f"{path}: {size:,} bytes, where at most {most:,} are expected")
+    if size > LARGEST_TEXT:
+        raise FormatError(f"{path}: {size:,} bytes, where at most {LARGEST_TEXT:,} are expected")
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:

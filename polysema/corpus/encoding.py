@@ -431,4 +431,4 @@ class Encoding:
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
         out, out_ends = out[:words], out_ends[:sentences]
-        return out, out_ends, int(hashed(out, out_ends, 0)), read
+        return out, out_ends, int(hashed(out, out_ends)), read

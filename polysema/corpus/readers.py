@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from polysema.corpus.normalisation import Normalisation, unicode_version
 from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError, check_choice, needing
@@ -99,8 +99,7 @@ class CorpusOptions(ReadingOptions):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Column numbers, from 0, of a format with one token a line; −1 if there is no such column."""
 
     token: int  # the word or lemma

@@ -64,11 +64,8 @@ def tokenise(normalisation: Normalisation, block: Block, table: k.SlotTable) -> 
     if columns is None:
         words, sentences = k.tokenise(rules, data, size, block.goes_on, table, ids, ends, scratch, tally)
     else:
-        layout = k.Layout(
-            columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
-        )
         words, sentences = k.tokenise_lines(
-            rules, layout, normalisation.raw, data, size, True, table, ids, ends, scratch, tally
+            rules, columns, normalisation.raw, data, size, True, table, ids, ends, scratch, tally
         )
     return Tokens(
         ids[:words].copy(), ends[:sentences].copy(), size - block.ends_source, int(tally[0]) + block.replaced,
