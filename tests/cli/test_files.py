@@ -107,7 +107,7 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "pipe"], "pipe: not a readable list of words: a pipe"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "/dev/urandom"], "not a readable list of words: a pipe or a"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "circle"], "not a readable list of words: Too many levels"),
-        (["train", "t.txt", "-o", "x", "--config", "pipe"], "pipe: not a readable TOML file"),
+        (["train", "t.txt", "-o", "x", "--config", "pipe"], "not a readable TOML file: pipe"),
         (["train", "pipe", "-o", "x"], "pipe: a pipe or a device, not a file"),
         (["train", "/dev/urandom", "-o", "x"], "/dev/urandom: a pipe or a device, not a file"),
         (["compose", "-l", "a", "-f", "latin"], "latin: not UTF-8 text at byte 3"),

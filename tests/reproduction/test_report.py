@@ -306,6 +306,8 @@ def test_the_command_on_own_sets(files, capsys):
     assert all(item["p"] == 1.0 and item["interval"] == [0.0, 0.0] for item in tests)  # no better than itself
     assert main(["evaluate", *other, *own]) == 0
     assert "better than good?" in capsys.readouterr().out
+    assert main(["evaluate", str(files / "good"), *own, "--unknown-words", "guess"]) == 2
+    assert main(["evaluate", str(files / "good"), *own, "--method", "phasr"]) == 2
     report = ["--report", str(files / "out")]
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
     assert "phaser" in capsys.readouterr().out
