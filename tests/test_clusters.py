@@ -65,17 +65,11 @@ def test_distances_alone_give_the_clusters_of_lloyd(seed, k):
     assert inertia == pytest.approx(expected[1])
 
 
-def test_an_empty_cluster_starts_again_at_the_worst_point():
-    points = np.array([[0.0], [0.1], [0.2], [10.0], [10.1], [30.0]])
-    squared = squared_distances(points)
-    labels, own = np.array([0, 0, 0, 1, 1, 1]), np.array([0.0, 0.1, 0.2, 0.0, 0.1, 20.0])
-    within, sizes = np.stack([squared[:3].sum(0), squared[3:].sum(0), np.zeros(6)]), np.array([3.0, 3.0, 0.0])
-    njit(clusters._refill.py_func)(2, own, squared, labels, within, sizes)
-    assert labels.tolist() == [0, 0, 0, 1, 1, 2]
-    assert sizes.tolist() == [3, 2, 1]
-    np.testing.assert_allclose(within[1], squared[3:5].sum(0))
-    for seed in range(50):  # few points, many clusters: each k ends with as many
-        clusters.k_means(squared, 5, stream_key(seed), 100, labels)
+def test_few_points_fill_as_many_clusters_as_are_asked_for():
+    labels = np.zeros(6, np.int64)
+    for seed in range(50):
+        points = np.array([[0.0], [0.1], [0.2], [10.0], [10.1], [30.0]])
+        clusters.k_means(squared_distances(points), 5, stream_key(seed), 100, labels)
         assert len(set(labels.tolist())) == 5
 
 

@@ -10,27 +10,17 @@ from tests.refusals import refused
 from tests.strategies import factors, make_factor
 
 
-@given(factors())
-def test_symmetric_positive_unit_trace(factor):
-    rho = DensityMatrix(factor).dense()
+@given(factors(largest=50))
+def test_symmetric_positive_unit_trace_and_back_from_the_dense_matrix(factor):
+    state = DensityMatrix(factor)
+    rho, (values, vectors) = state.dense(), state.eigen()
+    assert np.allclose(rho, dense.matrix(factor))
     assert np.allclose(rho, rho.T)
     assert np.linalg.eigvalsh(rho).min() > -1e-12
     assert abs(np.trace(rho) - 1) < 1e-12
-    assert np.allclose(rho, dense.matrix(factor))
-
-
-@given(factors(largest=50))
-def test_round_trip_through_the_dense_matrix(factor):
-    rho = DensityMatrix(factor)
-    assert np.allclose(DensityMatrix.from_matrix(rho.dense() * 7).dense(), rho.dense(), atol=1e-10)
-
-
-@given(factors(largest=50))
-def test_eigen_is_the_spectral_decomposition(factor):
-    rho = DensityMatrix(factor)
-    values, vectors = rho.eigen()
+    assert np.allclose(DensityMatrix.from_matrix(rho * 7).dense(), rho, atol=1e-10)
     assert (np.diff(values) <= 1e-15).all()
-    assert np.allclose((vectors * values) @ vectors.T, rho.dense())
+    assert np.allclose((vectors * values) @ vectors.T, rho)
 
 
 def test_extreme_scales_neither_overflow_nor_vanish():

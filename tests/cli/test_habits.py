@@ -22,30 +22,23 @@ def typed(monkeypatch):
     return give
 
 
-def lines(text: str) -> list[dict]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def test_lines_of_json_in_and_out(run, planted_model, typed):
-    typed('{"text": "(muddy bank)", "id": 7}\n\n(central bank)\n')
-    code, out, _ = run("compose", "--file", "-", "--jsonl", "-l", planted_model)
-    first, second = lines(out)
-    assert code == 0
+    def answers(text: str, *command: str, code: int = 0) -> list[dict]:
+        typed(text)
+        found, out, _ = run(*command, "--file", "-", "--jsonl", "-l", planted_model)
+        assert found == code
+        return [json.loads(line) for line in out.splitlines()]
+
+    first, second = answers('{"text": "(muddy bank)", "id": 7}\n\n(central bank)\n', "compose")
     assert (first["id"], first["phrase"], second["phrase"]) == (7, "muddy bank", "central bank")
-    typed('{"word": "bank", "text": "(muddy bank)", "id": "a"}\n{"word": "nothing", "text": "(muddy bank)"}\n')
-    code, out, _ = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", planted_model)
-    first, second = lines(out)
-    assert code == 2
+    text = '{"word": "bank", "text": "(muddy bank)", "id": "a"}\n{"word": "nothing", "text": "(muddy bank)"}\n'
+    first, second = answers(text, "disambiguate", "-", code=2)
     assert (first["id"], first["word"]) == ("a", "bank")
     assert first["senses"][0]["probability"] > 0.9
     assert "is not in" in second["error"]
-    typed("(muddy bank)\n" * 300)  # more than are asked together
-    code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", planted_model)
-    assert (code, len(lines(out))) == (0, 300)
-    typed('{"text": "muddy bank", "id": 1}\ncentral bank\n')
-    code, out, _ = run("read", "--file", "-", "--jsonl", "--no-parser", "-l", planted_model)
-    assert code == 0
-    assert [(item.get("id"), len(item["words"])) for item in lines(out)] == [(1, 1), (None, 1)]
+    assert len(answers("(muddy bank)\n" * 300, "compose", "--top", "0")) == 300  # more than are asked together
+    found = answers('{"text": "muddy bank", "id": 1}\ncentral bank\n', "read", "--no-parser")
+    assert [(item.get("id"), len(item["words"])) for item in found] == [(1, 1), (None, 1)]
 
 
 @pytest.mark.parametrize(
@@ -56,11 +49,9 @@ def test_lines_of_json_in_and_out(run, planted_model, typed):
         ('{"text": "the bank"}', "no word to ask about in"),
     ],
 )
-def test_bad_lines_are_named(run, planted_model, typed, line, message):
+def test_bad_lines_are_named(refuses, planted_model, typed, line, message):
     typed(line + "\n")
-    code, out, err = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", planted_model)
-    assert (code, out) == (2, "")
-    assert message in err
+    refuses(["disambiguate", "-", "--file", "-", "--jsonl", "-l", planted_model], message)
 
 
 def test_quiet_leaves_results_and_errors(run, planted_model, tmp_path, monkeypatch):
@@ -71,9 +62,7 @@ def test_quiet_leaves_results_and_errors(run, planted_model, tmp_path, monkeypat
     assert run("-q", "convert", planted_model, "other.npz") == (0, "", "")
     code, _, err = run("corpus", "build", "text.txt", "-o", "text.corpus", "-q")
     assert (code, err) == (0, "")
-    code, _, err = run("convert", "nothing", "x.npz", "--quiet")
-    assert code == 2
-    assert "no such file" in err
+    assert "no such file" in run("convert", "nothing", "x.npz", "--quiet")[2]
 
 
 def test_shared_options_stand_before_or_after_a_command(run):

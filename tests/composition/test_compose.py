@@ -185,7 +185,7 @@ def test_a_composition_pickles_and_copies(lexicon: Lexicon):
         for again in (pickle.loads(pickle.dumps(phrase)), copy.copy(phrase), copy.deepcopy(phrase)):
             assert again.to_dict() == phrase.to_dict()
             assert str(again) == str(phrase)
-            assert np.array_equal(again.meaning.dense(), phrase.meaning.dense())
+            assert np.allclose(again.meaning.dense(), phrase.meaning.dense())
 
 
 def test_meanings_by_the_way_from_the_root(lexicon: Lexicon):

@@ -277,7 +277,7 @@ def test_text_is_known_by_its_content(tmp_path, how):
     assert (output / "tokens.npy").stat().st_mtime_ns == before
     build_corpus(path, output, workers=3)
     assert (output / "tokens.npy").stat().st_mtime_ns == before
-    path.write_text(TEXT.swapcase()[::-1] + "more words")
+    path.write_text(TEXT.swapcase()[::-1] + " more words")
     for options in ({"min_count": 2}, {}):
         refused(InputError, "other text or options", build_corpus, path, output, **options)
     assert "more" in build_corpus(path, output, overwrite=True).vocabulary

@@ -122,15 +122,12 @@ def test_text_of_another_encoding_is_said(tmp_path, caplog):
         refused(CorpusError, "bytes are no text in this encoding: name the encoding", build_corpus, bad, tmp_path / "e")
 
 
-def test_pipes_and_devices_are_refused(tmp_path):
+def test_pipes_devices_and_links_in_a_circle_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(CorpusError, match="a pipe or a device, not a file: pipe the text in and name - instead"):
             build_corpus(path, tmp_path / "c")
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
-
-
-def test_links_in_a_circle_are_refused(tmp_path):
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     refused(CorpusError, "no such file or folder", build_corpus, tmp_path / "circle", tmp_path / "c")
     refused(InputError, "exists already", build_corpus, SENTENCES, tmp_path / "circle")

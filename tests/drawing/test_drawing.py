@@ -59,6 +59,7 @@ def test_entropy_tree_boxes_do_not_hide_each_other(planted):
 def test_heat_map(planted):
     figure = heat_map(planted["bank"])
     check(figure)
+    assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")
     axes, bar = figure.axes
     assert axes.get_title().startswith("bank: entropy 0.")
     assert (axes.get_xlabel(), bar.get_ylabel()) == ("dimension", "entry of the density matrix")
@@ -80,22 +81,15 @@ def test_senses_plane(planted):
         senses_plane(planted, "nowhere")
 
 
-def test_vectors_have_no_pictures(vectors):
-    refused(InputError, "no entropy", entropy_tree, vectors.compose("(old cars)"))
-    refused(InputError, "density matrices", senses_plane, vectors, "bank")
-
-
-def test_without_matplotlib(planted, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    refused(MissingExtraError, r"\[plots\]", heat_map, planted["bank"])
-
-
-def test_ink_reads_on_any_colour():
-    assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")
-
-
 def test_a_word_of_many_light_senses_is_drawn_by_twenty():
     columns = np.random.default_rng(0).normal(size=(2, 10, 60))
     columns /= np.linalg.norm(columns, axis=1, keepdims=True)
     figure = senses_plane(Lexicon(["bank", "river"], columns), "bank")
     assert len(figure.legends[0].get_texts()) == 20
+
+
+def test_what_cannot_be_drawn(planted, vectors, monkeypatch):
+    refused(InputError, "no entropy", entropy_tree, vectors.compose("(old cars)"))
+    refused(InputError, "density matrices", senses_plane, vectors, "bank")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    refused(MissingExtraError, r"\[plots\]", heat_map, planted["bank"])

@@ -1,5 +1,5 @@
 import sys
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,20 +19,18 @@ def test_the_shipped_table_is_wordnets():
 
 
 def test_counts_from_the_wn_library(monkeypatch):
-    modern = ModuleType("wn")
-    modern.Error = type("Error", (Exception,), {})
-    modern.Wordnet = lambda lang, lemmatizer: type("W", (), {"synsets": staticmethod(lambda word: [0] * len(word))})
-    monkeypatch.setitem(sys.modules, "wn", modern)
-    assert sense_counts(["run", "bank"], "wn") == [3, 4]
+    def library(**names) -> None:
+        monkeypatch.setitem(sys.modules, "wn", SimpleNamespace(Error=LookupError, **names))
 
     def empty(lang, lemmatizer):
-        raise modern.Error("no lexicon")
+        raise LookupError("no lexicon")
 
-    modern.Wordnet = empty
+    library(Wordnet=lambda lang, lemmatizer: SimpleNamespace(synsets=lambda word: [0] * len(word)))
+    assert sense_counts(["run", "bank"], "wn") == [3, 4]
+    library(Wordnet=empty)
     refused(DataError, "download", sense_counts, ["run"], "wn")
     monkeypatch.setitem(sys.modules, "wn", None)
-    with pytest.raises(MissingExtraError):
-        sense_counts(["run"], "wn")
+    refused(MissingExtraError, "wordnet", sense_counts, ["run"], "wn")
 
 
 @pytest.fixture(scope="module")

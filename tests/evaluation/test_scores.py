@@ -148,7 +148,7 @@ def test_similarities_are_averaged_over_seeds(lexicon, phrases, monkeypatch):
     one, two = (LexiconModel(member).scores(phrases, "phaser") for member in (lexicon, other))
     row = found["toy", "phaser"]
     assert [result.seed for result in row.seeds] == [1, 2]
-    assert np.array_equal(row.ensemble.scores, (one.similarity + two.similarity) / 2)
+    assert np.allclose(row.ensemble.scores, (one.similarity + two.similarity) / 2)
     assert np.allclose(row.ensemble.entropies, (one.entropy + two.entropy) / 2)
     assert row.spearman == pytest.approx(np.mean([result.spearman for result in row.seeds]))
     assert row.sd == pytest.approx(np.std([result.spearman for result in row.seeds], ddof=1))

@@ -10,7 +10,6 @@ from polysema.evaluation import statistics
 from polysema.evaluation.statistics import (
     bootstrap,
     human_agreement,
-    interval,
     paired_test,
     partial,
     pearson,
@@ -135,32 +134,3 @@ def test_human_agreement_of_three():
     pairs = [stats.spearmanr(ratings[0], ratings[1])[0], 1.0, stats.spearmanr([1, 4, 3], [2, 5, 6])[0]]
     assert found.pairwise == pytest.approx(np.mean(pairs))
     assert found.annotators == 3
-
-
-@pytest.fixture(scope="module")
-def chance(sets):
-    """Scores of 200 random lexicons on sets whose items share their verbs, by set and method: (200, k)."""
-    from polysema.evaluation.comparison import random_evaluations
-
-    some = {name: sets[name] for name in ("GS2011", "GS2012")}
-    found: dict[tuple[str, str], list[np.ndarray]] = {}
-    for evaluation in random_evaluations(some, 4, 2, ("verb", "add", "phaser"), 200, seed=11):
-        for row in evaluation.rows:
-            found.setdefault((row.items.name, row.method), []).append(row.best.scores)
-    return {key: (sets[key[0]], np.stack(rows)) for key, rows in found.items()}
-
-
-def test_intervals_keep_their_level_under_chance(chance):
-    """Random lexicons have nothing to find: at most about 5 of 100 intervals may lie above 0 or below it."""
-    for key, (items, scores) in chance.items():
-        drawn = bootstrap(items.gold, scores, 200, seed=1, clusters=items.clusters)
-        groups = len(set(items.clusters))
-        bounds = [interval(spearman(items.gold, row), d, groups) for row, d in zip(scores, drawn, strict=True)]
-        above, below = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
-        assert above <= 12, key  # 5 expected of 200 on each side; 12 or more has a chance of 1 in 200
-        assert below <= 12, key
-        assert above + below <= 19, key
-    items, scores = chance["GS2012", "verb"]
-    drawn = bootstrap(items.gold, scores, 200, seed=1)  # items as if they were independent: what it is against
-    bounds = [interval(spearman(items.gold, row), d, len(items)) for row, d in zip(scores, drawn, strict=True)]
-    assert sum(low > 0 or high < 0 for low, high in bounds) > 40

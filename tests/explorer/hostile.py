@@ -61,21 +61,15 @@ def request(rng: random.Random) -> tuple[str, bytes]:
     elif kind == "huge":
         path += rng.choice(["a" * 70_000, "&x=1" * 1400, "%41" * 3000, "/.." * 2000, "?s=" + "(" * 5000])
     elif kind == "method":
-        method, more = (
-            rng.choice(["POST", "PUT", "DELETE", "TRACE", "PATCH", "G\xc9T", "HEAD"]),
-            "Content-Length: 3\r\n",
-        )
+        method = rng.choice(["POST", "PUT", "DELETE", "TRACE", "PATCH", "G\xc9T", "HEAD"])
+        more = "Content-Length: 3\r\n"
     path = re.sub(r"[\s]", "+", path)
     head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n{'abc' if more else ''}"
     return kind, head.encode("utf-8")
 
 
 def send(port: int, sent: bytes, ends: bool = False) -> bytes:
-    """What is answered, up to the end of the connection; empty where it was closed.
-
-    Args:
-        ends: whether the client says that it sends nothing more: what it sent may be half a request.
-    """
+    """What is answered, up to the end of the connection; with *ends*, the client says that it sends nothing more."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         try:
             connection.sendall(sent)

@@ -93,6 +93,9 @@ def test_square_vectors_are_not_mistaken_for_matrices(tmp_path):
     model.save(tmp_path / "v.txt")
     assert load(tmp_path / "v.txt").kind == "vectors"
     refused(MatrixError, "v.txt: 'a': its density matrix is not symmetric", load, tmp_path / "v.txt", "matrices")
+    (tmp_path / "v.txt").write_text("a " + " ".join(["1"] * 300) + "\n")
+    message = "300 is not a square .*17² = 289 and 18² = 324"
+    refused(FormatError, message, load, tmp_path / "v.txt", "matrices")
 
 
 def test_the_folder_is_readable_and_complete(lexicon: Lexicon, tmp_path):
@@ -107,6 +110,8 @@ def test_the_folder_is_readable_and_complete(lexicon: Lexicon, tmp_path):
     from safetensors.numpy import load_file
 
     assert load_file(tmp_path / "model/lexicon.safetensors")["factors"].shape == (12, 6, 3)
+    Lexicon(Vocabulary([]), np.empty((0, 3, 2), np.float32)).save(tmp_path / "nothing")
+    assert len(load(tmp_path / "nothing")) == 0
 
 
 def test_half_precision_on_request(lexicon: Lexicon, tmp_path):
@@ -197,12 +202,6 @@ def test_bad_files_get_one_clear_line(name, content, message, tmp_path):
         load(path)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
-
-
-def test_not_a_square(tmp_path):
-    path = tmp_path / "v.txt"
-    path.write_text("a " + " ".join(["1"] * 300) + "\n")
-    refused(FormatError, "300 is not a square .*17² = 289 and 18² = 324", load, path, "matrices")
 
 
 @pytest.mark.parametrize("name", ["model_lr0.025", "v1.2", "wiki.corpus.17x5", "model.final", "dot.", ".hidden"])
@@ -307,8 +306,3 @@ def test_fuzzed_files_load_or_say_why(name, data, lexicon: Lexicon, tmp_path_fac
             model[word]
     except PolysemaError as error:
         assert "\n" not in str(error)
-
-
-def test_an_empty_lexicon(tmp_path):
-    Lexicon(Vocabulary([]), np.empty((0, 3, 2), np.float32)).save(tmp_path / "nothing")
-    assert len(load(tmp_path / "nothing")) == 0

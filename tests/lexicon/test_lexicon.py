@@ -13,6 +13,12 @@ from tests import dense
 from tests.refusals import refused
 
 
+def same(found, expected) -> None:
+    """The same neighbours; sums over other shapes may round otherwise."""
+    assert [item.word for item in found] == [item.word for item in expected]
+    assert [item.similarity for item in found] == pytest.approx([item.similarity for item in expected])
+
+
 def test_look_up(lexicon: Lexicon):
     assert len(lexicon) == 12
     assert "bank" in lexicon
@@ -73,7 +79,7 @@ def test_neighbours_are_the_exact_ranking(n, m):
         assert [item.word for item in batch[i]] == [f"w{j}" for j in order]
         assert [item.similarity for item in batch[i]] == pytest.approx([everything[i, j] for j in order], abs=1e-9)
         if i < 3:
-            assert model.neighbours(query, 7) == batch[i]
+            same(model.neighbours(query, 7), batch[i])
 
 
 def test_all_words_as_neighbours_of_many_queries():
@@ -89,7 +95,8 @@ def test_all_words_as_neighbours_of_many_queries():
 def test_neighbours_of_phrases_and_matrices(lexicon: Lexicon):
     phrase = lexicon.compose("(old cars)")
     near = lexicon.neighbours(phrase, 3)
-    assert near == lexicon.neighbours("(old cars)", 3) == lexicon.neighbours(phrase.meaning, 3)
+    for query in ("(old cars)", phrase.meaning):
+        same(lexicon.neighbours(query, 3), near)
     assert near[0].similarity == pytest.approx(max(lexicon.similarity(phrase, word) for word in lexicon))
     assert lexicon.neighbours("bank", 0) == []
     assert len(lexicon.neighbours("bank", 1000)) == len(lexicon) - 1
@@ -199,8 +206,8 @@ def test_vocabulary():
 
 def test_a_capital_is_found_in_a_lower_cased_lexicon(lexicon: Lexicon):
     assert lexicon["Bank"].name == "bank"
-    assert lexicon.similarity("Bank", "RIVER") == lexicon.similarity("bank", "river")
-    assert lexicon.neighbours("Bank", 3) == lexicon.neighbours("bank", 3)
+    assert lexicon.similarity("Bank", "RIVER") == pytest.approx(lexicon.similarity("bank", "river"))
+    same(lexicon.neighbours("Bank", 3), lexicon.neighbours("bank", 3))
     assert [item.word for item in lexicon.neighbours("Bank", 100)].count("bank") == 0
     assert "Bank" not in lexicon  # as it is written
     cased = Lexicon(["Bank", "bank"], np.eye(2)[:, :, None])
@@ -260,8 +267,8 @@ def test_neighbours_among_common_words():
     model = Lexicon(Vocabulary([f"w{i}" for i in range(400)], range(400, 0, -1)), rng.normal(size=(400, 8, 2)))
     ranked = model.neighbours("w0", 400)
     for common in (50, 200, 50):
-        assert model.neighbours("w0", 5, common) == [item for item in ranked if int(item.word[1:]) < common][:5]
-    assert model.neighbours("w0", 5) == ranked[:5]
+        same(model.neighbours("w0", 5, common), [item for item in ranked if int(item.word[1:]) < common][:5])
+    same(model.neighbours("w0", 5), ranked[:5])
 
 
 def test_parts_must_fit():

@@ -240,26 +240,6 @@ def test_figures_are_written_as_the_paper_does():
     assert Cell(None, paper=0.3).difference is None
 
 
-def test_published_figures_are_the_papers(shared):
-    """Every row of the tables can be found in the paper's source, figure by figure."""
-    source = (shared / "paper" / "meyer-lewis-2020.tex").read_text()
-    plain = re.sub(r"\\(phantom\{-\}|textbf|underline|multicolumn\{5\}\{c\})|[{}]", "", source)
-    found = {tuple(map(float, re.findall(r"-?\d*\.\d{3}", line))) for line in plain.split(r"\\")}
-    tables = [published.WORD_SIMILARITY, published.AMBIGUITY]
-    tables += [*published.DISAMBIGUATION.values(), *published.ENTROPY.values()]
-    for rows in tables:
-        for name, row in rows.items():
-            assert row in found, name
-    assert [len(published.WORD_SIMILARITY), len(published.AMBIGUITY)] == [13, 5]
-    for figure in published.EXAMPLE_ENTROPY:
-        assert f"VNE of {figure}" in source
-    for name, (_, pairs, annotators) in published.DATA_SETS.items():
-        after = source.partition(name)[2][:400]
-        assert f"{{{pairs}}}" in after, name
-        assert f"{{{annotators}}}" in after, name
-    assert {len(rows) for rows in published.DISAMBIGUATION.values()} == {16}
-
-
 def test_a_row_that_was_left_out_keeps_its_line():
     row = "MS-Word2DM dot 5"
     other = System(f"{row}, SGD", "matrices", ({"model": "ms-word2dm", "options": {"select": "dot", "senses": 5}},), ())
@@ -326,6 +306,8 @@ def test_the_command_on_own_sets(files, capsys):
     assert all(item["p"] == 1.0 and item["interval"] == [0.0, 0.0] for item in tests)  # no better than itself
     assert main(["evaluate", *other, *own]) == 0
     assert "better than good?" in capsys.readouterr().out
+    assert main(["evaluate", str(files / "good"), *own, "--unknown-words", "guess"]) == 2
+    assert main(["evaluate", str(files / "good"), *own, "--method", "phasr"]) == 2
     report = ["--report", str(files / "out")]
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
     assert "phaser" in capsys.readouterr().out

@@ -44,6 +44,12 @@ CONTEXTS = [
 ]  # fmt: skip
 
 
+def same(found, expected) -> None:
+    """The same senses; their probabilities may round otherwise where more is asked together."""
+    assert [sense.id for sense in found.senses] == [sense.id for sense in expected.senses]
+    assert [s.probability for s in found.senses] == pytest.approx([s.probability for s in expected.senses])
+
+
 def topic_of_sense(item) -> str:
     return topic_of(item.senses[0].neighbours[0].word)
 
@@ -80,7 +86,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
     left = weights * np.einsum("ki,ij,kj->k", vectors, operator, vectors)
     told = planted.disambiguate("bank", "(bank (raised rates))")
     assert [sense.by_composition for sense in told.senses] == pytest.approx(sorted(left / left.sum(), reverse=True))
-    assert {round(sense.weight, 9) for sense in told.senses} == {round(weight, 9) for weight in weights}
+    assert sorted(sense.weight for sense in told.senses) == pytest.approx(sorted(weights))
 
 
 def test_the_context_vector_by_hand():
@@ -94,7 +100,7 @@ def test_the_context_vector_by_hand():
     logits = np.log(weights) + 7 * strength * vectors @ c / np.linalg.norm(c)
     expected = np.exp(logits) / np.exp(logits).sum()
     told = lexicon.disambiguate("bank", "(the ((muddy bank) flooded*))")
-    assert {round(s.by_context, 9) for s in told.senses} == {round(p, 9) for p in expected}
+    assert sorted(sense.by_context for sense in told.senses) == pytest.approx(sorted(expected))
 
 
 def test_nothing_known_around_leaves_the_word_as_it_is(planted):
@@ -111,7 +117,7 @@ def test_patterns_trees_and_compositions(planted):
     composed = planted.disambiguate("bank", planted.compose("((central bank) (raised rates))"))
     listed = planted.disambiguate("bank", ["central", "bank", "raised", "rates"], pattern="adj subj verb obj")
     for other in (brackets, tree, composed, listed):
-        assert other.senses == words.senses
+        same(other, words)
         assert other.form == "bank"
     assert (composed.context, listed.context) == ("central bank raised rates",) * 2
 
@@ -171,7 +177,7 @@ def test_the_second_occurrence_in_a_tree(planted):
     assert (money.occurrence, money.occurrences) == (1, 2)
     assert water.senses[0].by_composition is not None
     assert topic_of_sense(water) != topic_of_sense(money) or water.senses != money.senses
-    assert planted.disambiguate("bank", brackets, which=1).senses == money.senses
+    same(planted.disambiguate("bank", brackets, which=1), money)
     assert planted.disambiguate("bank", brackets).span == water.span
     with pytest.raises(InputError, match="stands 2 times in the context: there is no occurrence 2"):
         planted.disambiguate("bank", brackets, which=2)
@@ -193,7 +199,7 @@ def test_frequent_words_give_no_evidence(no_parser):
     told = renamed.disambiguate("bank", "zog bank")
     assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
     alone, more = (renamed.disambiguate("bank", text) for text in ("muddy bank", "muddy zog bank zog"))
-    assert more.senses == alone.senses
+    same(more, alone)
 
 
 def test_sense_ids_stay_whatever_the_order(planted):
@@ -238,4 +244,4 @@ def test_a_pipeline_of_ones_own(planted):
     assert told.no_tree == "this spaCy pipeline gives no dependencies: hand in one that has a parser"
     assert topic_of_sense(told) == "water"
     missing = planted.disambiguate("bank", "The muddy bank flooded.", nlp=False)
-    assert missing.senses == told.senses
+    same(missing, told)

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -85,20 +85,11 @@ def test_killed_between_two_renames(tmp_path, monkeypatch):
 
 
 def test_another_thread_is_refused_and_the_same_one_is_not(tmp_path):
-    found: list[str] = []
-
-    def other() -> None:
-        try:
-            fill(tmp_path / "out", "other")
-        except OutputError as error:
-            found.append(str(error))
-
-    with locked(tmp_path / "out"):
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
+    with locked(tmp_path / "out"), ThreadPoolExecutor(1) as other:
+        refused(
+            OutputError, "is being written by another process", other.submit(fill, tmp_path / "out", "other").result
+        )
         fill(tmp_path / "out", "mine")
-    assert "is being written by another process" in found[0]
     assert (tmp_path / "out" / "text").read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 

@@ -7,7 +7,7 @@ import pytest
 
 import polysema as ps
 from polysema.cli import main
-from polysema.errors import CorpusError, FormatError, InputError, PolysemaError
+from polysema.errors import FormatError, InputError, PolysemaError
 from polysema.options import kind_of
 from polysema.training import models
 from polysema.training.job import Job
@@ -127,11 +127,6 @@ def test_the_largest_seed(small_corpus, model):
     most = next(field for field in dataclasses.fields(MODELS[model].options) if field.name == "seed").metadata["most"]
     extra = {"buckets": 100} if model == "fasttext" else {}
     assert len(train(small_corpus, model, seed=most, min_count=1, epochs=1, dim=3, **extra))
-
-
-def test_all_sentences_held_out():
-    with pytest.raises(CorpusError, match="all 1 sentences are held out: lower held out"):
-        train([["a", "b", "c", "d"] * 5], min_count=1, held_out=0.5, subsample=0)
 
 
 def test_going_on_takes_the_sizes_and_refuses_others(planted_corpus):

@@ -219,6 +219,8 @@ def test_bad_options_are_one_line(planted_corpus):
     ]:
         refused(InputError, message, train, planted_corpus, **options)
     refused(CorpusError, "lower the min count", train, [["just", "one", "sentence"]])
+    few = {"min_count": 1, "held_out": 0.5, "subsample": 0}
+    refused(CorpusError, "all 1 sentences are held out: lower held out", train, [["a", "b", "c", "d"] * 5], **few)
 
 
 def test_the_paper_preset():
