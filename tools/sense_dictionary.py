@@ -1,7 +1,6 @@
 """Trains the encoder of the dictionary, and makes the dictionary.
 
     python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 60]
-    python tools/sense_dictionary.py heads OUT --semcor FOLDER
     python tools/sense_dictionary.py build OUT --semcor FOLDER
 
 ``train`` writes ``encoder.safetensors`` and ``vocabulary.txt`` into OUT; it needs the extra ``encoders``. On a graphics

@@ -19,7 +19,7 @@ from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
 from polysema.meanings.results import Neighbour, Results
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sense:
     """One sense of a word.
 
@@ -47,12 +47,12 @@ class Sense:
 
     id: int
     weight: float
-    vector: NDArray[Any]
+    vector: NDArray[Any] = dataclasses.field(compare=False)
     label: str = ""
     part: PartOfSpeech | None = None
     part_share: float | None = None
-    neighbours: list[Neighbour] = dataclasses.field(default_factory=list)
-    description: SenseDescription | None = None
+    neighbours: list[Neighbour] = dataclasses.field(default_factory=list, hash=False)
+    description: SenseDescription | None = dataclasses.field(default=None, hash=False)
     key: str = ""
     gloss: str = ""
     synset: str = ""
@@ -89,7 +89,7 @@ class Sense:
         return f"{self.key} {self.gloss!r}" if self.key else self.label
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class SenseInContext(Sense):
     """One sense of a word in a context.
 

@@ -32,6 +32,7 @@ from polysema.meanings.results import Results
 from polysema.measures import mixture_entropies, similarity
 from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.dictionary_files import POS, Definition, DictionaryFile
+from polysema.senses.doubt import COMMON, Doubt
 from polysema.senses.entries import Entry, Found, Place
 from polysema.senses.forms import Forms
 
@@ -64,18 +65,12 @@ class Calibration:
         prior: a, the power of p_s; 0 leaves frequencies out.
         matrix_sharpness: β by which two uses are compared, which is smoother.
         source: the corpus that p_s comes from.
-        least: no sense fits where all similarities ⟨g_s, c⟩ are below it; None where that was not calibrated.
     """
 
     sharpness: float = 20.0
     prior: float = 0.3
     matrix_sharpness: float = 10.0
     source: str = "semcor"
-    least: float | None = None
-
-    def fits(self, similarities: NDArray[np.float64]) -> bool | None:
-        """Whether one of the senses fits, by ⟨g_s, c⟩ of each (k,); None where that is not known."""
-        return None if self.least is None else bool(similarities.max() >= self.least)
 
 
 class Dictionary:
@@ -115,6 +110,12 @@ class Dictionary:
         if self._encoder is None:
             raise InputError("this dictionary has no encoder, so it cannot read text: load it from a folder with one")
         return self._encoder
+
+    @cached_property
+    def doubt(self) -> Doubt | None:
+        """Tells words of which no known sense fits; None where that was not learnt."""
+        weights = self.file.options.get("doubt")
+        return weights and Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
 
     @cached_property
     def forms(self) -> Forms:
@@ -326,7 +327,7 @@ class Dictionary:
             meaning=DensityMatrix.mixture(p, entry.vectors, entry.word),
             entropy_before=entry.entropy,
             entropy_after=float(mixture_entropies(p, entry.overlaps)),
-            fits=c.fits(similarities),
+            fits=None if self.doubt is None else not self.doubt.of(context, similarities, p),
         )
 
     def places(self, word: str, text: str, found: Found, which: int | str | None = None) -> list[Place]:

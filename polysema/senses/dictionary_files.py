@@ -197,6 +197,10 @@ class DictionaryFile:
         vectors = self.vectors[self.synset_of[senses]].astype(np.float32)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
+    def common_vectors(self, source: str, most: int) -> NDArray[np.float32]:
+        """The vectors of the most frequent senses: (most, n), unit."""
+        return self.unit_vectors(np.argsort(-self.counts[source].astype(np.int64), kind="stable")[:most])
+
     def synset(self, row: int) -> tuple[str, str]:
         """The id and the lexical field of a synset row; "" for added senses and where the field says nothing."""
         if row >= len(self.tensors["pos"]):

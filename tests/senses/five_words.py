@@ -8,7 +8,7 @@ from polysema.encoders.gloss_encoder import GlossEncoder, Shape
 from polysema.encoders.wordpiece import WordPiece
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import build_dictionary
-from polysema.senses.wordnet_files import SenseKey, Synset, WordNet, gloss_text
+from polysema.senses.wordnet_files import SenseKey, Synset, WordNet
 
 _SENSES = [  # synset, field, words, gloss, examples, keys with counts
     ("00000001-n", "object", ("bank",), "sloping land beside water", ("he sat on the bank",), {"bank%1:17:01::": 20}),
@@ -111,7 +111,7 @@ def random_encoder(width: int = 24, layers: int = 2, dimension: int = 8, window:
 def dictionary() -> Dictionary:
     """The five words, read by the random encoder."""
     encoder, source = random_encoder(), wordnet()
-    vectors = encoder.glosses([gloss_text(synset) for synset in source.synsets.values()])
+    vectors = encoder.glosses(source.gloss_texts())
     counts = {"semcor": {key.key: key.count for key in source.keys}}
     groups = {"saw%1:06:00::": 1, "saw%2:35:00::": 1}
     return Dictionary(build_dictionary(source, vectors, counts, groups=groups), encoder)

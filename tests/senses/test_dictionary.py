@@ -8,7 +8,6 @@ from polysema.measures import entropy
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import Definition, DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
-from polysema.senses.wordnet_files import gloss_text
 from tests.senses import five_words
 
 
@@ -48,7 +47,7 @@ def test_a_word_is_the_mixture_of_its_glosses(dictionary: Dictionary) -> None:
 
 
 def test_vectors_keep_their_direction_in_eight_bits(dictionary: Dictionary) -> None:
-    glosses = [gloss_text(synset) for synset in five_words.wordnet().synsets.values()]
+    glosses = five_words.wordnet().gloss_texts()
     exact = dictionary.encoder.glosses(glosses)
     rows = np.concatenate([dictionary.file.senses(word) for word in dictionary.file.spellings])
     cosines = (dictionary.file.unit_vectors(rows) * exact[dictionary.file.synset_of[rows]]).sum(axis=1)
