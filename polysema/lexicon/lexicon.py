@@ -87,6 +87,10 @@ class LexiconOf(Meanings[M]):
         """The name of the method that phrases are composed with where none is named."""
         return "add"
 
+    def knows(self, word: str) -> bool:
+        """Whether it can answer about a word."""
+        return word in self
+
     def meaning(self, query: Query) -> M:
         """The density matrix (or vector) of anything that can be asked about."""
         is_known = isinstance(query, str) and (query in self or is_word(query))
@@ -342,6 +346,15 @@ class Lexicon(LexiconOf[DensityMatrix]):
         """Senses with keys and glosses, and the encoder that reads them in text; None for senses found in text."""
         held = self.parts.dictionary
         return Dictionary.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
+
+    def knows(self, word: str) -> bool:
+        """Whether it can answer about a word: it holds the word, or its dictionary has a form of it."""
+        return word in self or (self.dictionary is not None and word in self.dictionary)
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """Slurs and obscene words of the dictionary, which are no neighbours of other words."""
+        return self.dictionary.hidden if self.dictionary is not None else frozenset()
 
     def senses(
         self,

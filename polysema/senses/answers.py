@@ -68,6 +68,14 @@ class Sense:
         """The word that its key belongs to: *see* for a sense of *saw*; empty for a sense found in text."""
         return self.key.partition("%")[0].replace("_", " ")
 
+    @property
+    def caption(self) -> str:
+        """What it is called in full: three synonyms and the gloss; the label of a sense found in text."""
+        if not self.gloss:
+            return self.label
+        others = ", ".join([word for word in self.synonyms if word.lower() != self.lemma][:3])
+        return f"{'(offensive) ' * self.offensive}{others}{': ' * bool(others)}{self.gloss}"
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector. What a description knows stands beside the rest."""
         names = [each.name for each in dataclasses.fields(self) if each.name not in ("vector", "description")]

@@ -86,10 +86,8 @@ class Dictionary:
 
     def __init__(self, file: DictionaryFile, encoder: GlossEncoder | None = None) -> None:
         self.file, self._encoder = file, encoder
-        if encoder is not None and encoder.dimension != file.vectors.shape[1]:
-            raise InputError(
-                f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {file.vectors.shape[1]}"
-            )
+        if encoder is not None and encoder.dimension != self.dimension:
+            raise InputError(f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {self.dimension}")
         self.calibration = Calibration(**file.options.get("calibration", {}))
         self._found: dict[str, Found | None] = {}
         self._opening: dict[str, bool] = {}
@@ -116,6 +114,11 @@ class Dictionary:
         """Tells words of which no known sense fits; None where that was not learnt."""
         weights = self.file.options.get("doubt")
         return weights and Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the space that glosses are vectors of."""
+        return int(self.file.vectors.shape[1])
 
     @cached_property
     def forms(self) -> Forms:
