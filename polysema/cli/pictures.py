@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -11,10 +10,10 @@ from typing import Any
 
 import click
 
-from polysema.cli.output import NEEDED, PATH, Shared, command, say
+from polysema.cli.output import NEEDED, Shared, command, say
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.lexicon import load, with_matrices
-from polysema.storage import atomic_file, check_regular, read_text, writing
+from polysema.storage import atomic_file, check_regular, writing
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),
@@ -106,7 +105,6 @@ for one in (tree, matrix, senses):
 @click.option("--prefix", default="", metavar="PATH", help="What stands before every path behind a proxy.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further host name that it answers to.")
 @click.option("--public", is_flag=True, help="Serve everyone, behind a proxy: limits by client, a log in JSON.")
-@click.option("--evaluation", type=PATH, metavar="FILE", help="What polysema evaluate --json wrote.")
 def explore(
     given: Shared,
     lexicons: tuple[str, ...],
@@ -116,7 +114,6 @@ def explore(
     prefix: str,
     allow_host: tuple[str, ...],
     public: bool,
-    evaluation: Path | None,
 ) -> None:
     """See ambiguity resolve, in a browser (extra explore).
 
@@ -134,9 +131,8 @@ def explore(
     usual = os.environ.get("POLYSEMA_LEXICON")
     paths = named(lexicons or ((usual,) if usual else ()))
     found = {name: load(path) for name, path in paths.items()}
-    report = None if evaluation is None else _report(evaluation)
     hosts = [*allow_host, *([host] if host not in ("0.0.0.0", "::") else [])]  # noqa: S104
-    app = application(found, prefix=prefix, hosts=allow_host if public else hosts, evaluation=report, public=public)
+    app = application(found, prefix=prefix, hosts=allow_host if public else hosts, public=public)
 
     def ready(url: str) -> None:
         click.echo(f"polysema explorer at {url}  (Ctrl-C ends it)")
@@ -144,14 +140,6 @@ def explore(
             webbrowser.open(url)
 
     serve(app, host, port, ready)
-
-
-def _report(path: Path) -> object:
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: not the JSON that `polysema evaluate --json` writes: {error}") from None
 
 
 COMMANDS = [draw, explore]

@@ -8,8 +8,8 @@ nearest to them. Positions of marks in pictures are in ``pictures``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from polysema import measures
@@ -19,11 +19,10 @@ from polysema.composition.occurrences import tokenised
 from polysema.composition.phrases import is_text, is_word
 from polysema.composition.trees import Leaf, with_paths, words_of
 from polysema.corpus.normalisation import STOP_WORDS
-from polysema.errors import Failed, FormatError, InputError, PolysemaError
+from polysema.errors import Failed, InputError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.senses.answers import Disambiguation, Sense
-from polysema.senses.senses import senses_of
 
 COLOURS = 6
 """Colours for senses; one more, grey, is for all others."""
@@ -67,7 +66,7 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
         ``heard``, the words and where each ends; ``words`` with more than one sense, each with ``steps``: the
         probabilities of its senses after each word, None before it is read; and ``turned``, those whose sense changed.
     """
-    heard = [{"text": token.text, "end": token.start + len(token.text)} for token in tokenised(text).tokens]
+    heard: list[Facts] = [{"text": t.text, "end": t.start + len(t.text)} for t in tokenised(text).tokens]
     if len(heard) > MOST_STEPS:
         raise InputError(f"{len(heard)} words: at most {MOST_STEPS} are read word by word; give one sentence")
     readings = _read(lexicon, [text[: item["end"]] for item in heard])
@@ -75,7 +74,7 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
     for item in readings[-1] if readings else []:
         if item.only_sense:
             continue
-        own, path, best = _word(item, colours([_ids(item)])), [], []
+        own, path, best = _word(item, colours([_ids(item)])), [], []  # type: Facts, list[Any], list[tuple[int, int]]
         for number, reading in enumerate(readings):
             same = (other for other in reading if (other.span[0], other.word) == (item.span[0], item.word))
             found = {sense.id: sense.probability for other in same for sense in other.senses}
@@ -124,13 +123,13 @@ def _senses(senses: Sequence[Sense], coloured: dict[int, int] | None = None) -> 
     return [{**_sense(sense), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
 
 
-def colours(orders: Iterable[Sequence[int]]) -> dict[int, int]:
-    """A colour for each of the first senses of each order, the same wherever its number allows it."""
+def colours(orders: Sequence[Sequence[int]]) -> dict[int, int]:
+    """A colour for each of the first senses of some orders, the same wherever its number allows it."""
     found: dict[int, int] = {}
-    for order in orders:
-        for number in order[:COLOURS]:
+    for ranked in zip_longest(*orders):
+        for number in ranked:
             free = [colour for colour in range(COLOURS) if colour not in found.values()]
-            if number not in found and free:
+            if number is not None and number not in found and free:
                 found[number] = number % COLOURS if number % COLOURS in free else free[0]
     return found
 
@@ -190,7 +189,7 @@ def _without(lexicon: AnyLexicon, text: str, most: int = 16) -> list[tuple[str, 
 
 def _because(item: Disambiguation, without: Sequence[tuple[str, Sequence[Disambiguation]]]) -> list[Facts]:
     """The three words that speak most for the sense that is meant."""
-    lost = []
+    lost: list[Facts] = []
     for name, read in without:
         left = [sense.probability for other in read if other.word == item.word for sense in other.senses
                 if sense.id == item.sense.id]  # fmt: skip
@@ -265,8 +264,19 @@ def word(lexicon: AnyLexicon, asked: str, top: int = 12) -> Facts:
     (own,) = listing(lexicon).rows([spelled])
     facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon)}
     facts["senses"] = _senses(lexicon.senses(spelled, top)) if isinstance(lexicon, Lexicon) else []
+    seen = sum(sense["count"] for sense in facts["senses"])
+    facts["senses"] = [{**sense, "interval": _wilson(sense["count"], seen)} for sense in facts["senses"]]
     facts["similar"] = [item.to_dict() for item in lexicon.neighbours(spelled, top)] if held else []
     return {**facts, "like": listing(lexicon).like(spelled) if held else [], "cannot": cannot(lexicon)}
+
+
+def _wilson(count: int, total: int) -> list[float] | None:
+    """Wilson's 95 % interval of a share; None where nothing was counted."""
+    if total == 0:
+        return None
+    z2, share = 1.96**2, count / total
+    middle, wide = share + z2 / (2 * total), math.sqrt(share * (1 - share) * z2 / total + (z2 / (2 * total)) ** 2)
+    return [max(0.0, (middle - wide) / (1 + z2 / total)), (middle + wide) / (1 + z2 / total)]
 
 
 def _information(lexicon: AnyLexicon) -> str:
@@ -302,10 +312,11 @@ def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
     else:
         value = float(lexicon.similarity(*asked))
         rows.append(_measured("similarity", [value, value], "The cosine of two vectors.", True))
-    sides = [_side(lexicon, query, meaning) for query, meaning in zip((a, b), asked, strict=True)]
-    if isinstance(lexicon, Lexicon) and all(side["is_word"] for side in sides):
-        first, second = (senses_of(lexicon, side["query"]).vectors for side in sides)
-        shared = ((first @ second.T) ** 2).tolist()
+    senses = [_senses_of(lexicon, query) for query in (a, b)]
+    sides = [_side(lexicon, *each) for each in zip((a, b), asked, senses, strict=True)]
+    first, second = ([sense.vector for sense in own] for own in senses)
+    if first and second and len(first[0]) == len(second[0]):
+        shared = [[float(v @ w) ** 2 for w in second] for v in first]
     return {"a": sides[0], "b": sides[1], "measures": rows, "shared": shared}
 
 
@@ -313,9 +324,12 @@ def _measured(name: str, both: Sequence[float | None], formula: str, symmetric: 
     return {"measure": name, "mutual": symmetric, "a_to_b": both[0], "b_to_a": both[1], "formula": formula}
 
 
-def _side(lexicon: AnyLexicon, query: str, meaning: Any) -> Facts:
+def _senses_of(lexicon: AnyLexicon, query: str) -> list[Sense]:
+    return [*lexicon.senses(query, 6)] if isinstance(lexicon, Lexicon) and (query in lexicon or is_word(query)) else []
+
+
+def _side(lexicon: AnyLexicon, query: str, meaning: Any, senses: Sequence[Sense]) -> Facts:
     known = query in lexicon or is_word(query)
-    senses = lexicon.senses(query, 6) if known and isinstance(lexicon, Lexicon) else []
     return {
         "query": query,
         "is_word": known,
@@ -364,16 +378,7 @@ def in_two(first: AnyLexicon, second: AnyLexicon, asked: str, top: int = 20) -> 
     }
 
 
-# ---------------------------------------------------------------------------------------------- evaluation and about
-
-
-def evaluation_rows(report: Any) -> list[Facts]:
-    """The rows of a report of ``polysema evaluate --json``; anything else is an error."""
-    results = report.get("results") if isinstance(report, dict) else None
-    if not isinstance(results, list) or not all(isinstance(row, dict) and "spearman" in row for row in results):
-        raise FormatError("this report has no results: give the output of `polysema evaluate --json`")
-    columns = ("model", "set", "method", "items", "covered", "spearman", "sd", "interval")
-    return [{name: row.get(name) for name in columns} for row in results]
+# -------------------------------------------------------------------------------------------------------------- about
 
 
 def about(name: str, lexicon: AnyLexicon) -> Facts:

@@ -80,7 +80,7 @@ def plane(points: Array, rounds: int = 200) -> Array:
             apart = at - at[rng.permutation(len(at))]
             far = (apart**2).sum(axis=1, keepdims=True)
             move += 200 * apart / ((0.05 + far) * (1 + far))
-        at += (0.15 * (1 - step / rounds) * np.clip(move, -20, 20)).astype(np.float32)
+        at += np.asarray(0.15 * (1 - step / rounds) * np.clip(move, -20, 20), np.float32)
     return at
 
 

@@ -12,6 +12,9 @@ from polysema.explorer.listing import Facts
 LEVELS = 9
 """Shades of entropy in the style sheet."""
 
+OTHERS = 6
+"""The colour, grey, of senses that are not told one by one."""
+
 _ROW, _LETTER, _WIDE = 34, 8.6, 318  # pixels
 
 
@@ -34,7 +37,7 @@ def stack(senses: Iterable[Mapping[str, Any]], shares: Iterable[float]) -> list[
     for sense, share in zip(senses, shares, strict=True):
         found.append({"colour": sense["colour"], "x": round(at, 1), "width": round(100 * share, 1)})
         at += 100 * share
-    return found
+    return [*found, {"colour": OTHERS, "x": round(at, 1), "width": round(100 - at, 1)}] if at < 99.5 else found
 
 
 def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Facts:

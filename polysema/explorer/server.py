@@ -126,7 +126,6 @@ def application(
     prefix: str = "",
     hosts: Sequence[str] = (),
     framed: bool = False,
-    evaluation: Any = None,
     public: bool = False,
 ) -> Application:
     """The explorer as an ASGI application.
@@ -136,14 +135,13 @@ def application(
         prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
         hosts: host names to answer to, besides those of this machine.
         framed: whether a notebook on this machine may show it in a frame.
-        evaluation: the report of ``polysema evaluate --json``.
         public: whether to bound what each client may ask for, and the memory; ``hosts`` are then needed.
     """
     if public and not hosts:
         raise InputError("in public it answers to named hosts only: give the name that people type, --allow-host NAME")
     prefix = "/" + prefix.strip("/") if prefix.strip("/") else ""
     work = WorkQueue(seconds=8.0 if public else 20.0)
-    return Application(Pages(lexicons, prefix, evaluation), work, hosts, framed, public)
+    return Application(Pages(lexicons, prefix), work, hosts, framed, public)
 
 
 class Application:
@@ -171,7 +169,6 @@ class Application:
             pages.word: ("/word", "/word.json", "/word/{word:path}.json", "/word/{word:path}"),
             pages.listed: ("/list", "/list.json"),
             pages.compare: ("/compare", "/compare.json"),
-            pages.evaluated: ("/evaluation", "/evaluation.json"),
             pages.vocabulary: ("/map", "/map.json"),
             pages.about: ("/about", "/about.json"),
             pages.surprise: ("/surprise",),
@@ -193,7 +190,7 @@ class Application:
 
     def _endpoint(self, page: Callable[[Request], Answer | Response]) -> Callable[[Request], Any]:
         """A page as an endpoint: pages that compute something run in the threads, the others at once."""
-        at_once = page in (self.pages.file, self.pages.evaluated, self.pages.about, self.pages.surprise)
+        at_once = page in (self.pages.file, self.pages.about, self.pages.surprise)
 
         async def endpoint(request: Request) -> Response:
             if at_once:

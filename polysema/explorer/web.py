@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -56,20 +55,16 @@ STATIC = {
 }
 
 
-class CachedPipeline:
-    """A spaCy pipeline that keeps its last documents, so that a page parses its sentence once.
+class OneAtATime:
+    """A spaCy pipeline that parses for one thread at a time; all else is the pipeline's own."""
 
-    Only one thread parses at a time. Other attributes are the pipeline's own.
-    """
-
-    def __init__(self, nlp: Any, kept: int = 256) -> None:
-        self._nlp, self._lock = nlp, Lock()
-        self._cached = lru_cache(kept)(nlp)
+    def __init__(self, nlp: Any) -> None:
+        self._nlp, self._lock = nlp, threading.Lock()
 
     def __call__(self, text: Any) -> Any:
         """The document of a text."""
         with self._lock:
-            return self._cached(text) if isinstance(text, str) else self._nlp(text)
+            return self._nlp(text)
 
     def pipe(self, texts: Iterable[str], **_: Any) -> Iterator[Any]:
         """The document of each text."""
@@ -95,19 +90,17 @@ class Pages:
     Args:
         lexicons: by name; the first is the default.
         prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
-        evaluation: the report of ``polysema evaluate --json``.
     """
 
-    def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "", evaluation: Any = None) -> None:
+    def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "") -> None:
         if not lexicons:
             raise InputError("the explorer needs a lexicon")
         self.lexicons = dict(lexicons)
         self.usual = next(iter(self.lexicons))
-        self.prefix, self.evaluation = prefix, evaluation
-        self.rows = [] if evaluation is None else answers.evaluation_rows(evaluation)
+        self.prefix = prefix
         self.warming = False  # while the parser is being loaded
-        self._nlp: CachedPipeline | None = None
-        self._loading = Lock()
+        self._nlp: OneAtATime | None = None
+        self._loading = threading.Lock()
         self._facts = lru_cache(256)(self._asked)  # one for HTML and JSON
         self._drawing: dict[str, threading.Thread] = {}
         self.templates = jinja2.Environment(
@@ -228,10 +221,6 @@ class Pages:
         drawn = {"read": [_drawn(side) for side in facts["sides"]]}
         return Answer("compare.html", facts, extra={"asked_a": a, "asked_b": b, "other": other, "notes": [], **drawn})
 
-    def evaluated(self, request: Request) -> Answer:
-        """The report of ``polysema evaluate``."""
-        return Answer("evaluation.html", {"evaluation": self.evaluation}, extra={"rows": self.rows})
-
     def about(self, request: Request) -> Answer:
         """The meaning of each number, and the lexicon."""
         return Answer("about.html", answers.about(*self._lexicon(request)))
@@ -311,7 +300,6 @@ class Pages:
             "chosen": name,
             "usual": self.usual,
             "version": __version__,
-            "has_evaluation": self.evaluation is not None,
         }
 
     def _chosen(self, request: Request) -> str:
@@ -327,14 +315,14 @@ class Pages:
             raise HTTPException(404, f"there is no lexicon of this name; there are: {', '.join(self.lexicons)}")
         return self.lexicons[name]
 
-    def nlp(self, *texts: str) -> CachedPipeline | None:
+    def nlp(self, *texts: str) -> OneAtATime | None:
         """The parser, loaded for the first plain text; None where none is installed: then the library says so."""
         if not any(map(is_text, texts)):
             return None
         with self._loading:
             if self._nlp is None:
                 try:
-                    self._nlp = CachedPipeline(parser())
+                    self._nlp = OneAtATime(parser())
                 except MissingExtraError:
                     return None
             return self._nlp

@@ -110,11 +110,6 @@ def test_describe_in_place_keeps_what_is_foreign(place, corpus, capsys):
     assert (place / "wiki" / "thesis.tex").exists()
 
 
-def test_json_nested_deeply_is_refused(place, corpus, capsys):
-    assert main(["train", "corpus", "-o", "wiki", *TOY]) == 0
-    (place / "deep.json").write_text("[" * 100_000)
-    assert main(["explore", "wiki", "--evaluation", "deep.json", "--no-browser", "--port", "0"]) == 2
-    assert "deep.json: not the JSON that" in capsys.readouterr().err
 
 
 def test_standard_input_gives_no_name(place, monkeypatch):

@@ -176,7 +176,7 @@ function goTo(step) {
     word?.classList.toggle("later", shares === null);
     let at = 0;
     word?.querySelectorAll("rect").forEach((rect, k) => {
-      const share = shares === null ? 0 : 100 * shares[k];
+      const share = shares === null ? 0 : k < shares.length ? 100 * shares[k] : Math.max(0, 100 - at);
       rect.setAttribute("x", at);
       rect.setAttribute("width", share);
       at += share;
