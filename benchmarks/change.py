@@ -121,7 +121,7 @@ def _drawn(word: str, uses: Uses, pools: Sequence[NDArray[Any]], draws: int, rng
             count = int(rng.binomial(draws, mix))
             chosen = [rng.choice(halves[k][period], n) for k, n in enumerate((count, draws - count))]
             own = uses[np.concatenate(chosen)]
-            own.document[:] = np.arange(draws)  # every draw is a document
+            own.document[:] = own.place  # a use that is drawn again is no other document
             periods.append(own)
             shown.append(np.array([count, draws - count]) / draws)
         yield jensen_shannon(*shown), compare(word, ("old", "new"), periods, split=False, resamples=100)
@@ -166,7 +166,9 @@ def report_null(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
                 item = compare(word, ("a", "b"), halves, split=False, resamples=100)
                 alarms.append(item.changed)
                 senses.append(item.new_senses)
-    print(f"\nNothing planted: {len(alarms)} divisions, p ≤ .05 in {np.mean(alarms):.3f}, new senses {np.mean(senses):.3f}")
+    print(
+        f"\nNothing planted: {len(alarms)} divisions, p ≤ .05 in {np.mean(alarms):.3f}, new senses {np.mean(senses):.3f}"
+    )
 
 
 def report_semeval(dictionary: Dictionary, folder: Path, most: int, words: int | None) -> None:
@@ -192,8 +194,7 @@ def report_semeval(dictionary: Dictionary, folder: Path, most: int, words: int |
     seconds = time.perf_counter() - begin
     true = np.array([graded[target] for target in found])
     rows = [
-        [name, f"{spearman(np.array([item.measures[name] for item in found.values()]), true):.3f}"]
-        for name in MEASURES
+        [name, f"{spearman(np.array([item.measures[name] for item in found.values()]), true):.3f}"] for name in MEASURES
     ]
     print(f"\nSemEval-2020 Task 1 English: {len(found)} words, {seconds:.0f} s")
     print(table(["measure", "ρ"], rows))

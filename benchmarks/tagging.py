@@ -49,7 +49,9 @@ def main() -> None:
         speed(dictionary, o.text, o.engines, o.workers)
     if o.semcor:
         used = held_out_uses(dictionary, o.semcor, o.role)
-        chosen = {w: (u, r) for w, (u, r) in used.items() if len(u) >= 6 and len(u.rows) > 1 and len(set(r.tolist())) > 1}
+        chosen = {
+            w: (u, r) for w, (u, r) in used.items() if len(u) >= 6 and len(u.rows) > 1 and len(set(r.tolist())) > 1
+        }
         report_shares(chosen)
         report_search(chosen)
         report_fit(chosen)

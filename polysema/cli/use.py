@@ -10,7 +10,16 @@ from typing import Any
 import click
 
 from polysema.cli.output import (
-    NEEDED, PATH, Shared, command, heading, is_quiet, number, print_json, print_table, say
+    NEEDED,
+    PATH,
+    Shared,
+    command,
+    heading,
+    is_quiet,
+    number,
+    print_json,
+    print_table,
+    say,
 )  # fmt: skip
 from polysema.cli.pictures import save_picture
 from polysema.errors import Failed, FormatError, InputError
@@ -132,7 +141,11 @@ def concordance_command(given: Shared, word: str, corpus: tuple[str, ...], **opt
         heading(f"{group.key}  {group.gloss}  ({group.uses:,})")
         last = "fit" if options["like"] else "p"
         rows = [
-            (f"{_end(line.left)} [{line.form}] {line.right.strip()[:44]}", getattr(line, last), line.date or line.document)
+            (
+                f"{_end(line.left)} [{line.form}] {line.right.strip()[:44]}",
+                getattr(line, last),
+                line.date or line.document,
+            )
             for line in group.lines
         ]
         print_table([(text, f"{value:.2f}", source) for text, value, source in rows])
@@ -221,7 +234,9 @@ def _print_change(item: WordChange) -> None:
     for sense in (sense for sense in shown if sense.status):
         for name, own in zip(item.periods, sense.examples, strict=True):
             for text, start, end in own[:1]:
-                click.echo(f"  {name}, {sense.key}: {text[max(0, start - 60) : start]}[{text[start:end]}]{text[end : end + 60]}")
+                click.echo(
+                    f"  {name}, {sense.key}: {text[max(0, start - 60) : start]}[{text[start:end]}]{text[end : end + 60]}"
+                )
 
 
 def _draw(plot: Path | None, given: Shared, figure: Callable[[], Any]) -> None:

@@ -1,16 +1,14 @@
 """How far the meaning of a word moved between periods, which senses moved, and whether text enough was read to tell.
 
-For periods t with uses u, their vectors c_u and posteriors p(s | c_u):
+For the uses u of period t with their vectors c_u and posteriors p(s | c_u):
 
-    q_t = (q_ts)          shares of senses (:mod:`polysema.use.shares`)
-    ρ_t = Σ_s q_ts |g_s⟩⟨g_s|
-    m_t = mean c_u
+    R_t = mean |c_u⟩⟨c_u|,     m_t = mean c_u,     q_ts = mean p(s | c_u).
 
-:data:`MEASURES` compare these. Documents are resampled for intervals and shuffled between the periods for the
-distribution that no change would give. The mean |c⟩⟨c| of a period's uses splits exactly into senses,
-R_t = Σ_s p_ts V_ts with V_ts the mean over the uses of s, and so does its change:
+:data:`MEASURES` compare these. Documents are resampled for intervals, and shuffled between the periods for the
+distribution that no change would give. R_t splits exactly into senses, R_t = Σ_s q_ts V_ts with V_ts the mean of |c⟩⟨c|
+over the uses of s, and so does its change:
 
-    R_2 − R_1 = Σ_s Δp_s V̄_s + Σ_s p̄_s ΔV_s,
+    R_2 − R_1 = Σ_s Δq_s V̄_s + Σ_s q̄_s ΔV_s,
 
 weights that moved and meanings that moved; bars are means of both periods.
 """
@@ -36,58 +34,71 @@ from polysema.use.text import grouped
 LEAST = 5
 """Uses that each period must have."""
 
-MOST = 3000
+MOST = 1000
 """Uses of a period that are compared; of more, so many at equal distances."""
 
 SPLIT = 600
 """Uses of both periods that the split is computed on."""
 
-ABSENT, PRESENT = 0.03, 0.1
+ABSENT, PRESENT = 0.05, 0.1
 """A sense appeared if its share was at most the one and is at least the other, beyond the interval of its change."""
 
 
 class Period(NamedTuple):
-    """What is compared of a period: weights of its uses, stacked (B, N)."""
+    """What is compared of a period, for B weightings of the N uses of both."""
 
+    weights: Floats  # (B, N), each with the sum 1
     q: Floats  # (B, s)
-    mean: Floats  # (B, n)
+    mean: Floats  # (B, n), of length 0 without vectors
 
 
-def _senses(old: Period, new: Period, gram: Floats) -> Floats:
+Overlaps = Floats
+"""⟨c_u, c_v⟩² of all uses of both periods: (N, N)."""
+
+
+def _matrix(old: Period, new: Period, overlaps: Overlaps) -> Floats:
+    """‖R_2 − R_1‖, the Hilbert–Schmidt distance; a use's overlap with itself is left out, so that few uses add nothing.
+
+    tr(R_1 R_2) = Σ_uv w_u w_v ⟨c_u, c_v⟩², and tr(R_t²) is the same sum over u ≠ v, over 1 − Σ_u w_u².
+    """
+    within = []
+    for period in (old, new):
+        own = (period.weights**2).sum(axis=1)
+        total = ((period.weights @ overlaps) * period.weights).sum(axis=1)
+        within.append((total - own) / np.maximum(1 - own, 1e-9))
+    between = ((old.weights @ overlaps) * new.weights).sum(axis=1)
+    return np.sqrt(np.maximum(within[0] + within[1] - 2 * between, 0.0))
+
+
+def _senses(old: Period, new: Period, _: Overlaps) -> Floats:
     """√JSD(q_1, q_2): the Jensen–Shannon distance of the shares, base 2."""
     middle = (old.q + new.q) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [np.nansum(np.where(q > 0, q * np.log2(q / middle), 0.0), axis=1) for q in (old.q, new.q)]
-    return np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0, 1))
+    terms = [(q * np.log2(np.maximum(q, 1e-300) / np.maximum(middle, 1e-300))).sum(axis=1) for q in (old.q, new.q)]
+    return np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0))
 
 
-def _matrix(old: Period, new: Period, gram: Floats) -> Floats:
-    """½‖ρ_1 − ρ_2‖₁: the trace distance of the two periods' matrices."""
-    values, vectors = np.linalg.eigh(gram)
-    root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
-    return np.asarray(np.abs(np.linalg.eigvalsh(root * (new.q - old.q)[:, None] @ root)).sum(axis=1) / 2)
-
-
-def _uses(old: Period, new: Period, gram: Floats) -> Floats:
+def _uses(old: Period, new: Period, _: Overlaps) -> Floats:
     """1 − ⟨m_1, m_2⟩: the mean distance of a use of one period from one of the other."""
     return np.asarray(1 - (old.mean * new.mean).sum(axis=1))
 
 
-def _centres(old: Period, new: Period, gram: Floats) -> Floats:
+def _centres(old: Period, new: Period, _: Overlaps) -> Floats:
     """1 − cos(m_1, m_2)."""
     norms = np.linalg.norm(old.mean, axis=1) * np.linalg.norm(new.mean, axis=1)
     return np.asarray(1 - (old.mean * new.mean).sum(axis=1) / np.maximum(norms, 1e-12))
 
 
-MEASURES: dict[str, tuple[str, Callable[[Period, Period, Floats], Floats]]] = {
+Measure = Callable[[Period, Period, Overlaps], Floats]
+
+MEASURES: dict[str, tuple[str, Measure]] = {
+    "matrix": ("distance of the two periods' matrices of uses", _matrix),
     "senses": ("Jensen–Shannon distance of the shares of senses", _senses),
-    "matrix": ("trace distance of the two periods' matrices", _matrix),
     "uses": ("mean distance of a use of one period from one of the other", _uses),
     "centres": ("1 − cosine of the mean vectors", _centres),
 }
-"""How far two periods are apart: what it is, and its function. The last two need vectors."""
+"""How far two periods are apart: what it is, and its function. All but ``senses`` need vectors."""
 
-DEFAULT = "senses"
+DEFAULT = "matrix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,51 +347,47 @@ def compare(
         raise InputError(f"{word!r} has too few uses to compare ({said}): {least} in each period are needed")
     periods = [uses[_evenly(len(uses), MOST)] for uses in found if uses is not None]
     old, new = periods[0], periods[-1]
-    rng = np.random.default_rng(seed)
-    gram = _overlaps(old)
-    usable = {name: row[1] for name, row in MEASURES.items() if old.vectors is not None or name in ("senses", "matrix")}
+    both, count = _joined(old, new), len(old)
+    vectors = both.vectors
+    usable: dict[str, Measure] = {
+        name: row[1] for name, row in MEASURES.items() if vectors is not None or name == "senses"
+    }
     if measure not in usable:
-        raise InputError(f"the measure {measure} needs vectors: tag the text without --no-vectors")
-    one = [_period(uses, np.ones((1, len(uses)))) for uses in (old, new)]
-    measures = {name: float(function(*one, gram)[0]) for name, function in usable.items()}
-    function, value = usable[measure], measures[measure]
-    drawn = [_period(uses, _nonzero(resampled(units(uses), resamples, rng))) for uses in (old, new)]
-    low, high = np.quantile(function(*drawn, gram), [0.025, 0.975])
-    shuffled = _shuffled(old, new, resamples, rng)
-    both = _joined(old, new)
-    exchanged = [_period(both, weights) for weights in shuffled]
-    null = function(*exchanged, gram)
-    p = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
+        raise InputError(f"the measure {measure} needs vectors: tag the text with them, or choose the measure senses")
+    overlaps = np.zeros((0, 0)) if vectors is None else np.square(vectors @ vectors.T)
+    rng = np.random.default_rng(seed)
+
+    def periods_of(weights: NDArray[Any]) -> Period:
+        share = weights / weights.sum(axis=1, keepdims=True)
+        mean = np.zeros((len(share), 0)) if vectors is None else np.asarray(share @ vectors, np.float64)
+        return Period(share.astype(np.float32), shares(both, share), mean)
+
+    def apart(function: Measure, first: NDArray[Any], last: NDArray[Any]) -> tuple[Floats, Period, Period]:
+        one, other = periods_of(first), periods_of(last)
+        return function(one, other, overlaps), one, other
+
+    mine = np.arange(len(both)) < count
+    exact = periods_of(mine[None]), periods_of(~mine[None])
+    measures = {name: float(function(*exact, overlaps)[0]) for name, function in usable.items()}
+    value = measures[measure]
+    drawn = [np.zeros((resamples, len(both)), np.float32) for _ in range(2)]
+    drawn[0][:, mine], drawn[1][:, ~mine] = (resampled(units(uses), resamples, rng) for uses in (old, new))
+    spread, *drawn_periods = apart(usable[measure], *drawn)
+    null, *exchanged = apart(usable[measure], *_shuffled(old, new, resamples, rng))
+    low, high = np.quantile(spread, [0.025, 0.975])
+    p = (1 + int((null >= value - 1e-9).sum())) / (1 + len(null))
     return WordChange(
         word, pos, value, max(2 * value - float(high), 0.0), max(2 * value - float(low), 0.0),
         float(np.quantile(null, 0.95)), p, measures, tuple(names), tuple(counts),
         tuple(len(np.unique(uses.document)) for uses in found if uses is not None),
-        _senses_of(periods, drawn, exchanged, seed),
+        _senses_of(periods, drawn_periods, exchanged, seed),
         _split(old, new, rng) if split and old.vectors is not None else None,
     )  # fmt: skip
-
-
-def _period(uses: Uses, weights: NDArray[Any]) -> Period:
-    q = shares(uses, weights)
-    if uses.vectors is None:
-        return Period(q, np.empty((len(weights), 0)))
-    mean = weights @ uses.vectors / weights.sum(axis=1, keepdims=True)
-    return Period(q, np.asarray(mean, np.float64))
-
-
-def _overlaps(uses: Uses) -> Floats:
-    """⟨g_r, g_s⟩, (s, s)."""
-    vectors = uses.corpus.dictionary.file.unit_vectors(uses.rows).astype(np.float64)
-    return np.asarray(vectors @ vectors.T)
 
 
 def _evenly(count: int, most: int) -> NDArray[np.int64]:
     """At most so many numbers below ``count``, at equal distances."""
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
-
-
-def _nonzero(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    return weights[weights.sum(axis=1) > 0]
 
 
 def _joined(old: Uses, new: Uses) -> Uses:
@@ -411,8 +418,7 @@ def _senses_of(
     """
     file, rows = periods[0].corpus.dictionary.file, periods[0].rows
     share, low, high = (np.array(part) for part in zip(*(with_interval(u, seed=seed) for u in periods), strict=True))
-    count = min(len(period.q) for period in drawn)
-    lows, highs = np.quantile(drawn[1].q[:count] - drawn[0].q[:count], [0.025, 0.975], axis=0)
+    lows, highs = np.quantile(drawn[1].q - drawn[0].q, [0.025, 0.975], axis=0)
     usual = np.quantile(np.abs(exchanged[1].q - exchanged[0].q), 0.95, axis=0)
     found = []
     for k, row in enumerate(rows.tolist()):
@@ -440,7 +446,7 @@ def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[tuple[str, int, in
     """Uses where a sense is clear: likely ones first, of those in short sentences."""
     p = uses.p[:, sense]
     likely = [i for i in np.argsort(-p, kind="stable")[: 6 * most].tolist() if p[i] > 0.5]
-    return tuple(sorted({uses.context(i) for i in likely}, key=lambda found: abs(len(found[0]) - 100))[:most])
+    return tuple(sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most])
 
 
 def _split(old: Uses, new: Uses, rng: np.random.Generator, times: int = 100) -> Split:

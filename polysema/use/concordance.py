@@ -194,7 +194,9 @@ def concordance(
         lines = [line for line in lines if line.group == sense]
     if not lines:
         raise InputError(f"no use of {word!r} is left: ask for fewer conditions")
-    glosses = {key: file.text(int(file.synset_of[row])).gloss for key, row in zip(keys, uses.rows.tolist(), strict=True)}
+    glosses = {
+        key: file.text(int(file.synset_of[row])).gloss for key, row in zip(keys, uses.rows.tolist(), strict=True)
+    }
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.group, []).append(line)

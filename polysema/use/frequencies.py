@@ -61,7 +61,7 @@ class Frequencies(Results[SenseFrequency]):
         own = [item for item in self if item.word == self[0].word]
         names = list(dict.fromkeys(item.group for item in own))
         series: dict[str, list[tuple[float, float, float]]] = {}
-        for item in sorted(own, key=lambda item: (names.index(item.group))):
+        for item in sorted(own, key=lambda item: names.index(item.group)):
             series.setdefault(f"{item.key} {item.gloss}", []).append((item.share, item.low, item.high))
         return shares_of_senses(series, names, self[0].word)
 

@@ -1,9 +1,10 @@
-"""Shares of senses, estimated from uses that a tagger read, with intervals.
+"""Shares of senses in the uses that a tagger read, with intervals.
 
-The tagger gives use u the posteriors p(s | c_u), made with the dictionary's frequencies p_s as a prior. In another text
-the senses have other shares q, which maximise Σ_u ln Σ_s q_s L_us with L_us = p(s | c_u) / p_s^a, the likelihood of the
-context. Expectation maximisation finds them (Saerens, Latinne and Decaestecker, 2002), with :data:`STRENGTH` uses of p_s
-added so that few uses stay near to it.
+The share of sense s is the mean of p(s | c_u) over uses u. On held-out documents of SemCor it is nearer to the right share
+than the share of uses whose best sense is s, and than shares fitted to the likelihoods of the contexts.
+
+Its error has two parts: documents differ, which resampling them shows; and the tagger errs in the same way on every use
+of a word, which more text does not mend. The second is a part of √(q(1 − q)), estimated on SemCor.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from numpy.typing import NDArray
 from polysema.use.columns import Floats
 from polysema.use.tagged import Uses
 
-STRENGTH = 1.0
-STEPS = 30
-ERROR = 0.12
-"""Standard error of a share from what the tagger mistakes, as a part of √(q(1 − q)); estimated on SemCor."""
+ERROR = 0.4
+"""The tagger's standard error of a share q, as a part of √(q(1 − q)), where the dictionary does not say."""
 
 PASSAGE = 5000
 """Characters of a passage."""
@@ -30,16 +29,9 @@ FEW = 8
 
 def shares(uses: Uses, weights: NDArray[Any] | None = None) -> Floats:
     """q, the share of each sense: (B, s) for B weightings of the uses (B, N); (s,) without weights."""
-    c = uses.corpus.dictionary.calibration
-    prior = uses.corpus.dictionary.file.frequencies(uses.rows, c.source)
-    likelihood = uses.p / prior**c.prior
-    likelihood /= likelihood.max(axis=1, keepdims=True)
-    w = np.ones((1, len(uses))) if weights is None else np.asarray(weights, float)
-    q = np.repeat(prior[None], len(w), axis=0)
-    for _ in range(STEPS):
-        q = q * ((w / (q @ likelihood.T)) @ likelihood) + STRENGTH * prior
-        q /= q.sum(axis=1, keepdims=True)
-    return q[0] if weights is None else q
+    if weights is None:
+        return np.asarray(uses.p.mean(axis=0))
+    return np.asarray(weights @ uses.p / weights.sum(axis=1, keepdims=True), np.float64)
 
 
 def units(uses: Uses) -> NDArray[np.int64]:
@@ -58,21 +50,21 @@ def resampled(unit: NDArray[np.int64], times: int, rng: np.random.Generator) -> 
     return drawn[:, unit].astype(np.float32)
 
 
-def wilson(share: Floats, size: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
-    """Wilson's interval of a share that was seen in so many independent uses."""
+def around(share: Floats, error: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
+    """An interval of shares by their standard errors: z errors to both sides, or Wilson's where that is wider.
+
+    Near 0 and 1 the first holds the end itself, the second what a small sample may have missed.
+    """
+    size = np.maximum(share * (1 - share) / np.maximum(error**2, 1e-12), 1.0)
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
-    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
+    low, high = np.minimum(middle - half, share - z * error), np.maximum(middle + half, share + z * error)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def with_interval(uses: Uses, resamples: int = 200, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     """Share, lower and upper bound (95 %) of each sense, by resampling documents and by the tagger's error."""
     q, unit = shares(uses), units(uses)
-    drawn = resampled(unit, resamples, np.random.default_rng(seed))
-    kept = drawn.sum(axis=1) > 0
-    spread = shares(uses, drawn[kept]).var(axis=0)
-    independent = np.minimum(q * (1 - q) / np.maximum(spread, 1e-12), len(uses))
+    spread = shares(uses, resampled(unit, resamples, np.random.default_rng(seed))).var(axis=0)
     error = float(uses.corpus.dictionary.file.options.get("use", {}).get("error", ERROR))
-    return q, *wilson(q, 1 / (1 / np.maximum(independent, 1.0) + error**2))
-
-
+    return q, *around(q, np.sqrt(spread + error**2 * q * (1 - q)))

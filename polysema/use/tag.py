@@ -110,7 +110,7 @@ def tag(
         Interrupts() as interrupts,
     ):
         run = _Run(working, text, listed, config["dictionary"])
-        shared, begun, words = Shared(known, vectors), time.perf_counter(), 0
+        shared, begun, words = Shared(Dictionary(known.file, known.encoder), vectors), time.perf_counter(), 0
         with _mapped(engine, address, workers, shared, inputs) as mapped:
             for task, columns in mapped(run.tasks(read_documents(sources, encoding))):
                 run.save(task, columns)
@@ -230,6 +230,7 @@ class _Run:
 
 def _exported(sources: Any, output: Path, known: Dictionary, overwrite: bool, options: dict[str, Any]) -> Tagged:
     """Tag a text beside the output if it is not tagged yet, and write it as text."""
+
     def own(path: Path) -> None:
         raise FormatError(f"{path}: not known to be written by polysema")
 
@@ -268,9 +269,7 @@ def _mapped(engine: str | Engine, address: str | None, workers: int | None, shar
     """A function that maps tasks to their results, in order."""
     if engine == "local":
         with _one_thread():
-            pool = ProcessPoolExecutor(
-                workers or processors(), multiprocessing.get_context("spawn"), _begin, (shared,)
-            )
+            pool = ProcessPoolExecutor(workers or processors(), multiprocessing.get_context("spawn"), _begin, (shared,))
 
             def here(tasks: Iterator[Task]) -> Iterator[tuple[Task, Columns]]:
                 try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,24 +30,24 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.lexicon import load
 from polysema.senses.dictionary import Dictionary
-from polysema.senses.dictionary_files import NAME, POS
+from polysema.senses.dictionary_files import NAME
 from polysema.storage import holds, read_config, recover
 from polysema.use.columns import (
+    FITS,
     KEPT,
     PARTS,
-    FITS,
     TYPES,
     Columns,
     Floats,
     Rows,
     digest,
+    entries,
     posterior,
     ranges,
     read_sentences,
     rows_of,
     unit,
     wanted_is_disjoint,
-    entries,
 )
 from polysema.use.text import Document, read_documents, sentences
 
@@ -126,7 +126,12 @@ class Tagged:
     """
 
     def __init__(
-        self, columns: Columns, text: Any, documents: Sequence[Document], dictionary: Dictionary, path: Path | None = None
+        self,
+        columns: Columns,
+        text: Any,
+        documents: Sequence[Document],
+        dictionary: Dictionary,
+        path: Path | None = None,
     ) -> None:
         self.columns, self.documents, self.dictionary, self.path = columns, documents, dictionary, path
         self._text = text
