@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import threading
+import time
 from html import unescape
 from urllib.parse import quote, urlencode
 
