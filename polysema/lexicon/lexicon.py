@@ -166,11 +166,8 @@ class LexiconOf(Meanings[M]):
     def _composer(self, method: str | Composer) -> Composer:
         if isinstance(method, str):
             return method_named(method or self.default_method, self.methods)
-        missing = [name for name in ("name", "formula", "on", "compose") if not hasattr(method, name)]
-        if missing:
-            raise InputError(
-                f"a method is a name or a composer, not {type(method).__name__}: it lacks {', '.join(missing)}"
-            )
+        if not hasattr(method, "compose"):
+            raise InputError(f"a method is a name or a polysema.Method, not {type(method).__name__}: see Method.by")
         if method.on != self.kind:
             raise InputError(f"{method.name} works on {method.on}: this lexicon holds {self.kind}")
         return method

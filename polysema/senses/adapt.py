@@ -190,14 +190,9 @@ def _add_pairs(gram: Array, owner: Ids, grams: Ids, share: NDArray[np.float32]) 
 
 REACH = 10
 
-HELD_OUT = 10
-"""One known word in ten is held out of the regression."""
-
-FEWEST = 500
-"""With fewer known words in the text no regression can be learnt from it."""
-
-PRIOR = 100.0
-"""N: how many occurrences the weights of a known word's senses stand for."""
+HELD_OUT = 10  # one known word in ten is held out of the regression
+FEWEST = 500  # with fewer known words in the text no regression can be learnt from it
+PRIOR = 100.0  # N: how many occurrences the weights of a known word's senses stand for
 
 
 def adapt(
@@ -366,8 +361,7 @@ def learn_placing(
     return Ridge.fitted(lexicon.vocabulary.words, rows[seen], around, _targets(lexicon), fitted)
 
 
-FEW = (5, 50)
-"""From how many occurrences to how many a word is looked at."""
+FEW = (5, 50)  # from how many occurrences to how many a word is looked at
 
 
 def _is_left_out(word: str) -> bool:
