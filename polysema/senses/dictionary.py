@@ -246,7 +246,7 @@ class Dictionary:
 
         An added sense has no counts, so its frequency is that of a first sense never seen.
         """
-        tidy = [Definition(*(" ".join(text.split()) for text in own[:3]), own.examples) for own in definitions]
+        tidy = [own._replace(word=" ".join(own.word.split()), gloss=" ".join(own.gloss.split())) for own in definitions]
         empty = [found.word for found in tidy if not (found.word and found.gloss)]
         if empty:
             raise InputError(f"a definition needs a word and a gloss: {empty[0]!r} lacks one")
