@@ -166,7 +166,8 @@ MOST_SENSES = 20
 def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 0.05) -> Figure:
     """The senses of a word and their neighbours, projected on their first two principal axes.
 
-    A neighbour is drawn at its own sense that is nearest. The area of a sense's marker is its weight.
+    Senses of a dictionary have no neighbours: their glosses are drawn, and named below. A neighbour is drawn at its
+    own sense that is nearest. The area of a sense's marker is its weight.
 
     Args:
         top: how many neighbours of each sense to show.
@@ -185,11 +186,12 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
         for x, y in mine:
             axes.plot([at[k, 0], x], [at[k, 1], y], color=look(k)["color"], linewidth=0.6, alpha=0.5, zorder=1)
         axes.scatter(mine[:, 0], mine[:, 1], s=22, zorder=2, **look(k))
-        label = f"sense {sense.id}, weight {sense.weight:.2f}"
+        label = f"sense {sense.id}, weight {sense.weight:.2f}{', ' * bool(sense.key)}{sense.label * bool(sense.key)}"
         axes.scatter(*at[k], s=120 + 900 * sense.weight, edgecolor="black", zorder=3, label=label, **look(k))
     axes.margins(0.16)
-    axes.set_title(f"The senses of “{word}” and the words nearest to them", fontsize=TEXT + 2)
-    figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=3, frameon=False)
+    axes.set_title(f"The senses of “{word}”{' and the words nearest to them' * bool(labels)}", fontsize=TEXT + 2)
+    columns = 1 if any(sense.key for sense in senses) else 3
+    figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=columns, frameon=False)
     _label(figure, axes, near_at, labels, at)
     return figure
 
@@ -198,7 +200,7 @@ def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, A
     """Senses (k, 2) and their neighbours (j, 2), sense by sense, on a plane, and the variance share of each axis."""
     points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
     centres = np.array([sense.vector for sense in senses])
-    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, lexicon.n)]))
+    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, centres.shape[1])]))
     return plane[: len(senses)], plane[len(senses) :], share
 
 

@@ -243,7 +243,7 @@ def demo(given: Shared) -> None:
     for title, words in _ambiguity(model).items():
         click.echo(f"  {title:<6} {'  '.join(words)}")
     heading("\n2. What are its senses?")
-    for word in (word for word in WORDS if word in model):
+    for word in (word for word in WORDS if model.knows(word)):
         click.echo(f"  {word}  (entropy {number(model.entropy(word))})")
         senses = model.senses(word, 7, min_weight=0.02)
         print_table([(f"    {s.weight:.2f}", s.part or "", s.caption) for s in senses])

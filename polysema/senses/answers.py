@@ -87,7 +87,7 @@ class Sense:
 
     def to_row(self) -> dict[str, Any]:
         """For a table."""
-        return {name: getattr(self, name) for name in ("id", "weight", "part", "label", "key", "gloss")}
+        return {name: getattr(self, name) for name in ("id", "weight", "label", "part", "key", "gloss")}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.id}, weight={self.weight:.2f}, {self._named})"

@@ -446,7 +446,9 @@ def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[tuple[str, int, in
     """Uses where a sense is clear: likely ones first, of those in short sentences."""
     p = uses.p[:, sense]
     likely = [i for i in np.argsort(-p, kind="stable")[: 6 * most].tolist() if p[i] > 0.5]
-    return tuple(sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most])
+    return tuple(
+        sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most]
+    )
 
 
 def _split(old: Uses, new: Uses, rng: np.random.Generator, times: int = 100) -> Split:
