@@ -245,13 +245,6 @@ class Evaluation:
             if model in ("", row.model) and name in ("", row.items.name)
         }
 
-    def figures(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Spearman's ρ, the mean over seeds, by model, set and method."""
-        found: dict[str, dict[str, dict[str, float]]] = {system.name: {} for system in self.models}
-        for row in self.rows:
-            found[row.model].setdefault(row.items.name, {})[row.method] = row.spearman
-        return found
-
     def to_rows(self) -> list[dict[str, Any]]:
         """A flat dictionary for every seed and ensemble, such as ``pandas.DataFrame`` takes."""
         found = []

@@ -226,78 +226,62 @@ def adapt(
         raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    named = text.path if isinstance(text, Corpus) else text
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = encoded(text, Path(temporary) / "corpus")
-        result = _adapted(lexicon, corpus, min_count, occurrences, max_size, weights, seed, placing, progress)
-    named = text.path if isinstance(text, Corpus) else text
-    result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
-    return result
-
-
-def _adapted(
-    lexicon: L,
-    corpus: Corpus,
-    min_count: int,
-    occurrences: int,
-    max_size: int | None,
-    weights: bool,
-    seed: int,
-    placing: Ridge | None,
-    progress: Report,
-) -> L:
-    words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
-    rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
-    letters = np.array([word.isalpha() for word in words], bool)
-    new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
-    new = new[np.argsort(-counts[new], kind="stable")][:max_size]
-    known = np.flatnonzero((rows >= 0) & (counts >= min_count))
-    ridge = placing or Ridge.beside(lexicon)
-    if ridge is None and len(known) < FEWEST:
-        raise InputError(
-            f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
-            "to place others by them; give more text"
-        )
-    ids = np.concatenate([known, new])
-    if not len(ids):
-        raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
-    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
-    around = features.of(ids)
-    target = _targets(lexicon)
-    progress(Progress("placing", 0, len(new)))
-    if ridge is None:
-        tried = np.arange(0, len(known), HELD_OUT)
-        fitted = np.ones(len(lexicon), bool)
-        fitted[rows[known[tried]]] = False
-        ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
-        placed = ridge.predicted([words[i] for i in ids], around)
-    else:
-        own = np.array([not _is_left_out(words[i]) for i in known], bool)
-        tried = np.flatnonzero(~own)
-        placed = ridge.predicted([words[i] for i in ids], around)
-        if own.sum() >= FEWEST:
-            left = target[rows[known]] - placed[: len(known)]
-            rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
-            placed += rest.predicted([words[i] for i in ids], around)
-            for half in (slice(lexicon.n), slice(lexicon.n, None)):
-                placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
-    left_out = rows[known[tried]]
-    result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
-    if weights:
-        result = _reweighed(result, corpus, occurrences, seed, progress)
-    if (kept := result.parts.inventory) is not None:
-        least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
-        least = np.where(least > -1, least, kept.least).astype(np.float32)
-        result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
-    facts = {
-        "text": "",
-        "tokens": len(corpus.tokens),
-        "words": len(new),
-        "min_count": min_count,
-        "occurrences": occurrences,
-        **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
-    }
-    before = lexicon.metadata.get("adapted", [])
-    return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+        words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
+        rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
+        letters = np.array([word.isalpha() for word in words], bool)
+        new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
+        new = new[np.argsort(-counts[new], kind="stable")][:max_size]
+        known = np.flatnonzero((rows >= 0) & (counts >= min_count))
+        ridge = placing or Ridge.beside(lexicon)
+        if ridge is None and len(known) < FEWEST:
+            raise InputError(
+                f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
+                "to place others by them; give more text"
+            )
+        ids = np.concatenate([known, new])
+        if not len(ids):
+            raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
+        features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
+        around = features.of(ids)
+        target = _targets(lexicon)
+        progress(Progress("placing", 0, len(new)))
+        if ridge is None:
+            tried = np.arange(0, len(known), HELD_OUT)
+            fitted = np.ones(len(lexicon), bool)
+            fitted[rows[known[tried]]] = False
+            ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+            placed = ridge.predicted([words[i] for i in ids], around)
+        else:
+            own = np.array([not _is_left_out(words[i]) for i in known], bool)
+            tried = np.flatnonzero(~own)
+            placed = ridge.predicted([words[i] for i in ids], around)
+            if own.sum() >= FEWEST:
+                left = target[rows[known]] - placed[: len(known)]
+                rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
+                placed += rest.predicted([words[i] for i in ids], around)
+                for half in (slice(lexicon.n), slice(lexicon.n, None)):
+                    placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
+        left_out = rows[known[tried]]
+        result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
+        if weights:
+            result = _reweighed(result, corpus, occurrences, seed, progress)
+        if (kept := result.parts.inventory) is not None:
+            least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
+            least = np.where(least > -1, least, kept.least).astype(np.float32)
+            result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
+        facts = {
+            "text": Path(named).name if isinstance(named, str | Path) else "",
+            "tokens": len(corpus.tokens),
+            "words": len(new),
+            "min_count": min_count,
+            "occurrences": occurrences,
+            **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
+        }
+        before = lexicon.metadata.get("adapted", [])
+        return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
 
 
 def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
