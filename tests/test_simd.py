@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from polysema.kernels.simd import add, axpy, combine, dot, scaled
+from polysema.kernels.simd import axpy, combine, dot, scaled
 
 
 @njit
@@ -13,7 +13,7 @@ def all_of_them(x, y, n, alpha):
     out = np.empty((3, y.size), np.float32)
     out[:] = y
     product = dot(x, one, y, np.uint64(2), n)
-    squares = (axpy(alpha, x, one, out[0], np.uint64(2), n), add(x, one, out[1], np.uint64(2), n))
+    squares = (axpy(alpha, x, one, out[0], np.uint64(2), n), axpy(np.float32(1.0), x, one, out[1], np.uint64(2), n))
     scaled(alpha, x, one, out[2], np.uint64(2), n)
     return product, squares, out
 

@@ -21,7 +21,7 @@ import numpy as np
 from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.rounds import SAMPLED, finish_round, note_move, prepare, surprise, take
 from polysema.kernels.sampling import sigmoid
-from polysema.kernels.simd import add, axpy, dot, prefetch, scaled
+from polysema.kernels.simd import axpy, dot, prefetch, scaled
 
 _LINE = np.uint64(16)  # floats in a cache line
 
@@ -119,7 +119,7 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
                 sums[j] = np.float32(0.0)
             for q in range(low, high):
                 if q != t:
-                    add(context, np.uint64(ids[q]) * n, sums, zero, n)
+                    axpy(np.float32(1.0), context, np.uint64(ids[q]) * n, sums, zero, n)
         for c in range(low, high if pairs else low + one):  # a sample for each word of the window, or one
             if pairs and c == t:
                 continue
