@@ -67,14 +67,14 @@ def _matrix(old: Period, new: Period, overlaps: Overlaps) -> Floats:
         total = ((period.weights @ overlaps) * period.weights).sum(axis=1)
         within.append((total - own) / np.maximum(1 - own, 1e-9))
     between = ((old.weights @ overlaps) * new.weights).sum(axis=1)
-    return np.sqrt(np.maximum(within[0] + within[1] - 2 * between, 0.0))
+    return np.asarray(np.sqrt(np.maximum(within[0] + within[1] - 2 * between, 0.0)), np.float64)
 
 
 def _senses(old: Period, new: Period, _: Overlaps) -> Floats:
     """√JSD(q_1, q_2): the Jensen–Shannon distance of the shares, base 2."""
     middle = (old.q + new.q) / 2
     terms = [(q * np.log2(np.maximum(q, 1e-300) / np.maximum(middle, 1e-300))).sum(axis=1) for q in (old.q, new.q)]
-    return np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0))
+    return np.asarray(np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0)))
 
 
 def _uses(old: Period, new: Period, _: Overlaps) -> Floats:
@@ -413,8 +413,8 @@ def _senses_of(
 ) -> tuple[SenseChange, ...]:
     """Every sense over the periods.
 
-    A sense moved if the interval of its change by resampled documents (``drawn``) is on one side of 0, and the change is
-    larger than in 95 of 100 shuffles (``exchanged``).
+    A sense moved if the interval of its change by resampled documents (``drawn``) is on one side of 0, and the change
+    is larger than in 95 of 100 shuffles (``exchanged``).
     """
     file, rows = periods[0].corpus.dictionary.file, periods[0].rows
     share, low, high = (np.array(part) for part in zip(*(with_interval(u, seed=seed) for u in periods), strict=True))
@@ -446,7 +446,9 @@ def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[tuple[str, int, in
     """Uses where a sense is clear: likely ones first, of those in short sentences."""
     p = uses.p[:, sense]
     likely = [i for i in np.argsort(-p, kind="stable")[: 6 * most].tolist() if p[i] > 0.5]
-    return tuple(sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most])
+    return tuple(
+        sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most]
+    )
 
 
 def _split(old: Uses, new: Uses, rng: np.random.Generator, times: int = 100) -> Split:

@@ -291,8 +291,11 @@ class Tagged:
 
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*|\S")
-EXPORTS = {".jsonl": Tagged.write_jsonl, ".conllu": Tagged.write_conllu}
-"""Files of text that a tagged corpus can be written to, by their ending."""
+EXPORTS = {
+    ".jsonl": (Tagged.write_jsonl, b'{"document": '),
+    ".conllu": (Tagged.write_conllu, b"# newdoc id = "),
+}
+"""Files of text that a tagged corpus can be written to, by their ending: how, and how they begin."""
 
 
 def is_tagged(path: Any) -> bool:
