@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from polysema.composition.compose import Composition as Composition
+    from polysema.composition.compose import Method as Method
+    from polysema.composition.compose import PhraseState as PhraseState
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.phrases import Brackets as Brackets
@@ -82,7 +84,7 @@ _NAMES = {
     "senses.adapt": "adapt",
     # composition
     "composition.methods": "METHODS",
-    "composition.compose": "fold Composition",
+    "composition.compose": "fold Composition Method PhraseState",
     "composition.trees": "Leaf Node parse_brackets",
     "composition.phrases": "PlainText Brackets",
     "parsing.sentences": "parse_sentence",

@@ -29,17 +29,10 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#00
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-LINES = ("-", "--", ":", "-.")
-"""Line styles, for more lines than colours."""
-
-SEQUENTIAL = "cividis"
-"""From low to high; readers with and without colour blindness see the same."""
-
-DIVERGING = "PuOr"
-"""From negative over zero to positive."""
-
-TEXT = 10
-"""The size of the smallest text, in points."""
+LINES = ("-", "--", ":", "-.")  # line styles, for more lines than colours
+SEQUENTIAL = "cividis"  # from low to high; readers with and without colour blindness see the same
+DIVERGING = "PuOr"  # from negative over zero to positive
+TEXT = 10  # the size of the smallest text, in points
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -164,8 +157,7 @@ def tree_places(words: Mapping[str, float], paths: Iterable[str]) -> dict[str, t
 
 
 Array = NDArray[np.float64]
-Box = tuple[float, float, float, float]
-"""Left, right, and the two ends of the upright side."""
+Box = tuple[float, float, float, float]  # left, right, and the two ends of the upright side
 
 
 MOST_SENSES = 20
@@ -265,8 +257,7 @@ def overlap(a: Box, b: Box) -> bool:
 Interval = tuple[float, float]
 Dot = tuple[str, float, Interval | None, float | None]
 """The name of a measure, its value, its interval, and the published value."""
-Point = tuple[float, float, float]
-"""x, y and the error of y."""
+Point = tuple[float, float, float]  # x, y and the error of y
 
 
 def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], band: float, title: str) -> Figure:

@@ -62,15 +62,21 @@ def composition_html(composition: Composition) -> str:
 
 def disambiguation_html(item: Disambiguation) -> str:
     """A word in context: the probability and the weight of each sense."""
-    rows = []
-    for sense in item.senses:
-        near = escape(" ".join(near.word for near in sense.neighbours))
-        weights = f"{sense.probability:.2f}", _bar(sense.probability), f"{sense.weight:.2f}"
-        rows.append((*weights, escape(sense.part or "–"), near))
+    rows = [
+        (
+            "only sense" if item.only_sense else f"{sense.probability:.2f}",
+            _bar(sense.probability),
+            f"{sense.weight:.2f}",
+            escape(sense.part or "–"),
+            f"<span title='{escape(sense.key, quote=True)}'>{escape(sense.caption)}</span>",
+        )
+        for sense in item.senses
+    ]
+    doubt = "<br>none of these?" if item.fits is False else ""
     return (
         f"<b>{escape(item.word)}</b> in “{escape(item.context)}”: "
         f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
-        f"{_table(rows, ('here', '', 'before', 'part', 'sense'))}"
+        f"{_table(rows, ('here', '', 'before', 'part', 'sense'))}{doubt}"
     )
 
 

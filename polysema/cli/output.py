@@ -32,8 +32,7 @@ class _Natural(click.IntRange):
 
 NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
-NEEDED = object()
-"""The default of a shared option that a command cannot do without."""
+NEEDED = object()  # the default of a shared option that a command cannot do without
 
 
 class Shared(SimpleNamespace):
@@ -231,6 +230,23 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
         console.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Rows without the columns that say nothing: keys and parts of speech are not always known."""
+    kept = [i for i in range(max(map(len, rows), default=0)) if any(row[i] for row in rows)]
+    return [[row[i] for i in kept] for row in rows]
+
+
+def narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--pos``, ``--lemma`` and ``--fine`` of a command."""
+    for option in (
+        click.option("--fine", is_flag=True, help="All senses that the dictionary tells apart."),
+        click.option("--lemma", metavar="LEMMA", help="Only senses of this lemma: see, for the form saw."),
+        click.option("--pos", metavar="POS", help="Only senses of this part of speech: noun, verb, adj or adv."),
+    ):
+        function = option(function)
+    return function
 
 
 def is_quiet() -> bool:

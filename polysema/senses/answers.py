@@ -19,7 +19,7 @@ from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
 from polysema.meanings.results import Neighbour, Results
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sense:
     """One sense of a word.
 
@@ -47,12 +47,12 @@ class Sense:
 
     id: int
     weight: float
-    vector: NDArray[Any]
+    vector: NDArray[Any] = dataclasses.field(compare=False)
     label: str = ""
     part: PartOfSpeech | None = None
     part_share: float | None = None
-    neighbours: list[Neighbour] = dataclasses.field(default_factory=list)
-    description: SenseDescription | None = None
+    neighbours: list[Neighbour] = dataclasses.field(default_factory=list, hash=False)
+    description: SenseDescription | None = dataclasses.field(default=None, hash=False)
     key: str = ""
     gloss: str = ""
     synset: str = ""
@@ -67,6 +67,14 @@ class Sense:
     def lemma(self) -> str:
         """The word that its key belongs to: *see* for a sense of *saw*; empty for a sense found in text."""
         return self.key.partition("%")[0].replace("_", " ")
+
+    @property
+    def caption(self) -> str:
+        """What it is called in full: three synonyms and the gloss; the label of a sense found in text."""
+        if not self.gloss:
+            return self.label
+        others = ", ".join([word for word in self.synonyms if word.lower() != self.lemma][:3])
+        return f"{'(offensive) ' * self.offensive}{others}{': ' * bool(others)}{self.gloss}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector. What a description knows stands beside the rest."""
@@ -89,7 +97,7 @@ class Sense:
         return f"{self.key} {self.gloss!r}" if self.key else self.label
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class SenseInContext(Sense):
     """One sense of a word in a context.
 

@@ -28,10 +28,12 @@ from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
+from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.measures import mixture_entropies, similarity
 from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.dictionary_files import POS, Definition, DictionaryFile
+from polysema.senses.doubt import COMMON, Doubt
 from polysema.senses.entries import Entry, Found, Place
 from polysema.senses.forms import Forms
 
@@ -64,18 +66,12 @@ class Calibration:
         prior: a, the power of p_s; 0 leaves frequencies out.
         matrix_sharpness: β by which two uses are compared, which is smoother.
         source: the corpus that p_s comes from.
-        least: no sense fits where all similarities ⟨g_s, c⟩ are below it; None where that was not calibrated.
     """
 
     sharpness: float = 20.0
     prior: float = 0.3
     matrix_sharpness: float = 10.0
     source: str = "semcor"
-    least: float | None = None
-
-    def fits(self, similarities: NDArray[np.float64]) -> bool | None:
-        """Whether one of the senses fits, by ⟨g_s, c⟩ of each (k,); None where that is not known."""
-        return None if self.least is None else bool(similarities.max() >= self.least)
 
 
 class Dictionary:
@@ -91,10 +87,8 @@ class Dictionary:
 
     def __init__(self, file: DictionaryFile, encoder: GlossEncoder | None = None) -> None:
         self.file, self._encoder = file, encoder
-        if encoder is not None and encoder.dimension != file.vectors.shape[1]:
-            raise InputError(
-                f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {file.vectors.shape[1]}"
-            )
+        if encoder is not None and encoder.dimension != self.dimension:
+            raise InputError(f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {self.dimension}")
         self.calibration = Calibration(**file.options.get("calibration", {}))
         self._found: dict[str, Found | None] = {}
         self._opening: dict[str, bool] = {}
@@ -103,6 +97,12 @@ class Dictionary:
     def load(cls, folder: str | Path) -> Dictionary:
         """A dictionary and its encoder from their folder."""
         return cls(DictionaryFile.load(folder), GlossEncoder.load(folder))
+
+    @classmethod
+    def of(cls, parts: Parts) -> Dictionary | None:
+        """The dictionary of a lexicon; None where it has none."""
+        held = parts.dictionary
+        return cls.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
 
     def save(self, folder: str | Path) -> None:
         """Write ``dictionary.safetensors``, ``encoder.safetensors`` and ``pieces.txt`` into a folder."""
@@ -115,6 +115,17 @@ class Dictionary:
         if self._encoder is None:
             raise InputError("this dictionary has no encoder, so it cannot read text: load it from a folder with one")
         return self._encoder
+
+    @cached_property
+    def doubt(self) -> Doubt | None:
+        """Tells words of which no known sense fits; None where that was not learnt."""
+        weights = self.file.options.get("doubt")
+        return weights and Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the space that glosses are vectors of."""
+        return int(self.file.vectors.shape[1])
 
     @cached_property
     def forms(self) -> Forms:
@@ -235,10 +246,11 @@ class Dictionary:
 
         An added sense has no counts, so its frequency is that of a first sense never seen.
         """
-        words = [f"{found.pos}. {found.word}: {found.gloss}" for found in definitions]
-        empty = [found.word for found in definitions if not (found.word.strip() and found.gloss.strip())]
+        tidy = [Definition(*(" ".join(text.split()) for text in own[:3]), own.examples) for own in definitions]
+        empty = [found.word for found in tidy if not (found.word and found.gloss)]
         if empty:
             raise InputError(f"a definition needs a word and a gloss: {empty[0]!r} lacks one")
+        words, definitions = [f"{found.pos}. {found.word}: {found.gloss}" for found in tidy], tidy
         return Dictionary(self.file.extended(definitions, self.encoder.glosses(words)), self.encoder)
 
     # -------------------------------------------------------------------------------------------------------- in text
@@ -326,7 +338,7 @@ class Dictionary:
             meaning=DensityMatrix.mixture(p, entry.vectors, entry.word),
             entropy_before=entry.entropy,
             entropy_after=float(mixture_entropies(p, entry.overlaps)),
-            fits=c.fits(similarities),
+            fits=None if self.doubt is None else not self.doubt.of(context, similarities, p),
         )
 
     def places(self, word: str, text: str, found: Found, which: int | str | None = None) -> list[Place]:
@@ -347,7 +359,7 @@ class Dictionary:
         """A word at a place, with the senses that its form there can have: of *saw* for *see* those of the verb."""
         entry, kept = found
         own = self.find(text[slice(*span)])
-        if own is not None and own != found:
+        if own is not None and (own.entry is not entry or own.kept is not None):
             rows = own.entry.synsets if own.kept is None else own.entry.synsets[own.kept]
             shared = np.isin(entry.synsets, rows) if kept is None else np.isin(entry.synsets, rows) & kept
             kept = kept if not shared.any() or shared.all() else shared
