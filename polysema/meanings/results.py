@@ -19,6 +19,24 @@ class Results(list[T]):
         return frame(self, library)
 
 
+class Record:
+    """A frozen dataclass, or a NamedTuple, whose JSON is its fields."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {name: _plain(getattr(self, name)) for name in self.__match_args__}  # type: ignore[attr-defined]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return dict(zip(value._fields, value, strict=True)) if hasattr(value, "_fields") else [_plain(v) for v in value]
+    return value
+
+
 def to_row(item: Any) -> dict[str, Any]:
     """An answer as one flat row: its own ``to_row``, else what JSON has of it without lists and tables."""
     if hasattr(item, "to_row"):
