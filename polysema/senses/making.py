@@ -301,4 +301,4 @@ def group_senses(
     held = np.isin(owners, words[::5])
     auc, f1 = pair_scores(fit_pairs(features[~held], truth[~held]).probabilities(features[held]), truth[held])
     figures = {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}
-    return coarse_groups(pairs, fit_pairs(features, truth)), figures
+    return coarse_groups(pairs, fit_pairs(features, truth), ids), figures
