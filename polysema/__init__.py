@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from polysema.composition.compose import Composition as Composition
+    from polysema.composition.compose import Method as Method
+    from polysema.composition.compose import PhraseState as PhraseState
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.phrases import Brackets as Brackets
@@ -57,6 +59,10 @@ if TYPE_CHECKING:
     from polysema.senses.describe import describe as describe
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
+    from polysema.use.change import change as change
+    from polysema.use.concordance import concordance as concordance
+    from polysema.use.frequencies import frequencies as frequencies
+    from polysema.use.tag import tag as tag
     from polysema.vocabulary import Vocabulary as Vocabulary
 
 _NAMES = {
@@ -78,10 +84,15 @@ _NAMES = {
     "senses.adapt": "adapt",
     # composition
     "composition.methods": "METHODS",
-    "composition.compose": "fold Composition",
+    "composition.compose": "fold Composition Method PhraseState",
     "composition.trees": "Leaf Node parse_brackets",
     "composition.phrases": "PlainText Brackets",
     "parsing.sentences": "parse_sentence",
+    # words in use, and over time
+    "use.tag": "tag",
+    "use.frequencies": "frequencies",
+    "use.concordance": "concordance",
+    "use.change": "change",
     # evaluation, tables, a local web application
     "evaluation.evaluate": "evaluate evaluate_models",
     "integrations.frames": "frame",

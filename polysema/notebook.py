@@ -21,6 +21,9 @@ from polysema.measures import effective_senses, entropy, purity
 from polysema.reproduction.pages import to_html
 from polysema.reproduction.tables import Report
 from polysema.senses.answers import Disambiguation
+from polysema.use.change import Changes, WordChange
+from polysema.use.concordance import Concordance
+from polysema.use.frequencies import Frequencies
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -118,6 +121,25 @@ def evaluation_html(evaluation: Evaluation) -> str:
     return "".join(parts)
 
 
+def change_html(item: WordChange) -> str:
+    """A word over periods: how far it moved, and the shares of its senses."""
+    said = "more than shuffled periods" if item.changed else "not more than shuffled periods"
+    rows = [
+        (escape(sense.key), *(f"{share:.2f}" for share in sense.shares), escape(sense.status), escape(sense.gloss))
+        for sense in item.senses
+        if max(sense.shares) >= 0.02
+    ]
+    return (
+        f"<b>{escape(item.word)}</b>: change {item.change:.3f} ({item.low:.3f} to {item.high:.3f}), {said} (p {item.p:.3f})"
+        f"{_table(rows, ('sense', *map(escape, item.periods), '', ''))}"
+    )
+
+
+def changes_html(items: Changes) -> str:
+    """The words that changed most, one row each."""
+    return results_html(Results(item for item in items if isinstance(item, WordChange)))
+
+
 def report_html(report: Report) -> str:
     """A report in an iframe, which keeps its styles separate."""
     page = escape(to_html(report), quote=True)
@@ -133,6 +155,10 @@ HTML = {
     VectorLexicon: lexicon_html,
     Evaluation: evaluation_html,
     Report: report_html,
+    Concordance: Concordance.tables,
+    Frequencies: results_html,
+    WordChange: change_html,
+    Changes: changes_html,
 }
 """The HTML function of each class."""
 

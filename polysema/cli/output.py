@@ -32,8 +32,7 @@ class _Natural(click.IntRange):
 
 NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
-NEEDED = object()
-"""The default of a shared option that a command cannot do without."""
+NEEDED = object()  # the default of a shared option that a command cannot do without
 
 
 class Shared(SimpleNamespace):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +70,17 @@ def senses(given: Shared, word: str) -> None:
 
 
 def _draw(given: Shared, figure: Callable[[], Any]) -> None:
+    save_picture(given.output, given.force, [] if given.path is None else [given.path], figure)
+
+
+def save_picture(output: Path, force: bool, inputs: Sequence[str | Path], figure: Callable[[], Any]) -> None:
     """Save a figure, after checks of the output that would fail only when it is drawn."""
-    output, suffix = given.output, given.output.suffix.lower()
+    suffix = output.suffix.lower()
     if suffix not in _PICTURES:
         raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(_PICTURES)}")
-    inputs = [] if given.path is None else [given.path]
-    with writing(output, overwrite=given.force, inputs=inputs, owner=_drawn_by_polysema):
+    with writing(output, overwrite=force, inputs=inputs, owner=_drawn_by_polysema):
         drawn = figure()
-        with atomic_file(output, given.force, _drawn_by_polysema) as stream:
+        with atomic_file(output, force, _drawn_by_polysema) as stream:
             drawn.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
     say(f"{output}")
 

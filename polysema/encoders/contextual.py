@@ -35,8 +35,7 @@ from polysema.senses.senses import WordSenses, senses_of
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
 
-SHARPNESS = 8.0
-"""β of P(sense | sentence), by log loss on homographs and planted senses."""
+SHARPNESS = 8.0  # β of P(sense | sentence), by log loss on homographs and planted senses
 
 
 class Contextual:
@@ -46,16 +45,11 @@ class Contextual:
         encoder: the encoder.
         means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
         spreads: (depth + 1, d), the standard deviations that they are then divided by; None where they are not known.
-        layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
+
+    The layers that are mixed are those from a quarter of the depth to the last but one (3–11 of 12).
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        means: NDArray[Any],
-        spreads: NDArray[Any] | None = None,
-        layers: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, encoder: Encoder, means: NDArray[Any], spreads: NDArray[Any] | None = None) -> None:
         if means.shape != (encoder.depth + 1, encoder.width):
             raise InputError(
                 f"means of shape {means.shape} do not belong to {encoder}: they are of another encoder's layers"
@@ -64,7 +58,7 @@ class Contextual:
         self.encoder, self.means = encoder, np.asarray(means, np.float64)
         self.spreads = np.ones(means.shape) if spreads is None else np.asarray(spreads, np.float64)
         self.spreads = np.maximum(self.spreads, 0.1 * np.median(self.spreads, axis=1, keepdims=True))
-        self.layers = tuple(layers) if layers else tuple(range(first, max(encoder.depth, first + 1)))
+        self.layers = tuple(range(first, max(encoder.depth, first + 1)))
 
     def matrices(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> DensityMatrix:
         """The density matrix of one word in each sentence: a stack of k, n the encoder's width.
@@ -93,25 +87,20 @@ def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
 _OPEN: WeakKeyDictionary[EncoderPart, Contextual] = WeakKeyDictionary()  # encoders that are loaded
 
 
-def contextual(lexicon: Matrices, encoder: Encoder | None = None) -> Contextual:
+def contextual(lexicon: Matrices) -> Contextual:
     """The contextual matrices that a lexicon of an encoder offers.
 
-    Args:
-        encoder: the encoder, where it is loaded already; else it is loaded by the name that the lexicon keeps, or from
-            the folder that the variable POLYSEMA_ENCODER names.
+    The encoder is loaded by the name that the lexicon keeps, or from the folder that POLYSEMA_ENCODER names.
     """
     part = lexicon.parts.encoder
     if part is None or part.layer_means is None:
         raise InputError("this lexicon was not made with an encoder (--model bert2dm): it has no contextual meanings")
-    known = _OPEN.get(part)
-    if known is not None and encoder in (None, known.encoder):
-        return known
-    if encoder is None:
+    if part not in _OPEN:
         name = _name(part)
         if not _may_be_here(name):
             raise InputError(f"the encoder {name!r} of this lexicon is not here: set POLYSEMA_ENCODER to its folder")
         encoder = Encoder.load(name, layers=part.layers)
-    _OPEN[part] = Contextual(encoder, np.asarray(part.layer_means), part.layer_spreads)
+        _OPEN[part] = Contextual(encoder, np.asarray(part.layer_means), part.layer_spreads)
     return _OPEN[part]
 
 
@@ -134,36 +123,30 @@ def _may_be_here(name: str) -> bool:
     return (path / "config.json").is_file() if path.is_dir() else not (path.is_absolute() or name.startswith("."))
 
 
-def compose_in_context(lexicon: Matrices, read: Read) -> Composition:
-    """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
-
-    A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
-    """
-    words, spans = leaves(read.tree), read.spans
-    stack = contextual(lexicon).mixed(
-        [as_readings(read.tree, leaf) if read.text is None else [(read.text, spans[leaf.position])] for leaf in words]
-    )
-    of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
-    meanings = {path: of_leaf[head(node)] for path, node in with_paths(read.tree)}
-    return Composition(read.tree, CONTEXTUAL.name, meanings, read.left_out)
-
-
 def heads_in_context(lexicon: Matrices, trees: Sequence[Tree]) -> DensityMatrix:
-    """The head of each phrase as it is meant in the whole: a stack of k, what :func:`compose_in_context` comes to."""
+    """The head of each phrase as it is meant in the whole: a stack of k, what :class:`InContext` composes."""
     return contextual(lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
 
 
 @dataclass(frozen=True, slots=True)
 class InContext:
-    """The composer that reads the whole sentence with the encoder that the lexicon was made with."""
+    """The composer that reads the whole sentence with the encoder that the lexicon was made with.
+
+    A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
+    """
 
     name: str = "contextual"
     formula: str = "the head as the encoder sees it in the whole sentence"
     on: Kind = "matrices"
 
     def compose(self, words: Any, read: Read) -> Composition:
-        """Each word as it is meant in the whole sentence."""
-        return compose_in_context(words, read)
+        """Each word as it is meant in the whole sentence; a part means what its head does."""
+        tree, text, spans = read.tree, read.text, read.spans
+        every = leaves(tree)
+        readings = [as_readings(tree, leaf) if text is None else [(text, spans[leaf.position])] for leaf in every]
+        stack = contextual(words).mixed(readings)
+        of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(every)}
+        return Composition(tree, self.name, {path: of_leaf[head(n)] for path, n in with_paths(tree)}, read.left_out)
 
 
 CONTEXTUAL = InContext()

@@ -317,6 +317,27 @@ class TorchEncoder:
         return GlossEncoder(tensors, self.reader, self.shape)
 
 
+class FastEncoder(GlossEncoder):
+    """The same encoder computed by torch in bfloat16, on a graphics card or several times faster on a processor.
+
+    Vectors differ from those of NumPy in the third digit.
+    """
+
+    def __init__(self, encoder: GlossEncoder, device: str = "cpu") -> None:
+        tensors = encoder.tensors()
+        super().__init__(tensors, encoder.reader, encoder.shape)
+        scale = tensors.pop("embeddings.word.scale")
+        tensors["embeddings.word"] = tensors["embeddings.word"] * scale[:, None]
+        self._fast = TorchEncoder(tensors, encoder.reader, encoder.shape, device=device)
+
+    def pooled(self, sequences: Sequence[Ids], spans: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float32]:
+        """Means of the last layer over spans of pieces: (spans, width), in the order given."""
+        with self._fast.torch.no_grad():
+            found = [self._fast.pooled(sequences[a : a + 512], spans[a : a + 512]).cpu().numpy()
+                     for a in range(0, len(sequences), 512) if any(map(len, spans[a : a + 512]))]  # fmt: skip
+        return np.concatenate(found) if found else np.empty((0, self._embeddings[0].shape[1]), np.float32)
+
+
 def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
     """The tensors of a 6 × 384 BERT in Hugging Face's files, by this module's names."""
     from safetensors.numpy import load_file

@@ -175,8 +175,7 @@ def apply(thread: Any, adam: Any, values: Any, n: Any, rate: Any, step: Any) -> 
     adam.counts[thread] = 0
 
 
-SAMPLED = np.uint64(63)
-"""One target in 64 is asked for its loss."""
+SAMPLED = np.uint64(63)  # one target in 64 is asked for its loss
 
 LONGEST = 12.0
 """No row of a model gets longer than this (Frobenius' norm for Word2DM). In text that repeats itself, such as a list

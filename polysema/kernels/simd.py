@@ -14,8 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-LANES = 4
-"""Rows are padded with zeros to a multiple of this."""
+LANES = 4  # rows are padded with zeros to a multiple of this
 
 _FLOAT = ir.FloatType()
 _INT = ir.IntType(64)

@@ -166,11 +166,8 @@ class LexiconOf(Meanings[M]):
     def _composer(self, method: str | Composer) -> Composer:
         if isinstance(method, str):
             return method_named(method or self.default_method, self.methods)
-        missing = [name for name in ("name", "formula", "on", "compose") if not hasattr(method, name)]
-        if missing:
-            raise InputError(
-                f"a method is a name or a composer, not {type(method).__name__}: it lacks {', '.join(missing)}"
-            )
+        if not hasattr(method, "compose"):
+            raise InputError(f"a method is a name or a polysema.Method, not {type(method).__name__}: see Method.by")
         if method.on != self.kind:
             raise InputError(f"{method.name} works on {method.on}: this lexicon holds {self.kind}")
         return method
@@ -344,8 +341,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @cached_property
     def dictionary(self) -> Dictionary | None:
         """Senses with keys and glosses, and the encoder that reads them in text; None for senses found in text."""
-        held = self.parts.dictionary
-        return Dictionary.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
+        return Dictionary.of(self.parts)
 
     def knows(self, word: str) -> bool:
         """Whether it can answer about a word: it holds the word, or its dictionary has a form of it."""

@@ -19,23 +19,14 @@ from polysema.measures import entropy
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """How ambiguous a word is.
+    """How ambiguous a word is."""
 
-    Attributes:
-        word: the word.
-        entropy: its von Neumann entropy.
-        effective_senses: exp of that.
-        count: how often the word was seen; 0 where that is not known.
-        information: how much of its meaning contexts tell; None where that is not known.
-        percentile: the share, in percent, of words of like frequency that are less ambiguous; None where there are no
-            others.
-    """
-
-    word: str
-    entropy: float
-    effective_senses: float
-    count: int
-    information: float | None = None
+    word: str  # the word
+    entropy: float  # its von Neumann entropy
+    effective_senses: float  # exp of that
+    count: int  # how often the word was seen; 0 where that is not known
+    information: float | None = None  # how much of its meaning contexts tell; None where that is not known
+    # the share, in percent, of words of like frequency that are less ambiguous; None where there are no others
     percentile: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,8 +39,7 @@ class Ambiguity:
 
 
 MEASURES = ("information", "entropy", "percentile")
-LIKE = 250
-"""How many words to each side, by frequency, a word is compared with."""
+LIKE = 250  # how many words to each side, by frequency, a word is compared with
 
 
 class Lexemes(Protocol):

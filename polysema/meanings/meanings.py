@@ -22,8 +22,7 @@ from polysema.vocabulary import Vocabulary
 
 M = TypeVar("M", DensityMatrix, Vector)
 
-COMMON = 10_000
-"""How many of the most frequent words the names of senses are taken from."""
+COMMON = 10_000  # how many of the most frequent words the names of senses are taken from
 
 
 @runtime_checkable
@@ -262,8 +261,7 @@ class Meanings(Generic[M]):
         return self._common[1:]
 
 
-Matrices = Meanings[DensityMatrix]
-"""Words and their density matrices."""
+Matrices = Meanings[DensityMatrix]  # words and their density matrices
 
 
 def from_matrices(words: Vocabulary | Iterable[str], matrices: ArrayLike, tolerance: float | None = None) -> Matrices:

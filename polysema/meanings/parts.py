@@ -96,8 +96,7 @@ class Inventory:
         return f"Inventory({len(self.senses)} words)"
 
 
-SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")
-"""What the columns of a lexicon of slots are."""
+SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")  # what the columns of a lexicon of slots are
 
 
 @dataclass(frozen=True, eq=False, repr=False)

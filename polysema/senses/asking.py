@@ -102,8 +102,9 @@ def disambiguate(
             answers[i].append(Failed(question, error))
     if places:
         assert dictionary is not None
-        for (i, _), answer in zip(places, dictionary.answers([p for _, p in places], narrowed.fine), strict=True):
-            answers[i].append(answer)
+        known = dictionary.answers([place for _, place in places], narrowed.fine)
+        for (i, _), one in zip(places, known, strict=True):
+            answers[i].append(one)
     groups = [[i] for i in left] if which == "all" else [left] if left else []  # all occurrences may be many answers
     for group in groups:
         asked = [questions[i] for i in group]

@@ -31,8 +31,7 @@ from polysema.senses.inventory import SEPARATION, WINDOW, FoundSenses, Occurrenc
 from polysema.senses.speech import TaggedAs, Tagger
 from polysema.senses.wordnet import SynsetMatcher
 
-FEWEST = 10
-"""Words that stand in the corpus less often are not described."""
+FEWEST = 10  # words that stand in the corpus less often are not described
 
 L = TypeVar("L", bound=Matrices)
 Array = NDArray[np.float64]

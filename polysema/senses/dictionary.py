@@ -28,6 +28,7 @@ from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
+from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.measures import mixture_entropies, similarity
 from polysema.senses.answers import Disambiguation, Sense
@@ -96,6 +97,12 @@ class Dictionary:
     def load(cls, folder: str | Path) -> Dictionary:
         """A dictionary and its encoder from their folder."""
         return cls(DictionaryFile.load(folder), GlossEncoder.load(folder))
+
+    @classmethod
+    def of(cls, parts: Parts) -> Dictionary | None:
+        """The dictionary of a lexicon; None where it has none."""
+        held = parts.dictionary
+        return cls.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
 
     def save(self, folder: str | Path) -> None:
         """Write ``dictionary.safetensors``, ``encoder.safetensors`` and ``pieces.txt`` into a folder."""
@@ -239,10 +246,11 @@ class Dictionary:
 
         An added sense has no counts, so its frequency is that of a first sense never seen.
         """
-        words = [f"{found.pos}. {found.word}: {found.gloss}" for found in definitions]
-        empty = [found.word for found in definitions if not (found.word.strip() and found.gloss.strip())]
+        tidy = [Definition(*(" ".join(text.split()) for text in own[:3]), own.examples) for own in definitions]
+        empty = [found.word for found in tidy if not (found.word and found.gloss)]
         if empty:
             raise InputError(f"a definition needs a word and a gloss: {empty[0]!r} lacks one")
+        words, definitions = [f"{found.pos}. {found.word}: {found.gloss}" for found in tidy], tidy
         return Dictionary(self.file.extended(definitions, self.encoder.glosses(words)), self.encoder)
 
     # -------------------------------------------------------------------------------------------------------- in text
@@ -351,7 +359,7 @@ class Dictionary:
         """A word at a place, with the senses that its form there can have: of *saw* for *see* those of the verb."""
         entry, kept = found
         own = self.find(text[slice(*span)])
-        if own is not None and own != found:
+        if own is not None and (own.entry is not entry or own.kept is not None):
             rows = own.entry.synsets if own.kept is None else own.entry.synsets[own.kept]
             shared = np.isin(entry.synsets, rows) if kept is None else np.isin(entry.synsets, rows) & kept
             kept = kept if not shared.any() or shared.all() else shared

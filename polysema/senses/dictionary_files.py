@@ -18,6 +18,8 @@
 ``exceptions``    bytes        zlib, irregular forms: form, lemma, letter
 ``text``          bytes        zlib blocks of :data:`BLOCK` synsets: words, gloss and examples, with tabs
 ``blocks``        int64        where each block starts
+``added``         bytes        zlib, a user's own senses, a line each: word, gloss, part of speech, examples, with tabs
+``added.vectors`` (A, n) int8  their gloss vectors
 ================  ===========  =====================================================================
 
 The spellings are read at once, sense keys and text when they are first asked for.
@@ -120,7 +122,14 @@ class DictionaryFile:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
                     raise FormatError(f"{path} is not a dictionary: its format is {metadata.get('format')!r}")
-                return cls({name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["options"]))  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                options = json.loads(metadata["options"])
+            added = [line.split("\t") for line in _unpacked(tensors.pop("added", np.empty(0, np.uint8)))]
+            vectors, found = tensors.pop("added.vectors", None), cls(tensors, options)
+            if vectors is None:
+                return found
+            definitions = [Definition(word, gloss, pos, tuple(rest)) for word, gloss, pos, *rest in added]
+            return found.extended(definitions, vectors.astype(np.float32))
         except (OSError, SafetensorError, ValueError, KeyError, zlib.error) as error:
             raise FormatError(f"{path} is not a dictionary: {error}") from None
 
@@ -129,8 +138,11 @@ class DictionaryFile:
         from safetensors.numpy import save_file
 
         Path(folder).mkdir(parents=True, exist_ok=True)
-        metadata = {"format": FORMAT, "options": json.dumps(self.options)}
-        save_file(self.tensors, Path(folder) / NAME, metadata)
+        metadata, tensors = {"format": FORMAT, "options": json.dumps(self.options)}, dict(self.tensors)
+        if self.added:
+            lines = ["\t".join([d.word, d.gloss, d.pos, *d.examples]) for d in self.added]
+            tensors |= {"added": _packed(lines), "added.vectors": self.vectors[len(self.tensors["pos"]) :]}
+        save_file(tensors, Path(folder) / NAME, metadata)
 
     @cached_property
     def keys(self) -> list[str]:
@@ -144,7 +156,7 @@ class DictionaryFile:
         return [(form, lemma, letter) for form, lemma, letter in found]
 
     def extended(self, definitions: Sequence[Definition], vectors: NDArray[np.floating[Any]]) -> DictionaryFile:
-        """A copy with further senses, in memory alone. Their keys are ``word%added:1``, ``word%added:2`` …
+        """A copy with further senses. Their keys are ``word%added:1``, ``word%added:2`` …
 
         Args:
             vectors: (definitions, n) the gloss vector of each.
@@ -152,16 +164,19 @@ class DictionaryFile:
         found = copy(self)
         found.added = [*self.added, *definitions]
         found._added_rows = {word: list(rows) for word, rows in self._added_rows.items()}
+        groups = []
         for i, definition in enumerate(definitions):
             check_choice("part of speech", definition.pos, POS)
             word = " ".join(definition.word.lower().replace("_", " ").split())
-            found._added_rows.setdefault(word, []).append(len(self.synset_of) + i)
+            rows = found._added_rows.setdefault(word, [])
+            rows.append(len(self.synset_of) + i)
+            groups.append(max(256 - len(rows), 128))  # a group of its own
         count, synsets = len(definitions), len(self.pos)
         found.vectors = np.concatenate([self.vectors, _codes(vectors)])
         found.pos = np.append(self.pos, [POS.index(definition.pos) for definition in definitions]).astype(np.uint8)
         found.synset_of = np.append(self.synset_of, np.arange(synsets, synsets + count)).astype(np.int32)
         found.number = np.append(self.number, np.ones(count, np.uint8))
-        found.group = np.append(self.group, np.arange(count) + 200).astype(np.uint8)  # a group of their own
+        found.group = np.append(self.group, groups).astype(np.uint8)
         found.counts = {name: np.append(value, np.zeros(count, value.dtype)) for name, value in self.counts.items()}
         return found
 
@@ -342,5 +357,5 @@ def _packed(lines: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def _unpacked(data: NDArray[np.uint8]) -> list[str]:
-    text = zlib.decompress(data.tobytes()).decode()
+    text = zlib.decompress(data.tobytes()).decode() if len(data) else ""
     return text.split("\n") if text else []

@@ -31,8 +31,7 @@ from polysema.vocabulary import Vocabulary
 Ints = NDArray[np.int64]
 
 SMOOTHING = 0.75
-ROUNDS = 6
-"""Of block Krylov iteration."""
+ROUNDS = 6  # of block Krylov iteration
 
 
 def uses(parsed: ParsedText, space: str) -> Ints:

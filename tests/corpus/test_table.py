@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,16 +43,3 @@ def test_many_words_that_share_their_first_letters(arrangement):
     words = {"rising": sorted(words), "falling": sorted(words)[::-1]}.get(arrangement, words)
     counted = dict(zip(words, np.minimum(rng.zipf(1.5, len(words)), 2**40).tolist(), strict=True))
     assert sorted_words(counted) == expected(counted)
-
-
-def test_lines_and_counts_of_another_table():
-    table = WordTable()
-    words = [b"a", b"river", "è".encode()]
-    table.add(*pack(words), 0, 3, np.empty(3, np.uint32))
-    assert table.lines(np.array([2, 0, 1])) == "è\na\nriver\n".encode()
-    assert table.lines(np.array([], np.int64)) == b""
-    entries = np.zeros((8, 4), np.uint64)
-    entries[[1, 6], 2] = [(1 << 8) | 5, (2 << 8) | 1]  # its words 0 and 1, five bytes and one
-    entries[[1, 6], 3] = [7, 9]
-    table.add_counts(entries.reshape(-1), np.array([1, 0], np.uint32))
-    assert table.counts[:3].tolist() == [9, 7, 0]

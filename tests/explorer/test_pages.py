@@ -1,13 +1,12 @@
 """The explorer's pages over small lexicons: content, JSON twins, escaping, bounds, hosts, serving in public."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
 import re
 import threading
 import time
+from html import unescape
 from urllib.parse import quote, urlencode
 
 import numpy as np
@@ -27,6 +26,7 @@ from polysema.explorer.server import Busy, WorkQueue, application, named
 from polysema.explorer.web import EXAMPLES, OneAtATime
 from polysema.meanings.descriptions import PARTS_OF_SPEECH, Example, SenseDescription, SenseDescriptions, Synset
 from polysema.meanings.parts import Parts, Speech
+from tests.refusals import refused
 from tests.senses import five_words
 
 NASTY = "<script>alert(1)</script>"
@@ -41,14 +41,8 @@ TEXT = "The bank saw old cars by the bank."
 def made(seed: int = 7, dictionary=None) -> Lexicon:
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
-    face = SenseDescription(
-        ("money", "<b>"),
-        ("the bank",),
-        (Example(f"at the bank {NASTY}", 3, 2),),
-        "NOUN",
-        0.9,
-        Synset("bank.n.01", "gloss & co", 0.5),
-    )
+    examples, synset = (Example(f"at the bank {NASTY}", 3, 2),), Synset("bank.n.01", "gloss & co", 0.5)
+    face = SenseDescription(("money", "<b>"), ("the bank",), examples, "NOUN", 0.9, synset)
     faces = SenseDescriptions([SenseDescriptions.line("bank", dict.fromkeys(range(3), face))])
     return Lexicon(
         Vocabulary(WORDS, range(180, 0, -10)),
@@ -220,33 +214,24 @@ def test_the_start_has_examples_and_surprises_that_are_read(client, app):
 def test_a_word_with_its_faces(client):
     facts, page = client.get("/word/bank.json").json(), client.get("/word/bank").text
     lexicon = made()
-    assert facts["ambiguity"] == json.loads(json.dumps(lexicon.ambiguity(["bank"])[0].to_dict()))
+    assert facts["ambiguity"] == pytest.approx(json.loads(json.dumps(lexicon.ambiguity(["bank"])[0].to_dict())))
     assert [near["word"] for near in facts["similar"]] == [near.word for near in lexicon.neighbours("bank", 12)]
     assert sum(sense["weight"] for sense in facts["senses"]) == pytest.approx(1)
     assert "gloss &amp; co" in page
     assert "<mark>bank</mark>" in page
     assert "&lt;script&gt;" in page
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_every_word_can_be_reached_by_its_link(client, word):
-    listed = client.get("/list", params={"size": 200, "function_words": "1"}).text
-    links = [
-        (href.replace("&amp;", "&"), text)
-        for href, text in re.findall(r'<th scope="row"><a href="([^"]+)">([^<]+)</a>', listed)
-    ]
-    assert len(links) == len(WORDS)
-    (href,) = [href for href, text in links if text == word.replace("<", "&lt;").replace(">", "&gt;")]
-    page = client.get(href)
-    assert page.status_code == 200
-    assert 'class="headword"' in page.text
-
-
-def test_an_unknown_word_has_suggestions(client):
-    answer = client.get("/word/bankk")
-    assert answer.status_code == 404
-    assert 'href="/word/bank"' in answer.text
+    assert 'href="/word/bank"' in client.get("/word/bankk").text
     assert client.get("/word/bankk.json").json()["suggestions"] == ["bank"]
+
+
+def test_every_word_can_be_reached_by_its_link(client):
+    listed = client.get("/list", params={"size": 200, "function_words": "1"}).text
+    links = re.findall(r'<th scope="row"><a href="([^"]+)">([^<]+)</a>', listed)
+    assert {unescape(text) for _, text in links} == set(WORDS)
+    for href, _ in links:
+        page = client.get(unescape(href))
+        assert page.status_code == 200
+        assert 'class="headword"' in page.text
 
 
 def test_the_list_sorts_filters_and_pages(client):
@@ -285,26 +270,18 @@ def test_comparison_both_ways_and_in_two_lexicons(client):
     assert same["went"] == same["appeared"] == []
 
 
-# ------------------------------------------------------------------------------------------------------------- safety
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8765", "localhost:1", "LOCALHOST", "[::1]", "[::1]:80"])
-def test_hosts_of_this_machine_are_answered(client, host):
-    assert client.get("/about", headers={"host": host}).status_code == 200
-
-
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost@evil", "::1", "evil:127.0.0.1"]
-)
-def test_other_hosts_are_not(client, host):
-    answer = client.get("/about", headers={"host": host})
-    assert answer.status_code == 421
-    assert "content-security-policy" in answer.headers
-
-
-def test_a_host_can_be_allowed():
+    ("host", "status"),
+    [
+        *((host, 200) for host in ("127.0.0.1", "127.0.0.1:8765", "localhost:1", "LOCALHOST", "[::1]", "[::1]:80", "hub.example")),
+        *((host, 421) for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost@evil", "::1", "evil:127.0.0.1")),
+    ],
+)  # fmt: skip
+def test_hosts_of_this_machine_and_those_allowed_are_answered(host, status):
     app = application({"a": made()}, hosts=["hub.example"])
-    assert TestClient(app, base_url="http://hub.example").get("/about").status_code == 200
+    answer = TestClient(app, base_url="http://127.0.0.1").get("/about", headers={"host": host})
+    assert answer.status_code == status
+    assert "content-security-policy" in answer.headers
 
 
 def test_behind_a_prefix_whether_or_not_the_proxy_strips_it():
@@ -331,9 +308,9 @@ def test_bounds(client, path, status):
     assert client.get(path).status_code == status
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_it_is_only_read(client, method):
-    assert client.request(method, "/word/bank").status_code == 405
+def test_it_is_only_read(client):
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert client.request(method, "/word/bank").status_code == 405
 
 
 def test_a_fault_is_a_page_and_the_log_does_not_say_what_was_asked(client, app, monkeypatch, caplog):
@@ -373,15 +350,6 @@ def test_overload_and_slow_answers_are_refused_and_pass():
         with pytest.raises(ZeroDivisionError):
             await work("d", lambda: 1 / 0)
         assert await work("d", lambda: 3) == 3  # a failure is not kept
-        done = []
-        first = asyncio.create_task(work("e", lambda: time.sleep(0.3)))
-        await asyncio.sleep(0)
-        with pytest.raises(Busy, match="more than"):
-            await work("g", lambda: done.append("g"))
-        with pytest.raises(Busy, match="more than"):
-            await first
-        await asyncio.sleep(0.4)
-        assert done == []  # nobody waited for it any more
         work.close()
 
     asyncio.run(main())
@@ -550,8 +518,7 @@ def test_lexicons_by_name(tmp_path, monkeypatch):
     assert named([]) == {"default": "default"}
     assert named(["a=x/y", "models/z/", "seed=1"]) == {"a": "x/y", "z": "models/z/", "seed=1": "seed=1"}
     for wrong in (["a=x", "a=y"], ["=x"], ["x" * 80]):
-        with pytest.raises(InputError, match="name of its own"):
-            named(wrong)
+        refused(InputError, "name of its own", named, wrong)
 
 
 def test_vectors_show_what_they_can():
@@ -582,10 +549,8 @@ def test_vectors_show_what_they_can():
     assert word["ambiguity"]["entropy"] is None
     two = client.get("/compare.json?a=bank&other=vectors&lexicon=matrices").json()["two"]
     assert (two["senses_known"], two["difference"]) == (False, None)
-    nearest = {item.word for item in vectors.neighbours("bank", 20)} & {
-        item.word for item in made().neighbours("bank", 20)
-    }
-    assert set(two["near"]["both"]) == nearest
+    nearest = [{item.word for item in one.neighbours("bank", 20)} for one in (model, made())]
+    assert set(two["near"]["both"]) == nearest[0] & nearest[1]
 
 
 def test_parts_of_speech_are_those_of_the_senses_else_of_wordnet(client):

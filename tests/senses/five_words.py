@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from polysema.encoders.gloss_encoder import GlossEncoder, Shape
@@ -79,6 +81,22 @@ def wordnet() -> WordNet:
             numbers[lemma, name[-1]] = numbers.get((lemma, name[-1]), 0) + 1
             keys.append(SenseKey(key, name, numbers[lemma, name[-1]], count))
     return WordNet(synsets, tuple(keys), (("saw", "see", "v"), ("seen", "see", "v")))
+
+
+def many_senses(word: str, count: int, glosses: tuple[str, ...] = (), synonyms: tuple[str, ...] = ()) -> WordNet:
+    """A noun with some senses."""
+    names = [f"{i}{zlib.crc32(word.encode()):07d}"[:8] + "-n" for i in range(count)]
+    texts = glosses or tuple(f"meaning {i}" for i in range(count))
+    synsets = {
+        name: Synset(name, "noun", "group", (word, *synonyms), gloss, (), ())
+        for name, gloss in zip(names, texts, strict=True)
+    }
+    return WordNet(synsets, tuple(SenseKey(f"{word}%1:00:0{i}::", n, i + 1, 0) for i, n in enumerate(names)), ())
+
+
+def joined(first: WordNet, second: WordNet) -> WordNet:
+    """The synsets of both."""
+    return WordNet(first.synsets | second.synsets, first.keys + second.keys, ())
 
 
 def random_encoder(width: int = 24, layers: int = 2, dimension: int = 8, window: int = 16) -> GlossEncoder:

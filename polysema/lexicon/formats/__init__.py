@@ -20,8 +20,7 @@ from polysema.storage import Owner, check_regular, writing
 
 __all__ = ["FORMATS", "Format", "left_behind", "read", "write", "writing_lexicon"]
 
-DTYPES = ("float32", "float16")
-"""Of the numbers on disk."""
+DTYPES = ("float32", "float16")  # of the numbers on disk
 
 
 @dataclass(frozen=True, slots=True)
