@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +29,10 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#00
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-LINES = ("-", "--", ":", "-.")
-"""Line styles, for more lines than colours."""
-
-SEQUENTIAL = "cividis"
-"""From low to high; readers with and without colour blindness see the same."""
-
-DIVERGING = "PuOr"
-"""From negative over zero to positive."""
-
-TEXT = 10
-"""The size of the smallest text, in points."""
+LINES = ("-", "--", ":", "-.")  # line styles, for more lines than colours
+SEQUENTIAL = "cividis"  # from low to high; readers with and without colour blindness see the same
+DIVERGING = "PuOr"  # from negative over zero to positive
+TEXT = 10  # the size of the smallest text, in points
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -182,8 +175,7 @@ def tree_places(words: Mapping[str, float], paths: Iterable[str]) -> dict[str, t
 
 
 Array = NDArray[np.float64]
-Box = tuple[float, float, float, float]
-"""Left, right, and the two ends of the upright side."""
+Box = tuple[float, float, float, float]  # left, right, and the two ends of the upright side
 
 
 MOST_SENSES = 20
@@ -283,8 +275,7 @@ def overlap(a: Box, b: Box) -> bool:
 Interval = tuple[float, float]
 Dot = tuple[str, float, Interval | None, float | None]
 """The name of a measure, its value, its interval, and the published value."""
-Point = tuple[float, float, float]
-"""x, y and the error of y."""
+Point = tuple[float, float, float]  # x, y and the error of y
 
 
 def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], band: float, title: str) -> Figure:
@@ -344,4 +335,36 @@ def line_chart(series: Mapping[str, Sequence[Point]], across: str, up: str) -> F
         )  # fmt: skip
     axes.grid(alpha=0.25)
     figure.legend(fontsize=TEXT, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+MOST_LINES = 7
+"""Senses that are drawn; of more, those whose share is largest somewhere."""
+
+
+def shares_of_senses(series: Mapping[str, Sequence[Point]], periods: Sequence[str], title: str) -> Figure:
+    """The share of each sense of a word over periods, with intervals.
+
+    Args:
+        series: for each sense (share, low, high) of every period.
+        periods: their names; numbers, such as years, are drawn to scale.
+    """
+    figure = new_figure(7.6, 4.6)
+    axes = _axes(figure, "", "share of the uses")
+    to_scale = len(periods) > 1 and all(name.isdigit() for name in periods)
+    x = [float(name) if to_scale else i for i, name in enumerate(periods)]
+    step = 0.006 * ((max(x) - min(x)) or 1.0)
+    ranked = sorted(series, key=lambda name: -max(share for share, _, _ in series[name]))[:MOST_LINES]
+    for number, name in enumerate(ranked):
+        share, low, high = (np.array(part) for part in zip(*series[name], strict=True))
+        places = [at + (number - len(ranked) / 2) * step for at in x]
+        axes.errorbar(
+            places, share, [np.maximum(share - low, 0), np.maximum(high - share, 0)], label=shorten(name, 60),
+            markersize=5, linewidth=1.4, elinewidth=0.8, **look(number),
+        )  # fmt: skip
+    axes.set_xticks(x, periods, fontsize=TEXT)
+    axes.set_ylim(-0.03, 1.03)
+    axes.grid(alpha=0.25)
+    axes.set_title(f"The senses of “{title}”", fontsize=TEXT + 2)
+    figure.legend(fontsize=TEXT - 1, loc="outside lower center", ncols=1, frameon=False)
     return figure

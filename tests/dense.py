@@ -1,7 +1,5 @@
 """The slow, obvious, dense definitions that the factored code is held against."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg

@@ -1,7 +1,5 @@
 """A lexicon with planted senses: *bank* and *bar* mean two things each, every other word one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polysema import Lexicon, Vocabulary

@@ -1,7 +1,5 @@
 """Generated density matrices: full and low rank, repeated and vanishing eigenvalues, n from 1 to 300."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,13 +13,10 @@ def orthogonal(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
 def spectrum(rng: np.random.Generator, m: int, shape: str) -> NDArray[np.float64]:
     """Eigenvalues of a shape, falling, summing to one."""
     values = {
-        "random": rng.random(m) + 0.05,
-        "repeated": np.repeat(rng.random((m + 1) // 2) + 0.05, 2)[:m],
-        "equal": np.ones(m),
-        "pure": np.eye(m)[0],
-        "steep": 10.0 ** -np.arange(0, 3 * m, 3.0)[:m],
+        "random": rng.random(m) + 0.05, "repeated": np.repeat(rng.random((m + 1) // 2) + 0.05, 2)[:m],
+        "equal": np.ones(m), "pure": np.eye(m)[0], "steep": 10.0 ** -np.arange(0, 3 * m, 3.0)[:m],
         "with zeros": np.where(np.arange(m) < max(1, m // 2), rng.random(m) + 0.05, 0.0),
-    }[shape]
+    }[shape]  # fmt: skip
     values = np.sort(values)[::-1]
     return values / values.sum()
 

@@ -1,7 +1,5 @@
 """The campaign of ``tools/campaign.py``: a few tries of each kind find nothing, and planted faults are found."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

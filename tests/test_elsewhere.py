@@ -1,7 +1,5 @@
 """Other systems than Linux: what they lack is taken away here, and the work must go on."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

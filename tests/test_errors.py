@@ -1,7 +1,5 @@
 """The family of errors."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from concurrent.futures import ProcessPoolExecutor

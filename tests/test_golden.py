@@ -4,8 +4,6 @@
 a new version and a new file beside them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -19,17 +17,11 @@ from polysema.lexicon.formats import FORMATS, folder
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = ["bank", "river", "money", "λόγος"]
 FACTORS = [
-    [[0.5, 0.5], [0.5, 0.5]],
-    [[1, 0], [0, 0]],
-    [[0, 0], [0, 1]],
-    [[0.5, 0.5], [0.5, -0.5]],
-]  # of unit trace, and exact in half precision
+    [[0.5, 0.5], [0.5, 0.5]], [[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0.5, 0.5], [0.5, -0.5]],
+]  # of unit trace, and exact in half precision  # fmt: skip
 FEW = [
-    [[0.5, 0.5, 0], [0.5, 0.5, 0]],
-    [[1, 0, 0], [0, 0, 0]],
-    [[0, 0, 0], [0, 0, 1]],
-    [[0.5, 0, 0.5], [0.5, 0, -0.5]],
-]  # many columns are zero
+    [[0.5, 0.5, 0], [0.5, 0.5, 0]], [[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 1]], [[0.5, 0, 0.5], [0.5, 0, -0.5]],
+]  # many columns are zero  # fmt: skip
 VECTORS = [[1, 2, 3], [-1, 0.5, 0], [0, 0, 0.25], [4, -8, 16]]
 
 

@@ -1,26 +1,29 @@
 """What opening a corpus or a lexicon loads: nothing that it does not need."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from polysema import build_corpus
-
-ROOT = Path(__file__).parents[1]
+from tests.processes import python
 
 
 def loaded(code: str) -> set[str]:
     """The modules that are loaded once a program has run."""
-    code += "\nimport sys; print('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    return set(done.stdout.split())
+    return set(python("-c", code + "\nimport sys; print('\\n'.join(sys.modules))", check=True).stdout.split())
 
 
 HEAVY = {"numba", "scipy", "torch", "transformers", "spacy", "pandas", "gensim", "sklearn", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import time; start = time.perf_counter(); import polysema; assert time.perf_counter() - start < 0.5", HEAVY),
+        ("import polysema.cli", {"numba", "torch", "scipy"}),
+        ("import polysema.corpus.build, polysema.training.models", {"ray"}),
+    ],
+)
+def test_imports_are_quick_and_light(code, absent):
+    assert not absent & loaded(code)
 
 
 def test_opening_a_corpus_loads_no_lexicon(tmp_path):

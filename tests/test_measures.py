@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -9,7 +7,7 @@ from polysema import DensityMatrix, measures
 from polysema.density import stack
 from polysema.errors import InputError, MatrixError, UnknownChoiceError
 from tests import dense
-from tests.strategies import SHAPES, factors, make_factor, orthogonal, pairs
+from tests.strategies import SHAPES, factors, make_factor, pairs
 
 
 @given(factors())
@@ -18,12 +16,6 @@ def test_entropy_purity_effective_senses_equal_dense(factor):
     assert measures.entropy(rho) == pytest.approx(dense.entropy(rho.dense()), abs=1e-9)
     assert measures.purity(rho) == pytest.approx(np.trace(rho.dense() @ rho.dense()), abs=1e-12)
     assert measures.effective_senses(rho) == pytest.approx(np.exp(dense.entropy(rho.dense())), rel=1e-8)
-
-
-@given(factors())
-def test_entropy_is_between_zero_and_ln_n(factor):
-    s = measures.entropy(DensityMatrix(factor))
-    assert 0 <= s <= np.log(min(factor.shape)) + 1e-9
 
 
 def test_known_entropies():
@@ -97,17 +89,6 @@ def test_entailment_has_its_meaning():
         assert measure(animal, animal) == pytest.approx(1)
     assert measures.relative_entropy(dog, animal) == pytest.approx(np.log(2))
     assert measures.relative_entropy(animal, dog) == np.inf
-
-
-@given(pairs(largest=50), st.integers(0, 2**32))
-def test_measures_do_not_see_rotations(pair, seed):
-    turn = orthogonal(np.random.default_rng(seed), len(pair[0]))
-    rho, sigma = map(DensityMatrix, pair)
-    turned_rho, turned_sigma = (DensityMatrix(turn @ factor) for factor in pair)
-    for name in ("similarity", "fidelity", "trace-distance", "k-ba", "k-e"):
-        measure = measures.MEASURES[name]
-        assert measure(rho, sigma) == pytest.approx(measure(turned_rho, turned_sigma), abs=1e-6)
-    assert measures.entropy(rho) == pytest.approx(measures.entropy(turned_rho), abs=1e-9)
 
 
 @given(st.lists(st.integers(0, 2**32), min_size=1, max_size=4))

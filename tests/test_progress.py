@@ -1,7 +1,5 @@
 """Where the progress of a call shows: in a notebook, in an interactive session, in a log, nowhere."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from types import SimpleNamespace

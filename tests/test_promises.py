@@ -1,7 +1,5 @@
 """Nothing in a file is executed, nothing is opened by a path inside a file."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import re

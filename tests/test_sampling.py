@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from polysema.kernels import sampling
-from polysema.kernels.sampling import alias_table, gather, sigmoid_table, stream_key, thresholds
-from polysema.kernels.simd import LANES, padded
+from polysema.kernels.sampling import alias_table, gather, sigmoid_table, thresholds
 
 mixed, noise_word, sigmoid = (njit(k.py_func) for k in (sampling.mixed, sampling.noise_word, sampling.sigmoid))
 MASK = 2**64 - 1
@@ -88,12 +87,3 @@ def test_the_sigmoid_table():
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-x.astype(np.float64))), atol=2e-6)
     assert sigmoid(np.float32(1e30), table) == pytest.approx(1.0, abs=1e-5)
     assert sigmoid(np.float32(-1e30), table) == pytest.approx(0.0, abs=1e-5)
-
-
-def test_keys_differ():
-    keys = {int(stream_key(seed, run, epoch)) for seed in range(5) for run in range(3) for epoch in range(5)}
-    assert len(keys) == 75
-
-
-def test_padding():
-    assert [padded(n) for n in (1, 4, 17, 300)] == [LANES, LANES, 20, 300]

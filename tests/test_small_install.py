@@ -1,18 +1,13 @@
 """What the small install does: loading, asking and composing, without the compiler that training needs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from polysema.errors import install_command
-from polysema.kernels.selection import keep_largest
-from polysema.meanings.neighbours import _keep_largest
+from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,29 +27,19 @@ from polysema.cli import main
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     """Run a program in which the training parts cannot be imported."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "POLYSEMA_TRACEBACK": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", _BLOCKED + code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
-    )
+    return python("-c", _BLOCKED + code, cwd=ROOT, env={**os.environ, "POLYSEMA_TRACEBACK": "1"})
 
 
 def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):
     lexicon.save(tmp_path / "model")
     model = str(tmp_path / "model")
     commands = [
-        ["demo"],
-        ["info", "default"],
-        ["info", model],
-        ["senses", "bank", "charge"],
-        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model],
-        ["similarity", "bank", "river"],
-        ["ambiguity", "--top", "5"],
-        ["disambiguate", "bank", "The bank raised its interest rate."],
-        ["read", "The bank raised its interest rate."],
-        ["compose", "((the bank) ((raised its) rate))"],
-        ["entail", "dog", "animal"],
-        ["convert", model, str(tmp_path / "copy.npz")],
-    ]
+        ["demo"], ["info", "default"], ["info", model], ["senses", "bank", "charge"],
+        ["neighbours", *lexicon.vocabulary.words[:12], "-l", model], ["similarity", "bank", "river"],
+        ["ambiguity", "--top", "5"], ["disambiguate", "bank", "The bank raised its interest rate."],
+        ["read", "The bank raised its interest rate."], ["compose", "((the bank) ((raised its) rate))"],
+        ["entail", "dog", "animal"], ["convert", model, str(tmp_path / "copy.npz")],
+    ]  # fmt: skip
     done = run(f"for line in {commands!r}:\n    code = main(line)\n    print(line, code)\n    assert code == 0, line\n")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
@@ -69,18 +54,3 @@ def test_training_says_what_to_install(tmp_path, line):
     message = f"reading text and training needs an optional part: {install_command('train')}"
     assert done.stderr.strip().splitlines()[-1].endswith(message)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
-
-
-@pytest.mark.parametrize("k", [1, 3, 20])
-def test_selection_without_a_compiler_gives_the_same_bits(k):
-    random = np.random.default_rng(k)
-    scores = random.integers(0, 9, (5, 64)).astype(np.float32)  # with ties
-    scores[:, 40:] = random.normal(size=(5, 24))
-    results = []
-    for select in (keep_largest, _keep_largest):
-        best, where = np.full((5, k), -np.inf, np.float32), np.zeros((5, k), np.int64)
-        for start in (0, 16, 50):
-            select(scores[:, start : {0: 16, 16: 50, 50: 64}[start]], start, best, where)
-        results.append((best, where))
-    np.testing.assert_array_equal(results[0][0], results[1][0])
-    np.testing.assert_array_equal(results[0][1], results[1][1])

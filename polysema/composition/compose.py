@@ -108,26 +108,17 @@ class Method:
     """A composition method: how the state of a node follows from those of its functor and its argument.
 
     :meth:`Method.by` makes one from an operator, a function of two arrays.
-
-    Attributes:
-        name: its name in tables, commands and results.
-        formula: what it computes.
-        on: what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n).
-        combine: the state of a node from those of its functor and its argument.
-        parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
-        mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
-        by_words: whether coordinated sides are weighted by their numbers of words, or else of conjuncts.
-        negation: what *not* does; None: nothing. Vectors have no negation.
     """
 
-    name: str
-    formula: str
-    on: Kind
+    name: str  # its name in tables, commands and results
+    formula: str  # what it computes
+    on: Kind  # what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n)
+    # the state of a node from those of its functor and its argument
     combine: Callable[[Node, PhraseState, PhraseState], PhraseState]
-    parts: Callable[[PhraseState], tuple[Array, ...]] = _core
-    mix: Callable[[Any, Any, float], Any] = operators.add
-    by_words: bool = False
-    negation: Negation | None = None
+    parts: Callable[[PhraseState], tuple[Array, ...]] = _core  # the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
+    mix: Callable[[Any, Any, float], Any] = operators.add  # p ρ + (1 − p) σ, for coordination; for vectors their sum
+    by_words: bool = False  # whether coordinated sides are weighted by their numbers of words, or else of conjuncts
+    negation: Negation | None = None  # what *not* does; None: nothing. Vectors have no negation.
 
     @classmethod
     def by(

@@ -23,8 +23,7 @@ from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.progress import Report
 from polysema.slots.model import SLOTS
 
-Evaluated = AnyLexicon | Model
-"""What can be evaluated."""
+Evaluated = AnyLexicon | Model  # what can be evaluated
 
 KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name, *(each.name for each in SLOTS))
 

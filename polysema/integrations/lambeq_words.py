@@ -18,8 +18,7 @@ from polysema.errors import InputError, needing
 from polysema.integrations import qubits
 from polysema.lexicon.lexicon import AnyLexicon
 
-START = "START"
-"""The token without meaning that ``cups_reader`` puts before a sentence."""
+START = "START"  # the token without meaning that ``cups_reader`` puts before a sentence
 
 
 def tree_of(diagram: Any) -> Tree:

@@ -11,8 +11,7 @@ from polysema.composition.occurrences import Token
 from polysema.composition.trees import NEGATIONS, Leaf, LeftOut, Node, Tree, head
 from polysema.parsing.rules import AFTER_OBJECTS, CLAUSE, COPULA, FUNCTION_WORDS, IN_TURN, RULES, SUBJECTS, Rule
 
-Spelling = Callable[[Token], str | None]
-"""The lexicon's spelling of a word; None if it does not hold it."""
+Spelling = Callable[[Token], str | None]  # the lexicon's spelling of a word; None if it does not hold it
 
 
 def composition_tree(tokens: Sequence[Token], spelling: Spelling) -> tuple[Tree | None, list[LeftOut]]:

@@ -1,7 +1,5 @@
 """Toy material for the scripts: a text, the corpus made of it, an encoder, a lexicon, WordNet's files."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

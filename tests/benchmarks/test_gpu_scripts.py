@@ -1,8 +1,5 @@
 """The scripts that measure training on a GPU, without one: CuPy is stood in for, kernels run on the processor."""
 
-from __future__ import annotations
-
-import shutil
 import sys
 from types import SimpleNamespace
 
@@ -10,31 +7,18 @@ import numpy as np
 import pytest
 
 from polysema.training import cuda
-from tests.training.stand_in import KERNELS, StandIn
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    return tmp_path_factory.mktemp("kernels")
+from tests.training.stand_in import KERNELS
 
 
 @pytest.fixture
-def cupy(compiled, monkeypatch):
+def cupy(gpu, monkeypatch):
     """Stands in for CuPy, with what the benchmarks ask of it beyond what the engine does."""
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler to run the GPU's kernels on the processor with")
-    stand_in = StandIn(compiled, compiler)
-    stand_in.__version__, stand_in.__spec__ = "stand-in", None
-    device = stand_in.cuda.Device
-    stand_in.cuda.Device = lambda: SimpleNamespace(**vars(device()), synchronize=KERNELS.synchronize)
-    stand_in.cuda.runtime.getDeviceProperties = lambda number: {"name": b"stand-in"}
-    stand_in.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
-    monkeypatch.setitem(sys.modules, "cupy", stand_in)
-    monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
-    monkeypatch.setattr(cuda, "_BLOCK", 64)
-    monkeypatch.setattr(cuda, "_LAUNCHES", 1)
-    return stand_in
+    gpu.__version__, gpu.__spec__ = "stand-in", None
+    device = gpu.cuda.Device
+    gpu.cuda.Device = lambda: SimpleNamespace(**vars(device()), synchronize=KERNELS.synchronize)
+    gpu.cuda.runtime.getDeviceProperties = lambda number: {"name": b"stand-in"}
+    gpu.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy", gpu)
 
 
 def test_check(script, cupy):

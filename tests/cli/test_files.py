@@ -1,13 +1,13 @@
 """What commands write: never over what they read, never over what is not polysema's, refused before the work."""
 
-from __future__ import annotations
-
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from polysema.cli import main
+from polysema.storage import locked
 
 TEXT = "the cat sat on the mat and the dog ran\n" * 30
 TRAIN = ["--dim", "4", "--senses", "2", "--min-count", "1", "--epochs", "1", "--subsample", "0"]
@@ -55,15 +55,12 @@ def contents(place: Path) -> dict[str, bytes]:
         (["evaluate", "a", "--report", "NOTES", "--force"], "not written by polysema, and is not overwritten"),
     ],
 )  # fmt: skip
-def test_refused_before_the_work_and_nothing_changes(command, message, place, capsys):
+def test_refused_before_the_work_and_nothing_changes(command, message, place, refuses):
     (place / "NOTES.png").write_bytes(b"\x89PNG of somebody else")
     (place / "thesis").mkdir()
     (place / "thesis" / "chapter").write_text("years of work")
     before = contents(place)
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    refuses(command, message)
     assert contents(place) == before
     assert not [p.name for p in place.iterdir() if p.name.startswith(".") or p.name.endswith(".training")]
 
@@ -95,30 +92,11 @@ def test_pictures_are_replaced_when_they_are_polysemas(place, capsys):
 
 
 def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
-    from threading import Event, Thread
-
-    from polysema.storage import locked
-
-    holds, done = Event(), Event()
-
-    def other() -> None:
-        with locked(place / "x"):
-            holds.set()
-            done.wait(60)
-
-    thread = Thread(target=other)
-    thread.start()
-    holds.wait(60)
-    try:
-        commands = (
-            ["train", "t.txt", "-o", "x"], ["corpus", "build", "t.txt", "-o", "x"], ["convert", "a", "x"],
-        )  # fmt: skip
+    commands = (["train", "t.txt", "-o", "x"], ["corpus", "build", "t.txt", "-o", "x"], ["convert", "a", "x"])
+    with locked(place / "x"), ThreadPoolExecutor(1) as other:
         for command in commands:
-            assert main(command) == 2
+            assert other.submit(main, command).result() == 2
             assert "x: is being written by another process" in capsys.readouterr().err
-    finally:
-        done.set()
-        thread.join()
     assert main(["convert", "a", "x"]) == 0
 
 
@@ -129,7 +107,7 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "pipe"], "pipe: not a readable list of words: a pipe"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "/dev/urandom"], "not a readable list of words: a pipe or a"),
         (["corpus", "build", "t.txt", "-o", "x", "--keep", "circle"], "not a readable list of words: Too many levels"),
-        (["train", "t.txt", "-o", "x", "--keep", "latin"], "latin: not a readable list of words: not UTF-8"),
+        (["train", "t.txt", "-o", "x", "--config", "pipe"], "not a readable TOML file: pipe"),
         (["train", "pipe", "-o", "x"], "pipe: a pipe or a device, not a file"),
         (["train", "/dev/urandom", "-o", "x"], "/dev/urandom: a pipe or a device, not a file"),
         (["compose", "-l", "a", "-f", "latin"], "latin: not UTF-8 text at byte 3"),
@@ -140,16 +118,14 @@ def test_an_output_that_is_being_written_is_refused_at_once(place, capsys):
         (["evaluate", "a", "--pairs", "pipe"], "pipe"),
         (["info", "pipe"], "pipe: a pipe or a device, where a file is wanted"),
         (["info", "circle"], "circle: a link that leads nowhere"),
+        (["info", "/dev/urandom"], "/dev/urandom: a pipe or a device, where a file is wanted"),
     ],
 )  # fmt: skip
-def test_files_that_cannot_be_read_are_one_line(command, message, place, capsys):
+def test_files_that_cannot_be_read_are_one_line(command, message, place, refuses):
     (place / "latin").write_bytes(b"caf\xe9 au lait\n")
     (place / "circle").symlink_to(place / "circle")
     os.mkfifo(place / "pipe")
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    refuses(command, message)
     assert not (place / "x").exists()
 
 

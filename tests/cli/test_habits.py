@@ -1,7 +1,5 @@
 """What people expect of a command: lines of JSON in and out, --quiet, completion, hints that fit."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
@@ -12,14 +10,6 @@ import pytest
 from polysema.cli import polysema
 from polysema.cli.training import _next
 from polysema.errors import install_command
-from tests.planted import planted_lexicon
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("planted") / "model"
-    planted_lexicon().save(path)
-    return str(path)
 
 
 @pytest.fixture
@@ -32,30 +22,23 @@ def typed(monkeypatch):
     return give
 
 
-def lines(text: str) -> list[dict]:
-    return [json.loads(line) for line in text.splitlines()]
+def test_lines_of_json_in_and_out(run, planted_model, typed):
+    def answers(text: str, *command: str, code: int = 0) -> list[dict]:
+        typed(text)
+        found, out, _ = run(*command, "--file", "-", "--jsonl", "-l", planted_model)
+        assert found == code
+        return [json.loads(line) for line in out.splitlines()]
 
-
-def test_lines_of_json_in_and_out(run, model, typed):
-    typed('{"text": "(muddy bank)", "id": 7}\n\n(central bank)\n')
-    code, out, _ = run("compose", "--file", "-", "--jsonl", "-l", model)
-    first, second = lines(out)
-    assert code == 0
+    first, second = answers('{"text": "(muddy bank)", "id": 7}\n\n(central bank)\n', "compose")
     assert (first["id"], first["phrase"], second["phrase"]) == (7, "muddy bank", "central bank")
-    typed('{"word": "bank", "text": "(muddy bank)", "id": "a"}\n{"word": "nothing", "text": "(muddy bank)"}\n')
-    code, out, _ = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", model)
-    first, second = lines(out)
-    assert code == 2
+    text = '{"word": "bank", "text": "(muddy bank)", "id": "a"}\n{"word": "nothing", "text": "(muddy bank)"}\n'
+    first, second = answers(text, "disambiguate", "-", code=2)
     assert (first["id"], first["word"]) == ("a", "bank")
     assert first["senses"][0]["probability"] > 0.9
     assert "is not in" in second["error"]
-    typed("(muddy bank)\n" * 300)  # more than are asked together
-    code, out, _ = run("compose", "--file", "-", "--jsonl", "--top", "0", "-l", model)
-    assert (code, len(lines(out))) == (0, 300)
-    typed('{"text": "muddy bank", "id": 1}\ncentral bank\n')
-    code, out, _ = run("read", "--file", "-", "--jsonl", "--no-parser", "-l", model)
-    assert code == 0
-    assert [(item.get("id"), len(item["words"])) for item in lines(out)] == [(1, 1), (None, 1)]
+    assert len(answers("(muddy bank)\n" * 300, "compose", "--top", "0")) == 300  # more than are asked together
+    found = answers('{"text": "muddy bank", "id": 1}\ncentral bank\n', "read", "--no-parser")
+    assert [(item.get("id"), len(item["words"])) for item in found] == [(1, 1), (None, 1)]
 
 
 @pytest.mark.parametrize(
@@ -66,24 +49,20 @@ def test_lines_of_json_in_and_out(run, model, typed):
         ('{"text": "the bank"}', "no word to ask about in"),
     ],
 )
-def test_bad_lines_are_named(run, model, typed, line, message):
+def test_bad_lines_are_named(refuses, planted_model, typed, line, message):
     typed(line + "\n")
-    code, out, err = run("disambiguate", "-", "--file", "-", "--jsonl", "-l", model)
-    assert (code, out) == (2, "")
-    assert message in err
+    refuses(["disambiguate", "-", "--file", "-", "--jsonl", "-l", planted_model], message)
 
 
-def test_quiet_leaves_results_and_errors(run, model, tmp_path, monkeypatch):
+def test_quiet_leaves_results_and_errors(run, planted_model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the cat sat on the mat\n" * 60, encoding="utf-8")
-    assert run("convert", model, "loud.npz")[2].startswith("loud.npz:")
-    assert run("convert", model, "out.npz", "--quiet") == (0, "", "")
-    assert run("-q", "convert", model, "other.npz") == (0, "", "")
+    assert run("convert", planted_model, "loud.npz")[2].startswith("loud.npz:")
+    assert run("convert", planted_model, "out.npz", "--quiet") == (0, "", "")
+    assert run("-q", "convert", planted_model, "other.npz") == (0, "", "")
     code, _, err = run("corpus", "build", "text.txt", "-o", "text.corpus", "-q")
     assert (code, err) == (0, "")
-    code, _, err = run("convert", "nothing", "x.npz", "--quiet")
-    assert code == 2
-    assert "no such file" in err
+    assert "no such file" in run("convert", "nothing", "x.npz", "--quiet")[2]
 
 
 def test_shared_options_stand_before_or_after_a_command(run):

@@ -1,10 +1,5 @@
-"""Command lines that once lost data, hung or gave wrong results: one plain test each."""
+"""Command lines that once lost data, hung or gave wrong results: one plain test each, where no other test has them."""
 
-from __future__ import annotations
-
-import gzip
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,81 +30,9 @@ def corpus(place):
     return place / "corpus"
 
 
-@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/urandom", "missing", "."])
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["info", "{}"],
-        ["corpus", "build", "text.txt", "-o", "out", "--keep", "{}"],
-        ["train", "text.txt", "-o", "out", "--config", "{}"],
-    ],
-)
-def test_names_that_are_no_files_are_refused(place, name, argv):
-    (place / "loop").symlink_to("loop")
-    os.mkfifo(place / "pipe")
-    assert main([part.replace("{}", name) for part in argv]) == 2
-
-
-@pytest.mark.parametrize(
-    ("file", "index", "value"),
-    [("tokens", 30, 10**7), ("tokens", 30, -1000), ("sentences", 7, 10**15), ("sentences", 7, 1)],
-)
-def test_damaged_corpora_are_refused(corpus, file, index, value):
-    numbers = np.load(corpus / f"{file}.npy")
-    numbers[index] = value
-    np.save(corpus / f"{file}.npy", numbers)
-    assert main(["train", "corpus", "-o", "out", *TOY]) == 2
-    assert main(["corpus", "head", "corpus"]) == 2
-
-
-@pytest.mark.parametrize(
-    "more", [["--held-out", "0.999999"], ["--noise-power", "100"], ["--seed", "-1"], ["--subsample", "1e-12"]]
-)
-def test_options_that_leave_nothing_to_learn_are_refused(corpus, more, capsys):
-    assert main(["train", "corpus", "-o", "out", *TOY, *more]) == 2
-    assert "min count" not in capsys.readouterr().err
-    assert not (corpus.parent / "out").exists()
-
-
-def test_text_that_is_cut_short_or_no_text_is_refused(place):
-    packed = gzip.compress((place / "text.txt").read_bytes())
-    (place / "half.txt.gz").write_bytes(packed[: len(packed) // 2])
-    (place / "random.txt").write_bytes(np.random.default_rng(0).bytes(20_000))
-    for name in ("half.txt.gz", "random.txt", "typo.txt"):
-        assert main(["train", name, "-o", "out", *TOY]) == 2
-    assert sorted(path.name for path in place.iterdir()) == ["half.txt.gz", "notes.txt", "random.txt", "text.txt"]
-
-
-def test_float16_does_not_lose_small_or_large_numbers(place):
-    for scale in (1e-9, 1e9):
-        rows = np.random.default_rng(0).normal(size=(9, 4)) * scale
-        lines = [f"word{chr(97 + i)} " + " ".join(map(repr, row.tolist())) for i, row in enumerate(rows)]
-        (place / "vectors.txt").write_text("\n".join(lines) + "\n")
-        code = main(["convert", "vectors.txt", "out.npz", "--kind", "vectors", "--dtype", "float16", "--force"])
-        if code == 0:
-            with np.load(place / "out.npz") as file:
-                stored = file[next(name for name in file.files if file[name].ndim == 2)].astype(np.float64)
-            assert np.isfinite(stored).all()
-            assert stored.any(axis=1).all()
-        else:
-            assert code == 2
-
-
-def test_a_lexicon_for_another_size_is_no_start(corpus):
-    assert main(["train", "corpus", "-o", "first", *TOY]) == 0
-    for more in (["--dim", "7"], ["--senses", "5"], ["--model", "word2vec"]):
-        assert main(["train", "corpus", "-o", "out", *TOY, "--start", "first", *more]) == 2
-
-
-def test_a_config_that_is_not_utf8_is_refused(corpus):
-    (corpus / "config.json").write_bytes(json.dumps({"version": "é"}, ensure_ascii=False).encode("latin-1"))
-    assert main(["corpus", "info", "corpus"]) == 2
-
-
 def test_a_reader_that_leaves_early_is_no_error():
     command = [sys.executable, "-m", "polysema", "senses", "bank", "run", "light"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(polysema.__file__).parents[1])}
-    asked = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    asked = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     asked.stdout.close()
     assert (asked.wait(), asked.stderr.read()) == (0, b"")
     asked.stderr.close()
@@ -189,7 +112,7 @@ def test_describe_in_place_keeps_what_is_foreign(place, corpus, capsys):
     assert (place / "wiki" / "thesis.tex").exists()
 
 
-def test_describe_numbers_more_senses_than_a_byte_holds(corpus, capsys):
+def test_describe_numbers_more_senses_than_a_byte_holds(place, corpus):
     rng = np.random.default_rng(0)
     words = polysema.Corpus(corpus).vocabulary.words[:3]
     factors, contexts = rng.normal(size=(len(words), 4, 140)), rng.normal(size=(len(words), 4))
@@ -198,13 +121,6 @@ def test_describe_numbers_more_senses_than_a_byte_holds(corpus, capsys):
     inventory = polysema.load("wiki").parts.inventory
     assert np.iinfo(inventory.senses.dtype).max >= 139
     assert inventory.senses.min() >= -1
-
-
-def test_json_nested_deeply_is_refused(place, corpus, capsys):
-    assert main(["train", "corpus", "-o", "wiki", *TOY]) == 0
-    (place / "deep.json").write_text("[" * 100_000)
-    assert main(["explore", "wiki", "--evaluation", "deep.json", "--no-browser", "--port", "0"]) == 2
-    assert "deep.json: not the JSON that" in capsys.readouterr().err
 
 
 def test_standard_input_gives_no_name(place, monkeypatch):

@@ -1,121 +1,49 @@
-from __future__ import annotations
-
-import json
-
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from polysema import Lexicon
-from polysema.cli import main
-from tests.planted import planted_lexicon
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("planted") / "model"
-    planted_lexicon().save(path)
-    return str(path)
-
-
-def test_disambiguate(run, model):
-    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", model)
-    assert code == 0
-    assert out.count("entropy 0.") == 2
-    code, out, _ = run("disambiguate", "bank", "(central bank)", "-l", model, "--json")
-    (item,) = json.loads(out)
+def test_disambiguate(ask, planted_model):
+    assert ask("disambiguate", "bank", "(muddy bank)", "(central bank)", "-l", planted_model).count("entropy 0.") == 2
+    (item,) = ask("disambiguate", "bank", "(central bank)", "-l", planted_model, "--json")
     assert item["senses"][0]["probability"] > 0.9
     assert item["senses"][0]["neighbours"][0]["word"] in ("money", "loan", "raised", "rates", "central")
     assert item["entropy_after"] < item["entropy_before"]
     assert item["tree"] == "(central bank)"
 
 
-def test_disambiguate_goes_on_after_a_failure(run, model, tmp_path):
-    (tmp_path / "lines.txt").write_text("(muddy bank)\n(muddy\n", encoding="utf-8")
-    asked = ("disambiguate", "bank", "--file", str(tmp_path / "lines.txt"), "--brackets", "-l", model)
-    code, out, err = run(*asked)
-    assert (code, out.count("entropy")) == (2, 1)
-    assert "failed: unbalanced brackets" in err
-    code, out, _ = run(*asked, "--json")
-    told, failed = json.loads(out)
-    assert "error" not in told
-    assert set(failed) == {"word", "context", "error"}
-
-
-def test_text_is_text_and_brackets_are_brackets(run, model):
+def test_text_is_text_and_brackets_are_brackets(ask, planted_model):
     passage = 'the Central Committee (1975) & its "muddy" bank'
-    code, out, _ = run("disambiguate", "bank", passage, "-l", model, "--json")
-    (item,) = json.loads(out)
-    assert (code, item["span"], item["form"]) == (0, [passage.index("bank"), len(passage)], "bank")
-    code, out, _ = run("disambiguate", "bank", "(muddy bank)", "--text", "--no-parser", "-l", model, "--json")
-    (item,) = json.loads(out)
+    (item,) = ask("disambiguate", "bank", passage, "-l", planted_model, "--json")
+    assert (item["span"], item["form"]) == ([passage.index("bank"), len(passage)], "bank")
+    (item,) = ask("disambiguate", "bank", "(muddy bank)", "--text", "--no-parser", "-l", planted_model, "--json")
     assert (item["tree"], item["no_tree"]) == (None, "no parser was asked for")
-    code, _, err = run("disambiguate", "bank", passage, "--brackets", "-l", model)
-    assert code == 2
-    assert "in '" in err
 
 
-def test_every_occurrence(run, model):
+def test_every_occurrence(ask, planted_model):
     text = "The muddy bank flooded. The central bank raised rates."
-    asked = ("disambiguate", "bank", text, "--no-parser", "-l", model)
-    code, out, _ = run(*asked)
-    assert code == 0
-    assert "at 10–14 (1 of 2)" in out
-    assert "--every answers all occurrences" in out
-    code, out, _ = run(*asked, "--every", "--json")
-    assert [(item["span"], item["occurrence"]) for item in json.loads(out)] == [([10, 14], 0), ([36, 40], 1)]
+    asked = ("disambiguate", "bank", text, "--no-parser", "-l", planted_model)
+    printed = ask(*asked)
+    assert "at 10–14 (1 of 2)" in printed
+    assert "--every answers all occurrences" in printed
+    found = ask(*asked, "--every", "--json")
+    assert [(item["span"], item["occurrence"]) for item in found] == [([10, 14], 0), ([36, 40], 1)]
 
 
-def test_read(run, model):
+def test_read(ask, planted_model):
     text = "The muddy bank flooded the legal bar."
-    code, out, _ = run("read", text, "--no-parser", "-l", model, "--json")
-    (item,) = json.loads(out)
+    (item,) = ask("read", text, "--no-parser", "-l", planted_model, "--json")
     assert item["text"] == text
     assert [(word["form"], word["span"]) for word in item["words"]] == [("bank", [10, 14]), ("bar", [33, 36])]
-    code, out, _ = run("read", text, "-l", model)
-    assert code == 0
-    assert "10–14" in out
-    code, _, err = run("read", "-l", model)
-    assert code == 2
-    assert "nothing to read" in err
+    assert "10–14" in ask("read", text, "-l", planted_model)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["disambiguate", "bank"], "no sentence for 'bank'"),
-        (["disambiguate", "bank", "(muddy bar)"], "'bank' is not in '(muddy bar)'"),
-        (["disambiguate", "bank", "(muddy bank)", "-m", "fazer"], "unknown composition method 'fazer'"),
-    ],
-)
-def test_bad_input(run, model, arguments, message):
-    code, _, err = run(*arguments, "-l", model)
-    assert code == 2
-    assert message in err
-    assert err.count("\n") == 1
-
-
-@settings(max_examples=25)
-@given(
-    word=st.text(max_size=6).filter(lambda s: not s.startswith("-")),
-    contexts=st.lists(
-        st.text(alphabet="() ab*~&bank.\n", max_size=15).filter(lambda s: not s.startswith("-")), max_size=2
-    ),
-)
-def test_fuzzed_arguments_never_end_in_a_traceback(word, contexts, model):
-    assert main(["disambiguate", word, *contexts, "-l", model, "--json"]) in (0, 2)
-    assert main(["disambiguate", "bank", *contexts, "-l", model, "--json"]) in (0, 2)
-
-
-def test_demo(run, tmp_path, lexicon):
+def test_demo(ask, tmp_path, lexicon):
     """The demo runs on any lexicon; it shows those of its words that are there."""
     lexicon.save(tmp_path / "small")
-    code, out, _ = run("demo", "-l", str(tmp_path / "small"))
-    assert (code, "What to type next" in out) == (0, True)
+    assert "What to type next" in ask("demo", "-l", str(tmp_path / "small"))
     words = ["bank", "run", "raised", "interest", "rate", "boat", "drifted", "river", *(f"w{i}" for i in range(30))]
     Lexicon(words, np.random.default_rng(0).normal(size=(len(words), 6, 3))).save(tmp_path / "model")
-    code, out, _ = run("demo", "-l", str(tmp_path / "model"))
-    assert code == 0
+    printed = ask("demo", "-l", str(tmp_path / "model"))
     for text in ("How ambiguous", "bank  (entropy", "run  (entropy", "river bank", "What to type next"):
-        assert text in out
+        assert text in printed

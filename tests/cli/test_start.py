@@ -1,17 +1,12 @@
 """The first moments of a command."""
 
-from __future__ import annotations
-
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from polysema.cli import main
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import python
 
 STOPPED_WHILE_LOADING = """
 import os, signal, sys
@@ -31,15 +26,12 @@ run()
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
 def test_ctrl_c_while_the_commands_are_loaded_is_no_traceback(signal):
     code = STOPPED_WHILE_LOADING.replace("{signal}", signal)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    done = python("-c", code, timeout=120)
     assert (done.returncode, done.stderr) == (130, "polysema: error: stopped\n")
 
 
 def test_the_package_runs():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "polysema", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    done = python("-m", "polysema", "--version", timeout=120)
     assert (done.returncode, done.stdout.startswith("polysema")) == (0, True)
 
 
@@ -63,16 +55,12 @@ def test_a_signal_that_a_library_made_another_error_of_is_a_stop(monkeypatch, ca
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
     [
-        (["senses", "bank"], "stdout", 0),
-        (["senses", "bank"], "stdin", 0),
-        (["senses", "nosuchword"], "stderr", 2),
-        (["read", "--file", "-"], "stdin", 2),
-        (["train", "-", "-o", "out"], "stdin", 2),
+        (["senses", "bank"], "stdout", 0), (["senses", "bank"], "stdin", 0), (["senses", "nosuchword"], "stderr", 2),
+        (["read", "--file", "-"], "stdin", 2), (["train", "-", "-o", "out"], "stdin", 2),
     ],
-)
+)  # fmt: skip
 def test_a_closed_stream_is_no_fault(tmp_path, arguments, closed, code):
     shell = f'"$@" { ({"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[closed]) }'
     command = ["sh", "-c", shell, "sh", sys.executable, "-m", "polysema", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert (done.returncode, done.stderr.count("\n")) == (code, 1 if code == 2 and closed != "stderr" else 0)

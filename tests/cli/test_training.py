@@ -57,42 +57,12 @@ def test_other_models(text, tmp_path, model, capsys):
     assert main(suggested.split()) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model", "word3dm"], "choose ms-word2dm"),
-        (["--dim", "0"], "at least 1"),
-        (["--dim", "many"], "not a valid integer"),
-        (["--config", "absent.toml"], "not a readable TOML file"),
-        (["--start", "absent"], "no such file"),
-        (["--model", "glove", "--senses", "3"], "option of glove"),
-        (["--set", "gpu-memory=4"], "on device cuda, not for ms-word2dm on cpu"),
-    ],
-)
-def test_bad_arguments_are_one_line(text, tmp_path, arguments, message, capsys):
-    assert main(["train", str(text), "-o", str(tmp_path / "model"), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "model").exists()
-
-
 def test_ctrl_c_and_the_same_command_again(text, tmp_path):
     assert main(["train", str(text), "-o", str(tmp_path / "compiles"), "--epochs", "1", "--min-count", "1"]) == 0
     out = tmp_path / "model"
     command = [
-        sys.executable,
-        "-m",
-        "polysema",
-        "train",
-        str(text),
-        "-o",
-        str(out),
-        "--epochs",
-        "3000",
-        "--min-count",
-        "1",
-    ]
+        sys.executable, "-m", "polysema", "train", str(text), "-o", str(out), "--epochs", "3000", "--min-count", "1",
+    ]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c)
     deadline = time.time() + 60
     while not (tmp_path / "model.training" / "corpus" / "config.json").is_file() and time.time() < deadline:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import lzma
 import random
 import re
@@ -9,44 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema import Brackets, Lexicon, PlainText, load
-from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase, read_tree
-from polysema.composition.trees import Leaf, from_pattern, parse_brackets
+from polysema.composition.phrases import is_brackets, is_text, is_word, read_phrase
+from polysema.composition.trees import Leaf, parse_brackets
 from polysema.errors import Failed, InputError, MissingExtraError, TreeError
 from polysema.parsing import sentences
 from polysema.parsing.sentences import read_phrases
+from tests.refusals import refused
 
 PASSAGES = [
-    "the Church Committee (1975) was set up to look at the bank",
-    "(1975) the bank",
-    "the bank (1975)",
-    "(the first bank) and (the second bank)",
-    "a bank) with a bracket that closes nothing",
-    "a bank (with a bracket that is never closed",
-    "((( the bank",
-    "the bank :-) closed",
-    "the bank () was empty",
-    "Smith & Sons, the bank",
-    "& the bank",
-    "R&D at the bank",
-    "the bank* of England",
-    "the ~ bank",
-    '"The bank", he said, "is closed',
-    "“the bank” – and ‘the bank’ –",
-    "the bank — founded 1694 — lends",
-    "the bank...",
-    "the\nbank\nclosed",
-    "  the   bank  ",
-    "[citation needed] the bank {{cite web|url=x}}",
-    "C:\\bank\\river the bank",
-    "banks, BANKS, bank",
-    "E=mc² and the bank ½",
-    "die Bank „am Fluss“ bank",
-    "銀行 bank 河岸",
-    "bank",
-    "bank.",
-    "(bank)",
-    "(bank",
-]
+    "the Church Committee (1975) was set up to look at the bank", "(1975) the bank", "the bank (1975)",
+    "(the first bank) and (the second bank)", "a bank) with a bracket that closes nothing",
+    "a bank (with a bracket that is never closed", "((( the bank", "the bank :-) closed", "the bank () was empty",
+    "Smith & Sons, the bank", "& the bank", "R&D at the bank", "the bank* of England", "the ~ bank",
+    '"The bank", he said, "is closed', "“the bank” – and ‘the bank’ –", "the bank — founded 1694 — lends",
+    "the bank...", "the\nbank\nclosed", "  the   bank  ", "[citation needed] the bank {{cite web|url=x}}",
+    "C:\\bank\\river the bank", "banks, BANKS, bank", "E=mc² and the bank ½", "die Bank „am Fluss“ bank", "銀行 bank 河岸",
+    "bank", "bank.", "(bank)", "(bank",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,16 +57,10 @@ def test_real_passages_can_be_asked_about(default, shared):
 @pytest.mark.parametrize(
     "text",
     [
-        "(bank (raised rates))",
-        "(river bank)",
-        "((local family) (runs (small hotel)))",
-        "(dogs (bark loudly~))",
-        "((dogs & cats) sleep*)",
-        "  (old cars)\n",
-        "(bank)",
-        "((win-over crowd)~ (o'clock news))",
+        "(bank (raised rates))", "(river bank)", "((local family) (runs (small hotel)))", "(dogs (bark loudly~))",
+        "((dogs & cats) sleep*)", "  (old cars)\n", "(bank)", "((win-over crowd)~ (o'clock news))",
     ],
-)
+)  # fmt: skip
 def test_brackets_that_cannot_be_mistaken(text):
     assert is_brackets(text)
     assert not is_text(text)
@@ -112,10 +83,8 @@ def test_one_word_alone_and_explicit_brackets():
     assert not is_word(PlainText("bank"))
     assert read_phrase("bank*").tree == Leaf("bank*")
     assert read_phrase(Brackets("bank*")).tree == Leaf("bank")
-    with pytest.raises(TreeError, match="unbalanced brackets"):
-        read_phrase(Brackets("(bank (raised rates)"))
-    with pytest.raises(InputError, match="need a pattern"):
-        read_phrase(["old", "cars"])
+    refused(TreeError, "unbalanced brackets", read_phrase, Brackets("(bank (raised rates)"))
+    refused(InputError, "need a pattern", read_phrase, ["old", "cars"])
 
 
 @given(st.text(alphabet='() ab*~&."\n', max_size=20))
@@ -123,27 +92,6 @@ def test_what_is_taken_for_brackets_can_be_read(text):
     if is_brackets(text):
         parse_brackets(text)
         assert text.strip()[0] == "("
-
-
-@pytest.fixture
-def service(monkeypatch):
-    """A stand-in for the parser: what it was asked, and what it answers."""
-    asked: list[tuple[list[str], object]] = []
-
-    def parse(texts, known, nlp, readings):
-        asked.append((texts, nlp))
-        return [read_tree(from_pattern("adj noun", text.split()[:2])) for text in texts]
-
-    monkeypatch.setattr(sentences, "parse_sentences", parse)
-    return asked
-
-
-def test_texts_are_parsed_in_one_batch_each_once(service):
-    phrases = ["old cars", "(old cars)", "new cars", "old cars", "(a b"]
-    reads = read_phrases(phrases, None, {}, "mine")
-    assert service == [(["old cars", "new cars", "(a b"], "mine")]
-    assert str(reads[0].tree) == str(reads[1].tree) == "(old cars)"
-    assert reads[0] is reads[3]
 
 
 def test_without_a_parser_only_texts_fail(monkeypatch):

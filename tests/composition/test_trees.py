@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema.composition.trees import Leaf, Node, from_pattern, head, leaves, parse_brackets, postorder
 from polysema.errors import TreeError, UnknownChoiceError
+from tests.refusals import refused
 
 WORDS = st.sampled_from(["bob", "likes", "old", "cars", "ῥεῖ"])
 
@@ -33,20 +32,16 @@ def test_the_papers_example():
 @pytest.mark.parametrize(
     ("text", "actor", "kind", "top"),
     [
-        ("(old cars)", "old", "modifier", "cars"),
-        ("old cars", "old", "modifier", "cars"),
-        ("(likes* cars)", "likes", "argument", "likes"),
-        ("(dogs bark*)", "bark", "argument", "bark"),
-        ("(bark loudly~)", "loudly", "modifier", "bark"),
-        ("((young woman) sleeps)", "sleeps", "argument", "sleeps"),
+        ("(old cars)", "old", "modifier", "cars"), ("old cars", "old", "modifier", "cars"),
+        ("(likes* cars)", "likes", "argument", "likes"), ("(dogs bark*)", "bark", "argument", "bark"),
+        ("(bark loudly~)", "loudly", "modifier", "bark"), ("((young woman) sleeps)", "sleeps", "argument", "sleeps"),
         ("(likes* (old cars))", "likes", "argument", "likes"),
         ("(bob likes cars)", "(likes* cars)", "argument", "likes"),
         ("((bob) ((likes cars)))", "(likes* cars)", "argument", "likes"),
-        ("(dogs & cats)", "dogs", "coordination", "dogs"),
-        ("(bob & (old cars))", "bob", "coordination", "bob"),
+        ("(dogs & cats)", "dogs", "coordination", "dogs"), ("(bob & (old cars))", "bob", "coordination", "bob"),
         ("(bob (likes & (owns cars)))", "(likes & (owns* cars))", "argument", "likes"),
     ],
-)
+)  # fmt: skip
 def test_who_acts(text, actor, kind, top):
     tree = parse_brackets(text)
     assert (str(tree.functor), tree.kind, head(tree).word) == (actor, kind, top)
@@ -63,20 +58,15 @@ def test_brackets_round_trip(tree):
     [
         ("(bob (likes cars)", r"unbalanced brackets in '\(bob \(likes cars\)': '\(' at character 1 is never closed"),
         ("bob likes)", r"unbalanced brackets .* '\)' at character 10 closes nothing"),
-        ("(bob () cars)", "empty brackets .* at character 6"),
-        ("", "empty phrase"),
-        ("  ", "empty phrase"),
-        ("(a b* c)", "a mark needs a pair"),
-        ("(a* b*)", "both sides are marked"),
+        ("(bob () cars)", "empty brackets .* at character 6"), ("", "empty phrase"), ("  ", "empty phrase"),
+        ("(a b* c)", "a mark needs a pair"), ("(a* b*)", "both sides are marked"),
         ("(a *)", "a '\\*' that marks no word .* character 4"),
-        ("(& b)", "an '&' without a side before it .* character 2"),
-        ("(a &)", "an '&' without a side after it"),
+        ("(& b)", "an '&' without a side before it .* character 2"), ("(a &)", "an '&' without a side after it"),
         ("(a & b & c)", "a mark needs a pair"),
     ],
-)
+)  # fmt: skip
 def test_bad_brackets(text, message):
-    with pytest.raises(TreeError, match=message):
-        parse_brackets(text)
+    refused(TreeError, message, parse_brackets, text)
 
 
 @given(st.text(alphabet="() ab*~&\n", max_size=30))
@@ -101,17 +91,11 @@ def test_deep_trees():
 @pytest.mark.parametrize(
     ("pattern", "brackets"),
     [
-        ("noun verb", "(a b*)"),
-        ("subj verb", "(a b*)"),
-        ("verb obj", "(a* b)"),
-        ("subj verb obj", "(a (b c))"),
-        ("adj subj verb adj obj", "((a b) (c (d e)))"),
-        ("adj adj noun", "(a~ (b c))"),
-        ("noun", "a"),
-        ("subj adv verb obj", "(a ((b~ c) d))"),
-        ("subj verb adv obj", "(a ((b c~) d))"),
+        ("noun verb", "(a b*)"), ("subj verb", "(a b*)"), ("verb obj", "(a* b)"), ("subj verb obj", "(a (b c))"),
+        ("adj subj verb adj obj", "((a b) (c (d e)))"), ("adj adj noun", "(a~ (b c))"), ("noun", "a"),
+        ("subj adv verb obj", "(a ((b~ c) d))"), ("subj verb adv obj", "(a ((b c~) d))"),
     ],
-)
+)  # fmt: skip
 def test_patterns(pattern, brackets):
     words = list("abcde")[: len(pattern.split())]
     assert from_pattern(pattern, words) == parse_brackets(brackets)
@@ -129,5 +113,4 @@ def test_patterns(pattern, brackets):
     ],
 )
 def test_bad_patterns(pattern, words, error, message):
-    with pytest.raises(error, match=message):
-        from_pattern(pattern, words.split())
+    refused(error, message, from_pattern, pattern, words.split())

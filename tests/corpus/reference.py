@@ -1,7 +1,5 @@
 """The slow, obvious implementation that the fast one is held against: strings, regular expressions, a Counter."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

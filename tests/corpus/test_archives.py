@@ -1,7 +1,5 @@
 """Archives that unpack to much more than they are: memory stays bounded."""
 
-from __future__ import annotations
-
 import io
 import lzma
 

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
 import os
-import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -22,6 +19,8 @@ from polysema.corpus.normalisation import MAX_SENTENCE, Normalisation
 from polysema.errors import CorpusError, FormatError, InputError, UnknownChoiceError
 from polysema.progress import Progress
 from tests.corpus import reference
+from tests.processes import python
+from tests.refusals import refused
 
 TEXT = """The cat sat on the mat. The dog did not! "Why?" asked Mr. Smith (of St. Ives). It cost 3.50 in 1990s money.
 No. 5 is alive, e.g. here. J. R. R. Tolkien wrote this… Then he stopped.
@@ -50,14 +49,9 @@ def expected_of(data: bytes, options: Normalisation = DEFAULT, **kwargs) -> refe
 
 
 OPTIONS = [
-    Normalisation(),
-    Normalisation(lower=False),
-    Normalisation(digits=True),
-    Normalisation(hyphens=True),
-    Normalisation(sentences="lines"),
-    Normalisation(hyphens=True, digits=True, lower=False),
-    Normalisation(raw=True),
-]
+    Normalisation(), Normalisation(lower=False), Normalisation(digits=True), Normalisation(hyphens=True),
+    Normalisation(sentences="lines"), Normalisation(hyphens=True, digits=True, lower=False), Normalisation(raw=True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -73,15 +67,12 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(
-    text=st.lists(PIECES, max_size=60).map("".join),
-    options=st.sampled_from(OPTIONS),
-    workers=st.integers(1, 3),
-    block=st.sampled_from([1, 5, 33, 1 << 19]),
-    min_count=st.integers(1, 3),
+    text=st.lists(PIECES, max_size=60).map("".join), options=st.sampled_from(OPTIONS), workers=st.integers(1, 3),
+    block=st.sampled_from([1, 5, 33, 1 << 19]), min_count=st.integers(1, 3),
     max_size=st.one_of(st.none(), st.integers(1, 5)),
-)
+)  # fmt: skip
 def test_any_text_equals_the_reference(text, options, workers, block, min_count, max_size, tmp_path_factory):
     folder = tmp_path_factory.mktemp("any")
     (folder / "t").write_bytes(b"a " + text.encode())  # no zero byte at the start, which would be a binary file
@@ -110,12 +101,9 @@ def test_invalid_bytes_are_separators_and_counted(data, block, tmp_path_factory)
 
 
 PACKERS = {
-    "txt": lambda b: b,
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "txt": lambda b: b, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress,
     "zst": lambda b: zstandard.compress(b[:50]) + zstandard.compress(b[50:]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
@@ -141,9 +129,7 @@ def test_folders_globs_and_lists_are_read_in_order(tmp_path):
 
 def test_standard_input(tmp_path):
     code = "from polysema.corpus.build import build_corpus; print(build_corpus('-', 'corpus'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=gzip.compress(TEXT.encode()), cwd=tmp_path, capture_output=True
-    )
+    done = python("-c", code, input=gzip.compress(TEXT.encode()), cwd=tmp_path, text=False)
     assert done.returncode == 0, done.stderr
     same(Corpus(tmp_path / "corpus"), expected_of(TEXT.encode()))
 
@@ -157,8 +143,7 @@ def test_token_lists(tmp_path):
     assert corpus.sentence(1) == ["is", "a", "city", "a"]
     raw = build_corpus((s for s in lists), tmp_path / "2", normalisation=Normalisation(raw=True), block=8)
     same(raw, reference.encode(lists))
-    with pytest.raises(InputError, match="a list of words, not the string"):
-        build_corpus(iter(["a sentence"]), tmp_path / "3")
+    refused(InputError, "a list of words, not the string", build_corpus, iter(["a sentence"]), tmp_path / "3")
 
 
 UKWAC = """<text id="ukwac:http://example.org">
@@ -198,10 +183,8 @@ def test_vertical_columns_by_name(build):
     text = "<s>\nDET\tthe\tThe\nN\tdog\tDogs\n</s>\n"
     corpus = build(text, columns=["tag", "lemma", "form"], token="lemma_pos")
     same(corpus, reference.encode([["the_DET", "dog_N"]]))
-    with pytest.raises(UnknownChoiceError, match="unknown column 'pos'"):
-        build(text, columns=["pos"])
-    with pytest.raises(CorpusError, match="there is no lemma among them"):
-        build(text, columns=["form", "tag"], token="lemma")
+    refused(UnknownChoiceError, "unknown column 'pos'", build, text, columns=["pos"])
+    refused(CorpusError, "there is no lemma among them", build, text, columns=["form", "tag"], token="lemma")
 
 
 CONLLU = """# sent_id = 1
@@ -230,30 +213,16 @@ def test_other_encodings(build):
     text = "naïve café\nzwölf Boxkämpfer"
     for encoding, chosen in (("latin-1", "latin-1"), ("utf-16", "auto"), ("cp1252", "cp1252"), ("utf-8-sig", "auto")):
         same(build(text.encode(encoding), encoding=chosen, block=5), expected_of(text.encode()))
-    with pytest.raises(UnknownChoiceError, match="unknown encoding 'klingon'"):
-        build(text, encoding="klingon")
+    refused(UnknownChoiceError, "unknown encoding 'klingon'", build, text, encoding="klingon")
 
 
 @pytest.mark.parametrize("long_line", [40, 200])
 @pytest.mark.parametrize("block", [16, 1 << 19])
 def test_a_line_without_end_is_cut_where_it_does_no_harm(long_line, block, build):
     words = [
-        "the",
-        "cat.",
-        "Sat",
-        "on",
-        "it!",
-        "Why?",
-        "élan",
-        "Mr.",
-        "Smith",
-        "42",
-        "No.",
-        "foo_bar",
-        "Σίσυφος",
-        "and",
+        "the", "cat.", "Sat", "on", "it!", "Why?", "élan", "Mr.", "Smith", "42", "No.", "foo_bar", "Σίσυφος", "and",
         "so",
-    ]
+    ]  # fmt: skip
     text = " ".join(np.random.default_rng(0).choice(words, 4000))
     same(build(text, block=block, long_line=long_line, workers=2), expected_of(text.encode()))
 
@@ -306,27 +275,14 @@ def test_text_is_known_by_its_content(tmp_path, how):
         path = path.rename(tmp_path / "moved")
     assert build_corpus(path, output).digest == digest
     assert (output / "tokens.npy").stat().st_mtime_ns == before
-    path.write_text(TEXT.swapcase()[::-1])
-    with pytest.raises(InputError, match="other text or options"):
-        build_corpus(path, output)
-
-
-def test_a_second_run_reuses_the_first(tmp_path):
-    path, output = tmp_path / "t", tmp_path / "c"
-    path.write_text(TEXT)
-    build_corpus(path, output)
-    before = (output / "tokens.npy").stat().st_mtime_ns
     build_corpus(path, output, workers=3)
     assert (output / "tokens.npy").stat().st_mtime_ns == before
-    path.write_text(TEXT + "more words")
+    path.write_text(TEXT.swapcase()[::-1] + " more words")
     for options in ({"min_count": 2}, {}):
-        with pytest.raises(InputError, match="other text or options"):
-            build_corpus(path, output, **options)
+        refused(InputError, "other text or options", build_corpus, path, output, **options)
     assert "more" in build_corpus(path, output, overwrite=True).vocabulary
-    with pytest.raises(InputError, match="exists already"):
-        build_corpus([["token", "lists"]], output)
-    assert is_corpus(output)
-    assert not is_corpus(path)
+    refused(InputError, "exists already", build_corpus, [["token", "lists"]], output)
+    assert (is_corpus(output), is_corpus(path)) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -347,22 +303,18 @@ def test_a_second_run_reuses_the_first(tmp_path):
     ],
 )
 def test_bad_text_and_bad_options(content, options, message, build, tmp_path):
-    with pytest.raises((CorpusError, InputError), match=message):
-        build(content, **options)
+    refused((CorpusError, InputError), message, build, content, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
 def test_bad_sources(tmp_path):
-    with pytest.raises(InputError, match="choose split or lines"):
-        Normalisation(sentences="spacy")
+    refused(InputError, "choose split or lines", Normalisation, sentences="spacy")
     (tmp_path / "hollow").mkdir()
     for source, message in (("nowhere", "no such file"), ("*.nothing", "no such file"), ("hollow", "holds no files")):
-        with pytest.raises(CorpusError, match=message):
-            build_corpus(str(tmp_path / source), tmp_path / "c")
+        refused(CorpusError, message, build_corpus, str(tmp_path / source), tmp_path / "c")
     (tmp_path / "secret").touch(0)
     if os.geteuid() != 0:
-        with pytest.raises(CorpusError, match="Permission denied"):
-            build_corpus(tmp_path / "secret", tmp_path / "c")
+        refused(CorpusError, "Permission denied", build_corpus, tmp_path / "secret", tmp_path / "c")
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
@@ -377,7 +329,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
         "try: build_corpus('t', 'c')\n"
         "except OutputError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "cannot be written" in done.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t", "warm"]
@@ -416,8 +368,7 @@ def test_a_damaged_vocabulary(tmp_path, words):
     corpus = build_corpus([["a", "b"]] * 9, tmp_path / "v")
     assert list(corpus.words()) == corpus.vocabulary.words == ["a", "b"]
     (tmp_path / "v" / "vocabulary.txt").write_text(words)
-    with pytest.raises(FormatError, match="words, 2 counts"):
-        list(Corpus(tmp_path / "v").words())
+    refused(FormatError, "words, 2 counts", lambda: list(Corpus(tmp_path / "v").words()))
 
 
 def test_gensim_trains_on_it(tmp_path):
@@ -437,16 +388,16 @@ def test_memory_does_not_grow_with_a_line(tmp_path):
         "from polysema.corpus.build import build_corpus; build_corpus('line', 'c', workers=2);"
         "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 500 * 1024
 
 
 def test_real_text_equals_the_reference(shared, build):
     with lzma.open(shared / "corpus" / "simplewiki.txt.xz") as file:
-        data = file.read(3_000_000)
+        data = file.read(600_000)
     data = data[: data.rfind(b"\n")]
     for options in (Normalisation(), Normalisation(hyphens=True, lower=False)):
         expected = expected_of(data, options, min_count=3)
-        for workers in (1, 2, 5):
+        for workers in (1, 3):
             same(build(data, normalisation=options, workers=workers, min_count=3), expected)

@@ -1,17 +1,14 @@
 """The builder's memory: under 1 GiB + 40 bytes per distinct word, whatever the corpus."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysema.corpus.tokenising import WordTable, lemmatised, pack
+from tests.processes import python
 
 BUILD = """
 import json, re, sys
@@ -39,10 +36,9 @@ def test_memory_per_distinct_word(tmp_path):
 
     def peak(count: int) -> int:
         write_distinct(tmp_path / "text", count)
-        command = [sys.executable, "-c", BUILD, str(tmp_path / "text"), str(tmp_path / str(count))]
         # glibc keeps freed blocks of up to 32 MiB for later: a few at most, but they would hide the words' share here
-        environment = {**os.environ, "PYTHONPATH": os.getcwd(), "MALLOC_MMAP_THRESHOLD_": "65536"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+        done = python("-c", BUILD, tmp_path / "text", tmp_path / str(count), env=environment, check=True)
         found = json.loads(done.stdout)
         assert found["types"] == count
         return int(found["peak"])
@@ -52,16 +48,3 @@ def test_memory_per_distinct_word(tmp_path):
     print(f"{(most - least) / (many - few):.1f} bytes a word, {most / 2**20:.0f} MiB in all")
     assert most < 2**30
     assert most - least < 40 * (many - few)
-
-
-def test_words_go_as_lemmas_come():
-    pytest.importorskip("simplemma")
-    words = WordTable()
-    found = [f"{letter}cats".encode() for letter in "abc"] + [b"cats", b"cat", b"dogs"]
-    arena, offsets = pack(found)
-    words.add(arena, offsets, 0, len(found), np.empty(len(found), np.uint32))
-    words.counts[: len(found)] = [1, 2, 3, 4, 5, 6]
-    lemmas, mapping = lemmatised(words, "en")
-    assert (len(words), len(words.counts), len(words.arena)) == (0, 0, 0)
-    assert [lemmas.word(i) for i in mapping[3:].tolist()] == [b"cat", b"cat", b"dog"]
-    assert lemmas.counts[mapping[3]] == 9

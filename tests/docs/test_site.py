@@ -1,12 +1,8 @@
 """The site is built without a warning and without a network, and holds every public name and every command."""
 
-from __future__ import annotations
-
 import html
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -15,17 +11,17 @@ import pytest
 import polysema as ps
 from polysema.cli import polysema
 from polysema.version import __version__
-from tests.docs.pages import ROOT
+from tests.conftest import ROOT
+from tests.processes import python
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
     folder = tmp_path_factory.mktemp("site")
-    options = ["-m", "sphinx", "-W", "--keep-going", "-q", "-d"]
-    command = [sys.executable, *options, folder / "trees", ROOT / "docs", folder / "html"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
+    options = ["-W", "--keep-going", "-q", "-d", folder / "trees"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = python("-m", "sphinx", *options, ROOT / "docs", folder / "html", env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return folder / "html"
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import sys
 
@@ -13,6 +11,7 @@ from polysema import DensityMatrix, Lexicon
 from polysema.drawing import TEXT, entropy_tree, heat_map, ink_on, senses_plane
 from polysema.errors import InputError, MissingExtraError
 from tests.planted import TOPICS, planted_lexicon
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +59,14 @@ def test_entropy_tree_boxes_do_not_hide_each_other(planted):
 def test_heat_map(planted):
     figure = heat_map(planted["bank"])
     check(figure)
+    assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")
     axes, bar = figure.axes
     assert axes.get_title().startswith("bank: entropy 0.")
     assert (axes.get_xlabel(), bar.get_ylabel()) == ("dimension", "entry of the density matrix")
     low, high = axes.images[0].get_clim()
     assert low == -high
-    with pytest.raises(InputError, match="not a stack"):
-        heat_map(planted.stack(["bank", "bar"]))
-    with pytest.raises(InputError, match="too large"):
-        heat_map(DensityMatrix([[1.0]] * 1001))
+    refused(InputError, "not a stack", heat_map, planted.stack(["bank", "bar"]))
+    refused(InputError, "too large", heat_map, DensityMatrix([[1.0]] * 1001))
 
 
 def test_senses_plane(planted):
@@ -83,25 +81,15 @@ def test_senses_plane(planted):
         senses_plane(planted, "nowhere")
 
 
-def test_vectors_have_no_pictures(vectors):
-    with pytest.raises(InputError, match="no entropy"):
-        entropy_tree(vectors.compose("(old cars)"))
-    with pytest.raises(InputError, match="density matrices"):
-        senses_plane(vectors, "bank")
-
-
-def test_without_matplotlib(planted, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"\[plots\]"):
-        heat_map(planted["bank"])
-
-
-def test_ink_reads_on_any_colour():
-    assert (ink_on((1, 1, 0.2, 1)), ink_on((0, 0.1, 0.3, 1))) == ("black", "white")
-
-
 def test_a_word_of_many_light_senses_is_drawn_by_twenty():
     columns = np.random.default_rng(0).normal(size=(2, 10, 60))
     columns /= np.linalg.norm(columns, axis=1, keepdims=True)
     figure = senses_plane(Lexicon(["bank", "river"], columns), "bank")
     assert len(figure.legends[0].get_texts()) == 20
+
+
+def test_what_cannot_be_drawn(planted, vectors, monkeypatch):
+    refused(InputError, "no entropy", entropy_tree, vectors.compose("(old cars)"))
+    refused(InputError, "density matrices", senses_plane, vectors, "bank")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    refused(MissingExtraError, r"\[plots\]", heat_map, planted["bank"])

@@ -1,7 +1,5 @@
 """A tiny encoder; encoders of the tests run on one thread."""
 
-from __future__ import annotations
-
 import pytest
 
 
@@ -13,10 +11,3 @@ def one_thread() -> None:
     except ImportError:
         return
     torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    from tests.encoders.tiny import make_encoder
-
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")

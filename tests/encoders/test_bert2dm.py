@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,9 +11,9 @@ from polysema.errors import CorpusError, InputError, UnknownChoiceError
 from polysema.training import bert2dm as module
 from polysema.training import streams
 from polysema.training.models import train
-from polysema.training.streams import Moments
 from tests.encoders.test_huggingface import slow_word_vectors
-from tests.encoders.tiny import make_corpus, make_encoder
+from tests.encoders.tiny import make_corpus
+from tests.refusals import refused
 
 
 def bert2dm(corpus, encoder, **options):
@@ -23,13 +21,13 @@ def bert2dm(corpus, encoder, **options):
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+def corpus(encoder_corpus):
+    return encoder_corpus
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return Encoder.load(make_encoder(tmp_path_factory.mktemp("tiny") / "bert"), batch_size=8)
+def encoder(encoder_folder):
+    return Encoder.load(encoder_folder, batch_size=8)
 
 
 @pytest.fixture(autouse=True)
@@ -72,12 +70,7 @@ def test_streaming_equals_scikit_learn_on_the_stacked_vectors(corpus, encoder, s
         expected = own.T @ own
         np.testing.assert_allclose(lexicon[word].dense(), expected / np.trace(expected), atol=2e-5)
         assert lexicon.vocabulary.count(word) == len(own)
-
-
-def test_a_word_seen_once_has_a_matrix(corpus, encoder):
-    lexicon = bert2dm(corpus, encoder, dim=5)
-    assert lexicon.vocabulary.count("hapax") == 1
-    assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)
+    assert lexicon.entropy("hapax") == pytest.approx(0, abs=1e-6)  # seen once
 
 
 def test_stop_words_out_keep_list_in(corpus, encoder):
@@ -100,82 +93,54 @@ def test_clustered(corpus, encoder, stacked, reduction):
     assert columns[lexicon.vocabulary.index("bank")] >= 2
 
 
-def test_clusters_do_not_depend_on_blocks_or_threads(corpus, encoder, monkeypatch):
-    first = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=1)
-    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)
+@pytest.mark.parametrize("cluster", [False, True])
+def test_neither_blocks_nor_threads_matter(corpus, encoder, monkeypatch, cluster):
+    options = {"dim": 4, "cluster": cluster, "occurrences": 20}
+    first = bert2dm(corpus, encoder, threads=1, **options)
+    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30 if cluster else 8 * 10 * 3)
     monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
-    second = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=1)
+    second, third = (bert2dm(corpus, encoder, threads=threads, **options) for threads in (1, 3))
     np.testing.assert_allclose(first.factors, second.factors, atol=1e-6)
-    third = bert2dm(corpus, encoder, dim=4, cluster=True, occurrences=20, threads=3)
     np.testing.assert_array_equal(second.factors, third.factors)
-
-
-def test_mixtures_do_not_depend_on_threads(corpus, encoder, monkeypatch):
-    monkeypatch.setattr(streams, "BLOCK", 4 * encoder.width * 7)
-    first, second = (bert2dm(corpus, encoder, dim=4, threads=threads) for threads in (1, 3))
-    np.testing.assert_array_equal(first.factors, second.factors)
-
-
-def test_words_in_blocks_equal_words_at_once(corpus, encoder, monkeypatch):
-    whole = bert2dm(corpus, encoder, dim=4)
-    monkeypatch.setattr(module, "BUDGET", 8 * 10 * 3)
-    np.testing.assert_array_equal(bert2dm(corpus, encoder, dim=4).factors, whole.factors)
 
 
 class Stopped(Exception):
     pass
 
 
-def stop_after(calls, stage):
-    seen = [0]
-
-    def progress(item):
-        if item.stage == stage and not item.note:
-            seen[0] += 1
-            if seen[0] > calls:
-                raise Stopped
-
-    return progress
-
-
 @pytest.mark.parametrize(
-    ("cluster", "store", "stage"),
-    [(False, "disk", "encoding"), (False, "again", "reducing"), (True, "disk", "encoding")],
+    ("stage", "cluster", "store"),
+    [
+        ("encoding", False, "disk"),
+        ("reducing", False, "again"),
+        ("encoding", True, "disk"),
+        ("clustering", True, "disk"),
+    ],
 )
-def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, cluster, store, stage):
-    settings = {"dim": 5, "cluster": cluster, "store": store, "occurrences": 20}
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch, stage, cluster, store):
+    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)  # a word or two at a time
+    settings = {"dim": 4, "cluster": cluster, "store": store, "occurrences": 20, "threads": 1}
     whole = bert2dm(corpus, encoder, **settings)
+    seen = []
+
+    def stop(at):
+        seen.append((at.stage, at.done))
+        if not at.note and [name for name, _ in seen].count(stage) > 9:
+            raise Stopped
+
+    settings |= {"state": tmp_path / "state", "checkpoint_minutes": 0}
     with pytest.raises(Stopped):
-        bert2dm(
-            corpus, encoder, state=tmp_path / "state", checkpoint_minutes=0, progress=stop_after(10, stage), **settings
-        )
-    begun = []
+        bert2dm(corpus, encoder, progress=stop, **settings)
+    seen.clear()
     resumed = bert2dm(
-        corpus,
-        encoder,
-        state=tmp_path / "state",
-        progress=lambda p: begun.append(p.done) if p.stage == stage and not p.note else None,
-        **settings,
+        corpus, encoder, progress=lambda at: None if at.note else seen.append((at.stage, at.done)), **settings
     )
-    assert begun[0] > 200  # it did not start afresh
+    assert min(done for name, done in seen if name == stage) > (
+        5 if stage == "clustering" else 150
+    )  # not from the start
+    assert stage == "encoding" or "encoding" not in dict(seen)
     np.testing.assert_array_equal(resumed.factors, whole.factors)
     np.testing.assert_array_equal(resumed.parts.encoder.projection, whole.parts.encoder.projection)
-
-
-def test_clustering_that_was_stopped_goes_on_to_the_same_bits(tmp_path, corpus, encoder, monkeypatch):
-    monkeypatch.setattr(module, "BUDGET", 4 * encoder.width * 30)  # a word or two at a time
-    settings = {"dim": 4, "cluster": True, "occurrences": 20, "threads": 1}
-    whole = bert2dm(corpus, encoder, **settings)
-    with pytest.raises(Stopped):
-        bert2dm(corpus, encoder, state=tmp_path / "state", progress=stop_after(8, "clustering"), **settings)
-    seen = []
-    resumed = bert2dm(
-        corpus, encoder, state=tmp_path / "state",
-        progress=lambda p: seen.append((p.stage, p.done)) if not p.note else None, **settings,
-    )  # fmt: skip
-    assert min(done for stage, done in seen if stage == "clustering") > 5
-    assert not any(stage == "encoding" for stage, _ in seen)
-    np.testing.assert_array_equal(resumed.factors, whole.factors)
     assert not (tmp_path / "state" / "heaps").exists()
 
 
@@ -183,64 +148,20 @@ def test_another_variant_reuses_the_encoding(tmp_path, corpus, encoder):
     bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
     stages = set()
     again = bert2dm(
-        corpus,
-        encoder,
-        dim=3,
-        reduction="pca",
-        state=tmp_path / "state",
+        corpus, encoder, dim=3, reduction="pca", state=tmp_path / "state",
         progress=lambda p: stages.add(p.stage if not p.note else "note"),
-    )
+    )  # fmt: skip
     assert "encoding" not in stages
     np.testing.assert_array_equal(again.factors, bert2dm(corpus, encoder, dim=3, reduction="pca").factors)
+    refused(InputError, "holds another run", bert2dm, corpus, encoder, dim=5, seed=2, state=tmp_path / "state")
     clustered = bert2dm(corpus, encoder, dim=3, cluster=True, state=tmp_path / "state")
     np.testing.assert_allclose(clustered.factors, bert2dm(corpus, encoder, dim=3, cluster=True).factors, atol=1e-4)
 
 
-def test_another_run_in_the_state_is_an_error(tmp_path, corpus, encoder):
-    bert2dm(corpus, encoder, dim=5, state=tmp_path / "state")
-    with pytest.raises(InputError, match="holds another run"):
-        bert2dm(corpus, encoder, dim=5, seed=2, state=tmp_path / "state")
-
-
-def test_part_of_the_text(corpus, encoder):
-    lexicon = bert2dm(corpus, encoder, dim=3, words=400)
-    tokens = lexicon.metadata["corpus"]["tokens"]
-    assert 200 < tokens < 600
-    assert lexicon.vocabulary.counts.sum() < tokens
-
-
-def test_the_disk_need_is_announced(corpus, encoder):
-    notes = []
-    bert2dm(corpus, encoder, dim=3, progress=lambda p: notes.append(p.note))
-    assert any("of vectors on disk" in note for note in notes)
-
-
 def test_wrong_options(corpus, encoder):
-    with pytest.raises(UnknownChoiceError, match="reduction"):
-        bert2dm(corpus, encoder, reduction="ica")
-    with pytest.raises(InputError, match="dim"):
-        bert2dm(corpus, encoder, dim=1000)
-    with pytest.raises(CorpusError, match="min count"):
-        bert2dm(corpus, encoder, dim=3, min_count=10**6)
-
-
-def test_saved_and_loaded(tmp_path, corpus, encoder):
-    from polysema.lexicon.lexicon import load
-
-    lexicon = bert2dm(corpus, encoder, dim=5)
-    lexicon.save(tmp_path / "model")
-    back = load(tmp_path / "model")
-    np.testing.assert_array_equal(back.parts.encoder.layer_means, lexicon.parts.encoder.layer_means)
-    assert back.metadata["encoder"]["width"] == encoder.width
-
-
-def test_moments_refuse_nonsense():
-    moments = Moments(3)
-    with pytest.raises(InputError, match="no vectors"):
-        moments.projection(2, "pca")
-    moments.add(np.eye(3))
-    with pytest.raises(InputError, match="cannot be reduced"):
-        moments.projection(4, "pca")
+    refused(UnknownChoiceError, "reduction", bert2dm, corpus, encoder, reduction="ica")
+    refused(InputError, "dim", bert2dm, corpus, encoder, dim=1000)
+    refused(CorpusError, "min count", bert2dm, corpus, encoder, dim=3, min_count=10**6)
 
 
 @pytest.mark.parametrize("cluster", [False, True])

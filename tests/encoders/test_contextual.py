@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +7,6 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
-from polysema.composition.occurrences import span_of
 from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
@@ -31,16 +28,15 @@ from polysema.meanings.parts import Parts
 from polysema.senses.senses import senses_of
 from polysema.training import bert2dm as module
 from polysema.training.models import train
-from tests.encoders.tiny import make_corpus, make_encoder
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
-def lexicon(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("contextual")
+def lexicon(encoder_folder, encoder_corpus):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MEAN_SENTENCES", 16)
-        encoder = Encoder.load(make_encoder(folder / "bert"), batch_size=8)
-        return train(make_corpus(folder / "corpus"), "bert2dm", encoder=encoder, dim=5, reduction="pca")
+        encoder = Encoder.load(encoder_folder, batch_size=8)
+        return train(encoder_corpus, "bert2dm", encoder=encoder, dim=5, reduction="pca")
 
 
 @pytest.mark.parametrize(
@@ -60,13 +56,6 @@ def test_phrases_become_sentences(pattern, words, sentence):
     assert all(text[slice(*spans[i])].lower()[:2] == word[:2] for i, word in enumerate(words.split()))
 
 
-def test_words_are_found_in_any_form():
-    assert span_of("The mice ran.", "run") == (9, 12)
-    assert span_of("The mice ran.", "mouse") == (4, 8)
-    with pytest.raises(InputError, match="is not in"):
-        span_of("The mice ran.", "bank")
-
-
 def test_tenses():
     tree = from_pattern("subj verb obj", ["children", "buy", "toys"])
     found = {tense: as_sentence(tree, tense) for tense in TENSES}
@@ -78,8 +67,7 @@ def test_tenses():
     }
     assert [text[slice(*spans[1])] for text, spans in found.values()] == ["buy", "bought", "buying", "buy"]
     assert as_sentence(from_pattern("subj verb", ["fire", "glow"]), "progressive")[0] == "The fire is glowing."
-    with pytest.raises(UnknownChoiceError, match="progressive"):
-        as_sentence(tree, "pluperfect")
+    refused(UnknownChoiceError, "progressive", as_sentence, tree, "pluperfect")
 
 
 def _expected(lexicon, readings):
@@ -119,8 +107,7 @@ def test_layers_by_default():
         depth, width = 12, 4
 
     assert Contextual(Twelve(), np.zeros((13, 4))).layers == tuple(range(3, 12))
-    with pytest.raises(InputError, match="do not belong"):
-        Contextual(Twelve(), np.zeros((7, 4)))
+    refused(InputError, "do not belong", Contextual, Twelve(), np.zeros((7, 4)))
 
 
 def test_compose_offers_contextual(lexicon, tmp_path):
@@ -139,12 +126,9 @@ def test_compose_offers_contextual(lexicon, tmp_path):
 def test_evaluation_offers_contextual(lexicon):
     model = LexiconModel(lexicon)
     data = EvaluationSet(
-        "x",
-        "subj verb obj",
-        (("family", "run", "hotel"), ("bank", "lend", "money")),
-        (("family", "walk", "hotel"), ("bank", "run", "money")),
-        np.array([1.0, 2.0]),
-    )
+        "x", "subj verb obj", (("family", "run", "hotel"), ("bank", "lend", "money")),
+        (("family", "walk", "hotel"), ("bank", "run", "money")), np.array([1.0, 2.0]),
+    )  # fmt: skip
     assert "contextual" in model.methods(data)
     scores = model.scores(data, "contextual")
     assert scores.similarity.shape == (2,)
@@ -179,9 +163,9 @@ def test_the_senses_to_tell_are_clusters_of_occurrences(lexicon):
     np.testing.assert_array_equal(totals, np.minimum(lexicon.vocabulary.counts, 100))
 
 
-def test_centroids_are_means_of_the_words_vectors(tmp_path):
+def test_centroids_are_means_of_the_words_vectors(encoder_folder, tmp_path):
     """A word that is seen under ten times has one cluster: its mean vector."""
-    encoder = Encoder.load(make_encoder(tmp_path / "bert"), batch_size=8)
+    encoder = Encoder.load(encoder_folder, batch_size=8)
     corpus = build_corpus(
         [["the", "bank", "money"], ["river", "bank", "flowing"], ["bank", "loan"]], tmp_path / "corpus"
     )
@@ -228,15 +212,6 @@ def test_what_senses_share_does_not_count():
     np.testing.assert_allclose(posterior_of(np.ones(1), senses[:1], senses[0]), [1.0])
 
 
-def test_disambiguate_by_the_encoder(lexicon):
-    result = lexicon.disambiguate("bank", "The bank lends money.", method="contextual")
-    assert sum(sense.probability for sense in result.senses) == pytest.approx(1)
-    expected = sense_probabilities(lexicon, "bank", "The bank lends money.")
-    assert result.senses[0].probability == pytest.approx(expected.max())
-    bracketed = lexicon.disambiguate("run", "(family (run hotel))", method="contextual")
-    assert bracketed.tree == parse_brackets("(family (run hotel))")
-
-
 def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
     text = "The bank lends money by the river bank."
     first, second = lexicon.disambiguate("bank", text, method="contextual", which="all")
@@ -245,6 +220,8 @@ def test_the_second_occurrence_has_a_vector_of_its_own(lexicon):
     for item, span in zip((first, second), spans, strict=True):
         expected = dict(enumerate(sense_probabilities(lexicon, "bank", text, span)))
         assert {sense.id: sense.probability for sense in item.senses} == pytest.approx(expected)
+    bracketed = lexicon.disambiguate("run", "(family (run hotel))", method="contextual")
+    assert bracketed.tree == parse_brackets("(family (run hotel))")
     vectors = contextual(lexicon).encoder.words([text, text], spans)
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
 
@@ -262,10 +239,8 @@ def test_a_composed_sentence_reads_each_word_where_it_stands(lexicon):
 
 def test_lexicons_without_an_encoder_do_not():
     plain = Lexicon(["a"], np.ones((1, 2, 2)))
-    with pytest.raises(UnknownChoiceError, match="contextual"):
-        plain.compose("(a a)", "contextual")
-    with pytest.raises(InputError, match="not made with an encoder"):
-        contextual(plain)
+    refused(UnknownChoiceError, "contextual", plain.compose, "(a a)", "contextual")
+    refused(InputError, "not made with an encoder", contextual, plain)
 
 
 def test_an_encoder_that_is_gone(lexicon, monkeypatch):
@@ -273,7 +248,6 @@ def test_an_encoder_that_is_gone(lexicon, monkeypatch):
     moved = Lexicon(lexicon.vocabulary, lexicon.factors, metadata=lexicon.metadata, parts=Parts(encoder=gone))
     items = EvaluationSet("x", "subj verb", (("bank", "run"),), (("bank", "walk"),), np.ones(1))
     assert "contextual" not in LexiconModel(moved).methods(items)
-    with pytest.raises(InputError, match="POLYSEMA_ENCODER"):
-        moved.compose("(family (run hotel))", "contextual")
+    refused(InputError, "POLYSEMA_ENCODER", moved.compose, "(family (run hotel))", "contextual")
     monkeypatch.setenv("POLYSEMA_ENCODER", lexicon.metadata["encoder"]["name"])
     assert moved.compose("(family (run hotel))", "contextual").meaning.n == 24

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -8,11 +6,12 @@ pytest.importorskip("torch")
 
 from polysema.encoders.huggingface import Encoder, layers_named
 from polysema.errors import InputError, UnknownChoiceError
+from tests.refusals import refused
 
 
 @pytest.fixture(scope="module")
-def encoder(folder):
-    return Encoder.load(folder, batch_size=4)
+def encoder(encoder_folder):
+    return Encoder.load(encoder_folder, batch_size=4)
 
 
 def slow_word_vectors(encoder, words, layers):
@@ -30,17 +29,14 @@ def slow_word_vectors(encoder, words, layers):
 
 
 SENTENCES = [
-    ["the", "family", "run", "hotel"],
-    ["bank"],
-    ["money", "flowing", "walked", "bank", "river"],
-    ["lend"] * 6,
+    ["the", "family", "run", "hotel"], ["bank"], ["money", "flowing", "walked", "bank", "river"], ["lend"] * 6,
     ["qqq", "z"],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("layers", ["last", "1", "0", "1-3", "0,2", "2"])
-def test_batched_vectors_equal_one_at_a_time(folder, layers):
-    encoder = Encoder.load(folder, layers=layers, batch_size=2)
+def test_batched_vectors_equal_one_at_a_time(encoder_folder, layers):
+    encoder = Encoder.load(encoder_folder, layers=layers, batch_size=2)
     words = sorted({word for sentence in SENTENCES for word in sentence})
     table = encoder.piece_table(words)
     tokens = np.array([words.index(word) for sentence in SENTENCES for word in sentence])
@@ -115,19 +111,15 @@ def test_layer_names():
             layers_named(bad, 6)
 
 
-def test_what_cannot_be_loaded(tmp_path, folder):
-    with pytest.raises(InputError, match="without config.json"):
-        Encoder.load(tmp_path)
-    with pytest.raises(UnknownChoiceError, match="precision"):
-        Encoder.load(folder, precision="float7")
-    with pytest.raises(UnknownChoiceError, match="pooling"):
-        Encoder.load(folder).sentences(["a"], "max")
+def test_what_cannot_be_loaded(tmp_path, encoder_folder):
+    refused(InputError, "without config.json", Encoder.load, tmp_path)
+    refused(UnknownChoiceError, "precision", Encoder.load, encoder_folder, precision="float7")
+    refused(UnknownChoiceError, "pooling", Encoder.load(encoder_folder).sentences, ["a"], "max")
 
 
 def test_a_name_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="give a folder"):
-        Encoder.load("no-such-model-anywhere")
+    refused(InputError, "give a encoder_folder", Encoder.load, "no-such-model-anywhere")
 
 
 def test_an_error_in_a_batch_reaches_the_caller(encoder):

@@ -1,16 +1,13 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from polysema import VectorLexicon
 from polysema.errors import FormatError, InputError, UnknownChoiceError
-from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.models import EncoderModel
 
 torch = pytest.importorskip("torch")
 
 from polysema.encoders.infersent import InferSent  # noqa: E402
+from tests.refusals import refused  # noqa: E402
 
 WORDS = ["<s>", "</s>", "The", "dog", "runs", "moves", "home", "the", "."]
 WIDTH, HIDDEN = 5, 4
@@ -86,43 +83,15 @@ def test_files_that_could_run_code_are_not_opened(tmp_path, vectors):
             return (print, ("code was run",))
 
     (tmp_path / "infersent1.pkl").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(FormatError, match="nothing else is opened"):
-        InferSent.load(tmp_path / "infersent1.pkl", vectors)
+    refused(FormatError, "nothing else is opened", InferSent.load, tmp_path / "infersent1.pkl", vectors)
     torch.save(Evil(), tmp_path / "infersent2.pkl")
-    with pytest.raises(FormatError, match="nothing else is opened"):
-        InferSent.load(tmp_path / "infersent2.pkl", vectors)
+    refused(FormatError, "nothing else is opened", InferSent.load, tmp_path / "infersent2.pkl", vectors)
 
 
 def test_what_does_not_fit(weights, vectors, tmp_path):
-    with pytest.raises(InputError, match="vectors of 5 numbers"):
-        InferSent(weights, VectorLexicon(["a"], np.ones((1, 3))))
+    refused(InputError, "vectors of 5 numbers", InferSent, weights, VectorLexicon(["a"], np.ones((1, 3))))
     with pytest.raises(FormatError, match=r"enc_lstm.bias_ih_l0 is missing"):
         InferSent({k: v for k, v in weights.items() if "bias_ih" not in k}, vectors)
-    with pytest.raises(UnknownChoiceError, match="1 or 2"):
-        InferSent(weights, vectors, version=3)
-    with pytest.raises(InputError, match="has a vector"):
-        InferSent(weights, vectors, version=2).sentences(["nothing"])
-    with pytest.raises(FormatError, match="no such file"):
-        InferSent.load(tmp_path / "none.pkl", vectors)
-
-
-def test_as_a_model(weights, vectors):
-    data = EvaluationSet(
-        "toy",
-        "subj verb",
-        (("dog", "run"), ("home", "run")),
-        (("dog", "move"), ("home", "move")),
-        np.array([1.0, 2.0]),
-        sentences={
-            "dog run": "The dog runs.",
-            "dog move": "The dog moves.",
-            "home run": "home runs .",
-            "home move": "home moves",
-        },
-    )
-    encoder = InferSent(weights, vectors)
-    scores = EncoderModel(encoder, ways=("own",)).scores(data, "own").similarity
-    a, b = encoder.sentences(["The dog runs.", "The dog moves."]).astype(float)
-    assert scores[0] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)), abs=1e-6)
-    with pytest.raises(InputError):
-        EncoderModel(encoder).scores(data, "target")
+    refused(UnknownChoiceError, "1 or 2", InferSent, weights, vectors, version=3)
+    refused(InputError, "has a vector", InferSent(weights, vectors, version=2).sentences, ["nothing"])
+    refused(FormatError, "no such file", InferSent.load, tmp_path / "none.pkl", vectors)

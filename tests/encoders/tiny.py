@@ -1,7 +1,5 @@
 """A small BERT with random weights and a vocabulary of its own, made on the spot."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +10,9 @@ from polysema.corpus.corpus import Corpus
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,"]
 PIECES += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 PIECES += [
-    "the",
-    "bank",
-    "river",
-    "money",
-    "family",
-    "run",
-    "runs",
-    "hotel",
-    "flow",
-    "##ing",
-    "##ed",
-    "small",
-    "said",
-    "is",
-    "that",
-    "it",
-]
+    "the", "bank", "river", "money", "family", "run", "runs", "hotel", "flow", "##ing", "##ed", "small", "said", "is",
+    "that", "it",
+]  # fmt: skip
 
 
 def make_encoder(folder: Path, *, depth: int = 3, width: int = 24, positions: int = 40) -> Path:
@@ -53,21 +37,9 @@ def make_encoder(folder: Path, *, depth: int = 3, width: int = 24, positions: in
 def make_corpus(folder: Path, sentences: int = 120, seed: int = 0) -> Corpus:
     rng = np.random.default_rng(seed)
     words = [
-        "bank",
-        "river",
-        "money",
-        "family",
-        "run",
-        "hotel",
-        "flowing",
-        "the",
-        "of",
-        "lend",
-        "shore",
-        "loan",
-        "walk",
+        "bank", "river", "money", "family", "run", "hotel", "flowing", "the", "of", "lend", "shore", "loan", "walk",
         "xyz",
-    ]
+    ]  # fmt: skip
     text = [[words[i] for i in rng.integers(0, len(words), rng.integers(2, 15))] for _ in range(sentences)]
     text[5] = ["money", "hapax", "bank"]
     text[9] = ["lend"] * 60 + ["river"]  # longer than the window

@@ -1,7 +1,5 @@
 """A Ray cluster of two nodes on this machine, one processor each, which can be killed and come back; texts."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import lzma

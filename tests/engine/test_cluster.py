@@ -3,11 +3,8 @@
 All of it is in one file, so that one process of the tests starts one cluster.
 """
 
-from __future__ import annotations
-
 import errno
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -25,9 +22,9 @@ from polysema.errors import InputError, OutputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.reproduction.reproduce import Plan, reproduce
 from polysema.reproduction.variants import Preset
-from tests.encoders.tiny import make_corpus, make_encoder
 from tests.engine import work
 from tests.engine.work import BLOCK, REPLICAS, files_of, same
+from tests.refusals import refused
 
 
 def test_order_and_progress(engine):
@@ -44,11 +41,6 @@ def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
         assert list(engine.merged(work.letter, engine.put("x"), range(23), work.bracket, group=group)) == here
 
 
-def test_a_worker_keeps_what_is_shared(engine):
-    found = list(engine.map(work.process_and_made, engine.put(work.Slow()), range(8)))
-    assert len(set(found)) == len({process for process, _ in found})
-
-
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [("input", InputError, "^a value is wrong$"), ("fault", ZeroDivisionError, "a fault")],
@@ -56,8 +48,7 @@ def test_a_worker_keeps_what_is_shared(engine):
 def test_errors_come_back(engine, what, error, message):
     """Also when other tasks are just being done: Ray ends the driver when such a task is cancelled."""
     for _ in range(20):
-        with pytest.raises(error, match=message):
-            list(engine.map(work.fail, engine.put(what), [1, 2, 3]))
+        refused(error, message, lambda: list(engine.map(work.fail, engine.put(what), [1, 2, 3])))
 
 
 def test_a_node_that_is_killed(nodes, engine, tmp_path):
@@ -78,8 +69,7 @@ def test_a_disk_that_is_full_or_read_only(engine, number):
     """On one node: another does it. On all: one line that names the node."""
     bad = engine.nodes[0]["id"]
     assert list(engine.map(work.disk, engine.put((bad, number)), range(3))) == [0, 1, 2]
-    with pytest.raises(OutputError, match=r"^node .*/[0-9a-f]{6}: "):
-        list(engine.map(work.disk, engine.put(("", number)), [1]))
+    refused(OutputError, r"^node .*/[0-9a-f]{6}: ", lambda: list(engine.map(work.disk, engine.put(("", number)), [1])))
 
 
 def test_what_nodes_see(engine, tmp_path):
@@ -87,8 +77,7 @@ def test_what_nodes_see(engine, tmp_path):
     engine.see([tmp_path / "text", tmp_path, "s3://bucket/text"])
     shared = engine._ask
     engine._ask = lambda work, paths: [("far", dict.fromkeys(paths))]
-    with pytest.raises(InputError, match=f"^node far cannot see {tmp_path / 'text'}: put it where"):
-        engine.see([tmp_path / "text"])
+    refused(InputError, f"^node far cannot see {tmp_path / 'text'}: put it where", engine.see, [tmp_path / "text"])
     engine._ask = shared
 
 
@@ -138,9 +127,8 @@ def long(corpus):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     """The same command goes on from the checkpoint, to the same bits; Ctrl-C leaves one, too."""
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     arguments = [str(corpus.path), nodes.address, str(tmp_path / "state"), str(tmp_path / "out")]
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], env=environment, stderr=subprocess.DEVNULL)
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], stderr=subprocess.DEVNULL)
     while not (tmp_path / "state" / "state.safetensors").is_file():
         assert driver.poll() is None
         time.sleep(0.05)
@@ -153,13 +141,11 @@ def test_a_driver_that_is_killed(corpus, long, nodes, tmp_path, number):
     assert same(resumed, long)
 
 
-def test_an_encoder_reads_the_same_anywhere(nodes, tmp_path):
+def test_an_encoder_reads_the_same_anywhere(nodes, encoder_folder, encoder_corpus):
     """Moments, factors and senses of BERT2DM, for any number of workers and when a node dies; clustered, too."""
-    pytest.importorskip("transformers", reason="the extra encoders is not installed")
     import torch
 
-    text, encoder = make_corpus(tmp_path / "corpus"), str(make_encoder(tmp_path / "bert"))
-    options = {"encoder": encoder, "dim": 4, "min_count": 1, "batch_size": 2}
+    text, options = encoder_corpus, {"encoder": str(encoder_folder), "dim": 4, "min_count": 1, "batch_size": 2}
     torch.set_num_threads(1)
     again = {**options, "store": "again", "reduction": "pca"}
     here = ps.train(text, "bert2dm", **again)

@@ -1,7 +1,5 @@
 """Corpora that a cluster builds are those of one machine, byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from polysema.corpus import encoding, tokenising
@@ -10,6 +8,7 @@ from polysema.corpus.normalisation import Normalisation
 from polysema.engine import Engine
 from polysema.errors import CorpusError
 from tests.engine.work import BLOCK, files_of
+from tests.refusals import refused
 
 
 class _Other(Engine):
@@ -45,7 +44,5 @@ def test_urls(sources, tmp_path):
     assert build_corpus("memory://texts", tmp_path / "there").digest == here.digest  # as it was: not read again
     some = build_corpus("memory://texts/*.txt*", tmp_path / "some", engine=_Other())
     assert len(some.config["sources"]) == 4
-    with pytest.raises(CorpusError, match="memory://nothing: no such file"):
-        build_corpus("memory://nothing", tmp_path / "no")
-    with pytest.raises(CorpusError, match="nosuch://x: cannot be read: .*nosuch"):
-        build_corpus("nosuch://x", tmp_path / "no")
+    refused(CorpusError, "memory://nothing: no such file", build_corpus, "memory://nothing", tmp_path / "no")
+    refused(CorpusError, "nosuch://x: cannot be read: .*nosuch", build_corpus, "nosuch://x", tmp_path / "no")

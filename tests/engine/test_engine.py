@@ -1,10 +1,6 @@
 """Tasks over workers: order, what is kept, what fails, what is refused."""
 
-from __future__ import annotations
-
 import shutil
-import subprocess
-import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -13,6 +9,7 @@ import pytest
 from polysema.engine import FAN, Local, _ray, _store, engine_named
 from polysema.errors import InputError, UnknownChoiceError
 from tests.engine import work
+from tests.processes import python
 
 
 def test_local():
@@ -37,11 +34,6 @@ def test_a_tree_has_one_shape(tasks):
     assert "".join(joints).replace("(", "").replace(")", "") == "x" * tasks
     if tasks == 23:
         assert joints == ["((xxxx)(xxxx)(xxxx)(xxxx))", "((xxxx)(xxx))"]
-
-
-def test_ray_is_not_imported_without_it():
-    code = "import sys, polysema.corpus.build, polysema.training.models; assert 'ray' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_addresses(monkeypatch):
@@ -85,6 +77,6 @@ before = listening()
 with engine_named("ray", workers=1):
     print(*(listening() - before))
 """
-    addresses = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    addresses = python("-c", code, check=True).stdout.split()
     assert addresses
     assert all(address.rpartition(":")[0].endswith("0100007F") for address in addresses)

@@ -1,15 +1,12 @@
 """Replicas: the same numbers wherever they learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import polysema as ps
 from polysema.engine import Local
 from polysema.errors import InputError
-from polysema.training.objectives import MSWord2DMOptions
-from polysema.training.replicas import legs, weights
+from polysema.training.replicas import legs
 from tests.engine.work import REPLICAS, same
 
 
@@ -74,14 +71,6 @@ def test_replicas_in_turn_say_so(corpus, caplog):
     here, there = (ps.train(corpus, engine=engine, **options) for engine in ("local", Elsewhere()))
     assert same(here, there)
     assert "4 replicas learn 100% of this text in turn, not apart" in caplog.text
-
-
-def test_weights_go_from_the_sum_to_the_mean():
-    options = MSWord2DMOptions(replicas=4)
-    found = weights(np.array([0, 1e-3, 1e2, 1e9]), 0.035, options)
-    assert found[:2] == pytest.approx([1, 1], abs=1e-4)
-    assert 0.25 < found[2] < 1
-    assert found[3] == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

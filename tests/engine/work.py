@@ -1,12 +1,9 @@
 """What workers do in the tests, and texts and options for them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random
 import time
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,18 +45,6 @@ def letter(shared: str, task: int, _) -> tuple[int, str]:
 
 def bracket(parts: list[str]) -> str:
     return f"({''.join(parts)})"
-
-
-class Slow:
-    """Something a worker makes once."""
-
-    @cached_property
-    def made(self) -> float:
-        return time.time()
-
-
-def process_and_made(slow: Slow, task: int, _) -> tuple[int, float]:
-    return os.getpid(), slow.made
 
 
 def slowly(flag: Path, task: int, _) -> int:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +6,6 @@ import pytest
 from polysema import Lexicon
 from polysema.evaluation.datasets import EvaluationSet, words_of
 from polysema.evaluation.evaluate import load_all
-
-
-@pytest.fixture(scope="session")
-def data(shared: Path) -> Path:
-    return shared / "data"
 
 
 @pytest.fixture(scope="session")

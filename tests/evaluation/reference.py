@@ -1,7 +1,5 @@
 """Evaluation the slow, dense way: every matrix n×n, one item at a time, SciPy's statistics; no code of the package."""
 
-from __future__ import annotations
-
 import collections
 from pathlib import Path
 
@@ -11,12 +9,9 @@ from scipy.stats import spearmanr
 from tests import dense
 
 WORD_FILES = {
-    "RG": "EN-RG-65.txt",
-    "WS": "EN-WS-353-ALL.txt",
-    "MC": "EN-MC-30.txt",
-    "SL": "EN-SIMLEX-999.txt",
+    "RG": "EN-RG-65.txt", "WS": "EN-WS-353-ALL.txt", "MC": "EN-MC-30.txt", "SL": "EN-SIMLEX-999.txt",
     "MEN": "EN-MEN-TR-3k.txt",
-}
+}  # fmt: skip
 PHRASE_FILES = {
     "ML2008": ("ML2008.txt", ["noun", "verb"], ["hilo"], "input"),
     "GS2011": ("GS2011data.txt", ["subject", "verb", "object"], ["hilo"], "input"),
@@ -24,12 +19,8 @@ PHRASE_FILES = {
     "KS2013": ("KS2013-CoNLL.txt", ["adj_subj", "subj", "verb", "adj_obj", "obj"], [], "annotator_score"),
 }
 METHODS = [
-    "verb",
-    "mult",
-    "add",
-    "tensor",
-    *(name + who for name in ("phaser", "fuzz") for who in ("", "-noun", "-left")),
-]
+    "verb", "mult", "add", "tensor", *(name + who for name in ("phaser", "fuzz") for who in ("", "-noun", "-left")),
+]  # fmt: skip
 METHODS += ["smooth", "smooth-noun"]
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.models import EncoderModel
 from tests.evaluation import reference
+from tests.refusals import refused
 
 
 class Letters:
@@ -53,8 +52,7 @@ def test_the_verbs_own_vector(toy):
     assert found.similarity[1] == pytest.approx(a @ b / np.sqrt((a @ a) * (b @ b)))
     nouns = EvaluationSet("n", "adj noun", (("old", "car"),), (("new", "car"),), np.ones(1))
     assert EncoderModel(encoder).methods(nouns) == ("cls", "mean")
-    with pytest.raises(InputError, match="has no verb"):
-        EncoderModel(encoder).scores(nouns, "target")
+    refused(InputError, "has no verb", EncoderModel(encoder).scores, nouns, "target")
 
 
 def test_as_any_model(toy):
@@ -64,10 +62,8 @@ def test_as_any_model(toy):
     assert all(row.best.covered.all() for row in found.rows)
     own = evaluate(EncoderModel(Letters(), ways=("own",)), {"toy": toy})["toy", "own"]
     assert np.array_equal(own.best.scores, found["toy", "mean"].best.scores)
-    with pytest.raises(InputError, match="no word 2"):
-        counted_word("The dog", 1, "run")
-    with pytest.raises(UnknownChoiceError, match="cls, mean, own or target"):
-        EncoderModel(Letters()).scores(toy, "max")
+    refused(InputError, "no word 2", counted_word, "The dog", 1, "run")
+    refused(UnknownChoiceError, "cls, mean, own or target", EncoderModel(Letters()).scores, toy, "max")
 
 
 @pytest.mark.parametrize("name", reference.PHRASE_FILES)

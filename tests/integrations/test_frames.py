@@ -1,7 +1,5 @@
 """Columns and frames of pandas and polars, against the libraries themselves."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -10,6 +8,7 @@ import polysema as ps
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.integrations import frames
 from polysema.meanings import results
+from tests.refusals import refused
 
 WORDS = ["river", None, "bank", "no-such-word", "river"]
 SENTENCES = ["The old river bank.", "A bank by the river.", None, "The bank lent money.", "money"]
@@ -92,9 +91,7 @@ def test_results_become_a_frame_with_one_call(library, request, lexicon):
 
 
 def test_what_is_wrong_is_said(lexicon):
-    with pytest.raises(InputError, match="a column of words is expected"):
-        frames.entropy("bank", lexicon)
-    with pytest.raises(InputError, match="2 words and 1 contexts"):
-        frames.disambiguate(["bank", "river"], ["the bank"], lexicon)
+    refused(InputError, "a column of words is expected", frames.entropy, "bank", lexicon)
+    refused(InputError, "2 words and 1 contexts", frames.disambiguate, ["bank", "river"], ["the bank"], lexicon)
     with pytest.raises(UnknownChoiceError, match="unknown library 'arrow': choose pandas or polars"):
         ps.frame(lexicon.senses("bank"), "arrow")

@@ -1,7 +1,5 @@
 """The Hugging Face hub: what huggingface_hub is asked to do, with a folder in the place of the hub."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 
 import polysema as ps
 from polysema.errors import FormatError, InputError, OutputError
+from tests.refusals import refused
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra hub is not installed")
 
@@ -64,15 +63,12 @@ def test_push_and_load(hub, lexicon):
 
 def test_what_the_hub_refuses_is_one_line(hub, lexicon):
     (hub / "user" / "empty").mkdir(parents=True)
-    with pytest.raises(FormatError, match="^hf://user/nothing: cannot be fetched: 404"):
-        ps.load("hf://user/nothing")
+    refused(FormatError, "^hf://user/nothing: cannot be fetched: 404", ps.load, "hf://user/nothing")
     with pytest.raises(FormatError, match=r"^hf://user/empty: a repository without config\.json, so no lexicon"):
         ps.load("hf://user/empty")
-    with pytest.raises(OutputError, match="^hf://other/words: not pushed: 403 Forbidden$"):
-        lexicon.push_to_hub("other/words")
+    refused(OutputError, "^hf://other/words: not pushed: 403 Forbidden$", lexicon.push_to_hub, "other/words")
 
 
 @pytest.mark.parametrize("name", ["hf://words", "hf://a/b/c", "hf:///x"])
 def test_names_that_are_none(name):
-    with pytest.raises(InputError, match="write hf://user/name"):
-        ps.load(name)
+    refused(InputError, "write hf://user/name", ps.load, name)

@@ -1,7 +1,5 @@
 """Diagrams and circuits of lambeq itself; it is too large for every run (torch, transformers, tensornetwork)."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

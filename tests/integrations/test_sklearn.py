@@ -1,7 +1,5 @@
 """The transformer against scikit-learn itself."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings
@@ -17,10 +15,10 @@ pytest.importorskip("sklearn", reason="the extra sklearn is not installed")
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polysema.integrations.sklearn_features import KINDS, SentenceFeatures
+from tests.refusals import refused
 
 SENTENCES = [
     "The bank refused to lend the company any more money.",
@@ -42,27 +40,10 @@ def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_valid_tag_types,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_checks_that_it_leaves_out_for_text(check):
-    """Those of its checks that need no numbers, one by one."""
-    check("SentenceFeatures", SentenceFeatures())
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_shapes_names_and_output_as_a_frame(kind):
+def test_shapes_names_and_output_as_a_frame(kind, parser):
     pandas = pytest.importorskip("pandas", reason="the extra frames is not installed")
-    features = _or_skip(SentenceFeatures(kind))
+    features = SentenceFeatures(kind)
     found = features.fit_transform(SENTENCES)
     names = features.get_feature_names_out()
     assert found.shape == (len(SENTENCES), len(names))
@@ -75,9 +56,9 @@ def test_shapes_names_and_output_as_a_frame(kind):
     np.testing.assert_allclose(frame.to_numpy(), found, atol=1e-12)
 
 
-def test_the_scalar_product_of_matrices_is_the_overlap():
+def test_the_scalar_product_of_matrices_is_the_overlap(parser):
     lexicon = ps.load()
-    features = _or_skip(SentenceFeatures("matrix", method="add"))
+    features = SentenceFeatures("matrix", method="add")
     found = features.transform(SENTENCES[:2])
     first, second = (lexicon.compose(sentence, "add").meaning for sentence in SENTENCES[:2])
     assert found[0] @ found[1] == pytest.approx(ps.overlap(first, second), abs=1e-12)
@@ -110,22 +91,7 @@ def test_a_lexicon_of_ones_own_is_cloned_and_pickled(lexicon):
 def test_what_is_wrong_is_said():
     with pytest.raises(UnknownChoiceError, match="unknown kind of features 'colour': choose senses, vectors"):
         SentenceFeatures("colour").fit(SENTENCES)
-    with pytest.raises(InputError, match="no kind of features"):
-        SentenceFeatures([]).fit(SENTENCES)
-    with pytest.raises(InputError, match="sentence 1 is None"):
-        SentenceFeatures().transform(["a bank", None])
-    with pytest.raises(InputError, match="one sentence where a list"):
-        SentenceFeatures().transform("a bank")
-    with pytest.raises(UnknownChoiceError, match="unknown composition method 'tensed'"):
-        SentenceFeatures(method="tensed").fit(SENTENCES)
-
-
-def _or_skip(features: SentenceFeatures) -> SentenceFeatures:
-    """A transformer that may parse, where there is a parser."""
-    from polysema.parsing.sentences import parser
-
-    try:
-        parser()
-    except ps.MissingExtraError as error:
-        pytest.skip(f"no parser: {error}")
-    return features
+    refused(InputError, "no kind of features", SentenceFeatures([]).fit, SENTENCES)
+    refused(InputError, "sentence 1 is None", SentenceFeatures().transform, ["a bank", None])
+    refused(InputError, "one sentence where a list", SentenceFeatures().transform, "a bank")
+    refused(UnknownChoiceError, "unknown composition method 'tensed'", SentenceFeatures(method="tensed").fit, SENTENCES)

@@ -1,11 +1,7 @@
 """The component in a pipeline of spaCy, and its Docs, Spans and Tokens as what compose and disambiguate take."""
 
-from __future__ import annotations
-
 import os
 import pickle
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,17 +9,15 @@ import numpy as np
 import pytest
 
 import polysema as ps
-from polysema.errors import Failed, InputError, MissingExtraError
+from polysema.errors import Failed, InputError
 
 spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
 
 from polysema.parsing.sentences import parser  # noqa: E402
+from tests.processes import python  # noqa: E402
+from tests.refusals import refused  # noqa: E402
 
-try:
-    parser()
-except MissingExtraError as error:
-    pytest.skip(f"no parser: {error}", allow_module_level=True)
-
+pytestmark = pytest.mark.usefixtures("parser")
 TEXT = "The bank raised its interest rate. From the river bank he walked away."
 
 
@@ -52,11 +46,8 @@ def test_the_entry_point_needs_no_import(tmp_path):
         "import spacy, sys; nlp = spacy.blank('en'); nlp.add_pipe('polysema');"
         "print(nlp('A river bank.')[2]._.sense.label)"
     )
-    paths = [str(tmp_path), str(Path(ps.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
+    done = python("-c", code, check=True, cwd=tmp_path, env=environment)
     assert "river" in done.stdout
 
 
@@ -117,8 +108,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(InputError, match=r"nlp.add_pipe\(\"polysema\"\)"):
         _ = nlp("bank")[0]._.sense
     nlp.add_pipe("polysema", config={"lexicon": "no-such-folder"})
-    with pytest.raises(ps.FormatError, match="no-such-folder: no such file or folder"):
-        nlp("a bank")
+    refused(ps.FormatError, "no-such-folder: no such file or folder", nlp, "a bank")
 
 
 def test_without_a_parser_words_tell_and_composition_says_why():
@@ -140,8 +130,7 @@ def test_compose_takes_doc_span_and_token(doc):
     assert str(one.tree) == str(lexicon.compose(first.text).tree)
     assert whole.phrase == f"{one.phrase} {other.phrase}"
     assert lexicon.compose(doc[5]).phrase == "interest rate"  # the phrase that the token heads
-    with pytest.raises(InputError, match="a pattern goes with words"):
-        lexicon.compose(doc, pattern="subj verb")
+    refused(InputError, "a pattern goes with words", lexicon.compose, doc, pattern="subj verb")
 
 
 def test_disambiguate_takes_doc_span_and_token(doc):
@@ -155,28 +144,21 @@ def test_disambiguate_takes_doc_span_and_token(doc):
     assert [item.span for item in lexicon.read(doc)] == [item.span for item in lexicon.read(TEXT)]
     results = lexicon.disambiguate([doc[10], ("bank", second), ("bank", None), doc[6]])
     assert [isinstance(item, Failed) for item in results] == [False, False, True, True]
-    with pytest.raises(InputError, match="no context for 'bank'"):
-        lexicon.disambiguate("bank")
-    with pytest.raises(InputError, match="ask about a word in a context"):
-        lexicon.disambiguate(doc)
+    refused(InputError, "no context for 'bank'", lexicon.disambiguate, "bank")
+    refused(InputError, "ask about a word in a context", lexicon.disambiguate, doc)
 
 
 def test_a_pipeline_by_its_name():
     name = parser().meta["lang"] + "_" + parser().meta["name"]
     assert str(ps.parse_sentence("The dog sleeps.", nlp=name).tree) == "(dog sleeps*)"
-    with pytest.raises(InputError, match="no pipeline of spaCy: no_such"):
-        ps.parse_sentence("The dog sleeps.", nlp="no_such")
+    refused(InputError, "no pipeline of spaCy: no_such", ps.parse_sentence, "The dog sleeps.", nlp="no_such")
 
 
-@pytest.fixture
-def transformer_pipeline(doc):
+def test_a_pipeline_with_a_transformer_for_a_parser(doc):
     """As a ``trf`` pipeline: no vectors, tensors in ``doc._.trf_data``. It parses as ``doc`` was, to be compared."""
-    from spacy.language import Language
-    from spacy.tokens import Doc
+    spacy.tokens.Doc.set_extension("trf_data", default=None, force=True)
 
-    Doc.set_extension("trf_data", default=None, force=True)
-
-    @Language.component("test_transformer")
+    @spacy.language.Language.component("test_transformer")
     def transformer(read):
         read._.trf_data = {"last_hidden_layer_state": np.zeros((2 * len(read), 768), np.float32)}
         for token, known in zip(read, doc, strict=True):
@@ -188,17 +170,10 @@ def transformer_pipeline(doc):
     pipeline = spacy.blank("en")
     pipeline.add_pipe("test_transformer")
     pipeline.add_pipe("polysema")
-    return pipeline
-
-
-def test_a_pipeline_with_a_transformer_for_a_parser(transformer_pipeline, doc):
-    assert transformer_pipeline.vocab.vectors.shape[0] == 0
-    (read,) = transformer_pipeline.pipe([TEXT])
-    assert read._.trf_data is not None
+    (read,) = pipeline.pipe([TEXT])
     assert read._.composition.phrase == doc._.composition.phrase
     np.testing.assert_allclose(read._.composition.meaning.dense(), doc._.composition.meaning.dense(), atol=1e-9)
     same(read[10]._.sense, doc[10]._.sense)
     lexicon = ps.load()
-    assert str(lexicon.compose(TEXT, nlp=transformer_pipeline).tree) == str(lexicon.compose(doc).tree)
-    told = lexicon.disambiguate("bank", TEXT, which=1, nlp=transformer_pipeline)
+    told = lexicon.disambiguate("bank", TEXT, which=1, nlp=pipeline)
     same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)

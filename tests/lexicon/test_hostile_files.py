@@ -1,7 +1,5 @@
 """Files that are made, or damaged, to cost memory, time or an answer: one line each, early."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -73,7 +71,7 @@ def test_arrays_that_are_not_used_are_not_read(tmp_path):
     [
         b"", b"\x93NUMPY", b"\x93NUMPY\x09\x09", announcing((2, 2), "<f4"), announcing((-2, 2), "<f4"),
         announcing((2, 2), "nonsense"), announcing((2, 2), "|O"), b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 5000,
-        announcing((2.5, 2), "<f4"), announcing((2, 2), "<f4").replace(b"shape", b"shave"),
+        npy(np.ones((2, 3))).replace(b"(2, 3), ", b"(2, 3, } "), announcing((2.5, 2), "<f4"), announcing((2, 2), "<f4").replace(b"shape", b"shave"),
     ],
 )  # fmt: skip
 def test_damaged_members(bad, tmp_path):
@@ -161,6 +159,8 @@ def test_half_precision_that_cannot_hold_a_vector_is_refused(name, scale, tmp_pa
     with pytest.raises(InputError, match="'b': numbers up to .* do not fit float16: use float32"):
         model.save(tmp_path / name, dtype="float16")
     assert not list(tmp_path.iterdir())
+    VectorLexicon(["a", "b"], np.array([[0.0, 0.0], [1.0, 2.0]])).save(tmp_path / "zero", dtype="float16")
+    assert load(tmp_path / "zero").vectors.dtype == np.float16
     model.save(tmp_path / name)
     np.testing.assert_allclose(load(tmp_path / name).vectors, vectors, rtol=1e-6)
 
@@ -176,25 +176,12 @@ def test_matrices_of_any_scale_fit_half_precision(scale, tmp_path):
         assert again.similarity("a", "b") == pytest.approx(exact.similarity("a", "b"), abs=2e-3)
 
 
-def test_zero_vectors_fit(tmp_path):
-    VectorLexicon(["a", "b"], np.array([[0.0, 0.0], [1.0, 2.0]])).save(tmp_path / "m", dtype="float16")
-    assert load(tmp_path / "m").vectors.dtype == np.float16
-
-
 @pytest.mark.parametrize(
     "counts", [np.zeros(2, complex), np.array([1.5, 2]), np.array([np.nan, 1]), np.array([-1, 2]), np.zeros(2, "S1")]
 )
 def test_counts_that_are_none(tmp_path, counts):
     np.savez(tmp_path / "it.npz", words=np.array(["a", "b"]), vectors=np.ones((2, 3), np.float32), counts=counts)
     refused(tmp_path / "it.npz", "whole numbers")
-
-
-def test_a_header_that_python_cannot_tokenise(tmp_path):
-    words, vectors = io.BytesIO(), io.BytesIO()
-    np.save(words, np.array(["a"]))
-    np.save(vectors, np.ones((1, 3), np.float32))
-    damaged = vectors.getvalue().replace(b"(1, 3), ", b"(1, 3, } ")
-    refused(npz(tmp_path / "it.npz", words=words.getvalue(), vectors=damaged), "not a readable npz")
 
 
 def test_one_long_word_does_not_make_an_npz_large(tmp_path):

@@ -1,7 +1,5 @@
 """One plain test for each fault that was found."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 
@@ -14,6 +12,7 @@ from polysema.errors import FormatError, InputError, PolysemaError
 from polysema.lexicon.formats import left_behind
 from polysema.lexicon.formats.flat import with_senses
 from polysema.meanings.descriptions import SenseDescription, SenseDescriptions
+from tests.refusals import refused
 
 
 @pytest.fixture
@@ -35,8 +34,7 @@ def test_a_key_for_every_sense_keeps_what_columns_are(small):
 
 
 def test_norms_that_are_not_finite_are_refused(small):
-    with pytest.raises(InputError, match="norms"):
-        small.with_parts(norms=np.array([1, np.nan, 1]))
+    refused(InputError, "norms", small.with_parts, norms=np.array([1, np.nan, 1]))
 
 
 def test_a_lexicon_of_a_folder_is_copied(small, tmp_path):
@@ -52,30 +50,25 @@ def test_a_lexicon_of_a_folder_is_copied(small, tmp_path):
 
 
 def test_what_is_no_word_and_no_text_is_refused(small):
-    with pytest.raises(InputError, match="a word is a string, not int"):
-        small.senses(3)
-    with pytest.raises(InputError, match="not NoneType"):
-        small.read(None)
+    refused(InputError, "a word is a string, not int", small.senses, 3)
+    refused(InputError, "not NoneType", small.read, None)
 
 
 def test_the_root_is_no_lexicon(capsys):
-    with pytest.raises(FormatError, match="names no file"):
-        load("/")
+    refused(FormatError, "names no file", load, "/")
     assert main(["info", "/"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_word_that_is_a_whole_text_is_refused(tmp_path):
     (tmp_path / "x.txt").write_text("a 1 2\n" + "b" * 1_500_000 + " 2 1\n")
-    with pytest.raises(PolysemaError, match="1,500,000 characters"):
-        load(tmp_path / "x.txt")
+    refused(PolysemaError, "1,500,000 characters", load, tmp_path / "x.txt")
 
 
 def test_a_damaged_config_is_blamed_itself(small, tmp_path):
     small.save(tmp_path / "it")
     (tmp_path / "it" / "config.json").write_text('{"format": "polysema-lex')
-    with pytest.raises(FormatError, match=r"config\.json: not JSON"):
-        load(tmp_path / "it")
+    refused(FormatError, r"config\.json: not JSON", load, tmp_path / "it")
 
 
 def test_a_copy_keeps_what_new_words_are_placed_with(tmp_path):

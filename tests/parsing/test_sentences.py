@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import re
 import sys
@@ -14,11 +12,9 @@ from polysema.errors import InputError, MissingExtraError, PolysemaError, instal
 from polysema.parsing import sentences as module
 from polysema.parsing.rules import FUNCTION_WORDS, RULES
 from polysema.parsing.sentences import parse_sentences
+from tests.refusals import refused
 
-try:
-    module.parser()
-except MissingExtraError as error:
-    pytest.skip(f"no parser: {error}", allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("parser")
 
 
 SENTENCES = {
@@ -151,8 +147,7 @@ def test_one_bad_sentence_does_not_stop_a_batch():
         assert "\n" not in str(error)
         assert len(str(error)) < 200
     assert "2,000 characters without a space" in str(results[6])
-    with pytest.raises(InputError, match="no word of 'It is.' is left"):
-        parse_sentence("It is.")
+    refused(InputError, "no word of 'It is.' is left", parse_sentence, "It is.")
 
     class Fragile:
         """A parser that breaks on one sentence."""
@@ -173,23 +168,18 @@ def test_one_bad_sentence_does_not_stop_a_batch():
     assert str(second) == "the parser failed on 'The cat slept.': RuntimeError: no cats"
 
 
-@pytest.mark.parametrize(
-    ("missing", "message"),
-    [
-        ("model", "spaCy is installed, but no English pipeline is.* download en_core_web_sm"),
-        ("spacy", rf"spaCy is not installed.*{re.escape(install_command('parse'))}"),
-    ],
-)
-def test_a_missing_part_is_named_with_the_way_out(monkeypatch, missing, message):
+@pytest.mark.parametrize("missing", ["model", "spacy"])
+def test_a_missing_part_is_named_with_the_way_out(monkeypatch, missing):
     import spacy
 
     module.parser.cache_clear()
     if missing == "model":
         monkeypatch.setattr(spacy.util, "get_installed_models", lambda: ["de_core_news_sm"])
+        message = "spaCy is installed, but no English pipeline is.* download en_core_web_sm"
     else:
         monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=message):
-        parse_sentence("The dog sleeps.")
+        message = rf"spaCy is not installed.*{re.escape(install_command('parse'))}"
+    refused(MissingExtraError, message, parse_sentence, "The dog sleeps.")
     module.parser.cache_clear()
 
 
@@ -273,26 +263,10 @@ def test_every_occurrence_has_its_own_leaf():
     assert "bank" in second.around
 
 
-def test_a_pipeline_of_ones_own(lexicon):
+def test_a_pipeline_without_a_parser():
     import spacy
 
-    class Mine:
-        """The default pipeline, but it counts what it is asked."""
-
-        asked = 0
-
-        def __getattr__(self, name):
-            return getattr(module.parser(), name)
-
-        def pipe(self, texts, batch_size):
-            self.asked += len(texts)
-            return module.parser().pipe(texts, batch_size=batch_size)
-
-    mine = Mine()
-    assert str(parse_sentence("The dog sleeps.", nlp=mine).tree) == "(dog sleeps*)"
-    assert mine.asked == 1
-    with pytest.raises(InputError, match="gives no dependencies"):
-        parse_sentence("The dog sleeps.", nlp=spacy.blank("en"))
+    refused(InputError, "gives no dependencies", parse_sentence, "The dog sleeps.", nlp=spacy.blank("en"))
 
 
 def test_a_sentence_with_two_parses_has_two_readings():

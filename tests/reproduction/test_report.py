@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models, load
+from polysema import Lexicon, VectorLexicon, evaluate, evaluate_models
 from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet, read_set
+from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
 from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
@@ -152,14 +150,10 @@ def test_every_format_is_written(written):
 def test_the_page_stands_alone(written):
     page = (written / "report.html").read_text()
     assert not re.search(r"src=\"(?!data:)|href=\"[^#]|url\(|@import", page)
-    assert "BERT2DM &lt;b&gt;" in page
-    assert "needs &amp; wants" in page
-    assert "mean of 2 seeds" in page
-    assert "their ensemble" in page
+    for shown_too in ("BERT2DM &lt;b&gt;", "needs &amp; wants", "mean of 2 seeds", "their ensemble", 'class="better"',
+                      "small.each{white-space:normal", "<b>1.000</b>"):  # fmt: skip
+        assert shown_too in page
     assert re.search(r'<small class="each">−?\.\d{3} −?\.\d{3}</small>', page)  # seeds may stand on several lines
-    assert "small.each{white-space:normal" in page
-    assert 'class="better"' in page
-    assert "<b>1.000</b>" in page
     body = page.partition("<body>")[2].partition("</body>")[0]
     ET.fromstring(f"<body>{body}</body>".replace("<tr class=rule>", '<tr class="rule">'))  # well-formed
     for plot in (written / "plots").glob("*.svg"):
@@ -211,13 +205,9 @@ def test_latex_is_one_file_a_table(written):
     assert whole.count("booktabs") == 1
     table = (written / "tables" / "GS2011.tex").read_text()
     assert r"\input{tables/GS2011.tex}" in whole
-    assert r"\textbf{" in table
-    assert r"\underline{" in table
-    assert "[" in table  # intervals
-    assert "no gensim here" in table
-    assert "\\linewidth" in table
+    for shown_too in (r"\textbf{", r"\underline{", "[", "no gensim here", r"\linewidth", "mean of 2 seeds"):
+        assert shown_too in table
     assert table.count("\\begin{") == table.count("\\end{")
-    assert "mean of 2 seeds" in table
 
 
 def test_without_matplotlib_the_report_has_tables_only(found, monkeypatch):
@@ -239,13 +229,6 @@ def test_ten_models_are_told_apart():
     assert len(looks) == 30
 
 
-def test_writing_over_a_file(tmp_path, found):
-    (tmp_path / "file").write_text("x")
-    report = build_report(found, settings=Settings(noise_draws=0))
-    with pytest.raises(InputError, match="is a file"):
-        write_report(report, tmp_path / "file")
-
-
 def test_figures_are_written_as_the_paper_does():
     assert [shown(v) for v in (0.3654, -0.069, -1e-9, float("nan"), None)] == [".365", "−.069", ".000", "–", "–"]
     assert (shown(1.0), shown(1234.0, "count"), signed(7.0, "count"), signed(-0.13)) == ("1.000", "1,234", "+7", "−.13")
@@ -255,26 +238,6 @@ def test_figures_are_written_as_the_paper_does():
     assert Cell(0.3, paper=0.5, interval=(0.2, 0.4)).differs
     assert not Cell(0.3, paper=0.35, interval=(0.2, 0.4)).differs
     assert Cell(None, paper=0.3).difference is None
-
-
-def test_published_figures_are_the_papers(shared):
-    """Every row of the tables can be found in the paper's source, figure by figure."""
-    source = (shared / "paper" / "meyer-lewis-2020.tex").read_text()
-    plain = re.sub(r"\\(phantom\{-\}|textbf|underline|multicolumn\{5\}\{c\})|[{}]", "", source)
-    found = {tuple(map(float, re.findall(r"-?\d*\.\d{3}", line))) for line in plain.split(r"\\")}
-    tables = [published.WORD_SIMILARITY, published.AMBIGUITY]
-    tables += [*published.DISAMBIGUATION.values(), *published.ENTROPY.values()]
-    for rows in tables:
-        for name, row in rows.items():
-            assert row in found, name
-    assert [len(published.WORD_SIMILARITY), len(published.AMBIGUITY)] == [13, 5]
-    for figure in published.EXAMPLE_ENTROPY:
-        assert f"VNE of {figure}" in source
-    for name, (_, pairs, annotators) in published.DATA_SETS.items():
-        after = source.partition(name)[2][:400]
-        assert f"{{{pairs}}}" in after, name
-        assert f"{{{annotators}}}" in after, name
-    assert {len(rows) for rows in published.DISAMBIGUATION.values()} == {16}
 
 
 def test_a_row_that_was_left_out_keeps_its_line():
@@ -343,17 +306,12 @@ def test_the_command_on_own_sets(files, capsys):
     assert all(item["p"] == 1.0 and item["interval"] == [0.0, 0.0] for item in tests)  # no better than itself
     assert main(["evaluate", *other, *own]) == 0
     assert "better than good?" in capsys.readouterr().out
+    assert main(["evaluate", str(files / "good"), *own, "--unknown-words", "guess"]) == 2
+    assert main(["evaluate", str(files / "good"), *own, "--method", "phasr"]) == 2
     report = ["--report", str(files / "out")]
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
     assert "phaser" in capsys.readouterr().out
     assert (files / "out" / "report.html").is_file()
-
-
-def test_the_commands_json_is_to_json(files, capsys):
-    assert main(["evaluate", str(files / "good"), "--pairs", str(files / "words.tsv"), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    words = read_set(files / "words.tsv")
-    assert printed == evaluate(load(files / "good"), {"words": words}, name="good").to_json()
 
 
 def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
@@ -370,20 +328,6 @@ def test_the_command_on_the_papers_sets(files, data, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)[0]["items"] == 65
     assert main(["data", "fetch", *SETS]) == 0
     assert "nothing is missing" in capsys.readouterr().out
-
-
-def test_mistakes_are_one_line(files, tmp_path, capsys):
-    model = str(files / "good")
-    for arguments in (
-        ["evaluate", model, "--data", str(tmp_path / "none")],
-        ["evaluate", model, "--data", str(tmp_path), "--set", "GS2013"],
-        ["evaluate", model, "--pairs", str(tmp_path / "none.tsv")],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--unknown-words", "guess"],
-        ["evaluate", model, "--pairs", str(files / "words.tsv"), "--method", "phasr"],
-        ["data", "verify", "--data", str(tmp_path)],
-    ):
-        assert main(arguments) == 2, arguments
-        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_names_are_text_in_markdown_and_csv():

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import json
-import os
-import signal
+import shutil
 from dataclasses import replace
-from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +26,7 @@ from polysema.reproduction.variants import (
     options_of,
     preset_named,
 )
-from tests.encoders.tiny import make_encoder
+from tests.refusals import refused
 
 WORDS = ["run", "move", "see", "dog", "cat", "house", "river", "old", "new", "bank", "money", "tree"]
 ROWS = ("Word2Vec", "MS-Word2DM cos 5", "BERT2DM PCA")
@@ -71,8 +68,7 @@ def test_the_table_is_the_papers():
     assert options_of(cluster, PRESETS["paper"], all_occurrences=True)["occurrences"] == ALL
     plain = next(variant for variant in VARIANTS if variant.row == "BERT2DM SVD")
     assert "occurrences" not in options_of(plain, PRESETS["paper"], all_occurrences=True)
-    with pytest.raises(UnknownChoiceError, match="smoke, small or paper"):
-        preset_named("huge")
+    refused(UnknownChoiceError, "smoke, small or paper", preset_named, "huge")
     assert PRESETS["paper"].variants == VARIANTS + RECOMMENDED  # a block of recommended settings
     assert PRESETS["smoke"].variants == VARIANTS
     ours = options_of(RECOMMENDED[0], PRESETS["paper"])
@@ -92,8 +88,7 @@ def test_options_changed_for_one_run_are_told():
         ("soup.salt=1", "MODEL.OPTION"),
         ("glove.epochs=-1", "epochs"),
     ]:
-        with pytest.raises(InputError, match=message):
-            changed(PRESETS["paper"], [wrong])
+        refused(InputError, message, changed, PRESETS["paper"], [wrong])
 
 
 def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, monkeypatch):
@@ -172,8 +167,7 @@ def test_the_text_may_move(text, sets, tiny, tmp_path):
     moved = text.rename(tmp_path / "elsewhere.txt")
     reproduce(replace(plan, corpus=moved))
     moved.write_text(moved.read_text() + "one more.\n")
-    with pytest.raises(InputError, match="other text"):
-        reproduce(replace(plan, corpus=moved))
+    refused(InputError, "other text", reproduce, replace(plan, corpus=moved))
 
 
 def test_the_paper_preset_says_where_it_departs():
@@ -183,23 +177,6 @@ def test_the_paper_preset_says_where_it_departs():
     assert "start of MS-Word2DM" not in here  # it follows the paper
     whole = {what for what, _, _ in departures(PRESETS["paper"], 10**8, "minilm", [], True)}
     assert not any("occurrences" in what for what in whole)
-
-
-def test_a_stopped_run_goes_on(text, sets, tiny, tmp_path, monkeypatch):
-    real, calls = module.train, []
-
-    def stopped(*arguments, **options):
-        calls.append(options["seed"])
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(module, "train", stopped)
-    plan = Plan(text, tmp_path / "out", tiny, sets, only=("MS-Word2DM cos 5",))
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(plan)
-    reproduce(plan)
-    assert calls == [1, 2, 2]
 
 
 def test_an_encoded_corpus_is_cut(text, sets, tiny, tmp_path):
@@ -217,13 +194,11 @@ def test_a_folder_of_something_else_is_left_alone(text, sets, tiny, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "precious").write_text("x")
-    with pytest.raises(InputError, match="not empty"):
-        reproduce(Plan(text, out, tiny, sets))
+    refused(InputError, "not empty", reproduce, Plan(text, out, tiny, sets))
     (out / "precious").unlink()
     plan = Plan(text, out, tiny, sets, only=("Word2Vec",))
     reproduce(plan)
-    with pytest.raises(InputError, match="other text or another preset"):
-        reproduce(Plan(text, out, PRESETS["smoke"], sets))
+    refused(InputError, "other text or another preset", reproduce, Plan(text, out, PRESETS["smoke"], sets))
 
 
 def test_nothing_to_train(text, sets, tiny, tmp_path):
@@ -231,19 +206,9 @@ def test_nothing_to_train(text, sets, tiny, tmp_path):
         reproduce(Plan(text, tmp_path / "out", tiny, sets, only=("BERT2DM PCA",)))
 
 
-def test_the_command(text, data, tmp_path, capsys):
-    out = str(tmp_path / "out")
-    row = ["--only", "MS-Word2DM cos 5"]
-    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), *row, "--offline"]) == 0
-    assert capsys.readouterr().out.strip().endswith("report.html")
-    assert main(["reproduce", str(text), "-o", out, "--preset", "smoke", "--data", str(data), "--only", "ELMo"]) == 2
-    assert main(["reproduce", str(text), "-o", out, "--preset", "large", "--data", str(data)]) == 2
-
-
-def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
+def test_smoke_with_a_tiny_encoder_has_every_row(data, encoder_folder, tmp_path, capsys):
     """The whole command, BERT2DM × 4 among it: the variants read different amounts of text."""
-    pytest.importorskip("torch")
-    encoder = make_encoder(tmp_path / "tiny-bert")
+    encoder = Path(shutil.copytree(encoder_folder, tmp_path / "tiny-bert"))
     sentences = ["the family runs the small hotel", "the bank said that money is flowing", "it is the river bank"]
     verbs = ["run", "operate", "move", "meet", "visit", "satisfy", "express", "show", "buy", "write", "spell"]
     rng = np.random.default_rng(0)
@@ -265,40 +230,23 @@ def test_smoke_with_a_tiny_encoder_has_every_row(data, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_killed_at_three_places_it_comes_to_the_same_files(text, sets, tiny, tmp_path):
-    """Stopped by kill -9 before a row, between two seeds, and while the report is written."""
+def test_stopped_at_three_places_it_comes_to_the_same_files(text, sets, tiny, tmp_path):
+    """Before a row, between two seeds, and before the report is written."""
     rows = ("Word2Vec", "GloVe", "MS-Word2DM cos 5")
-    plan = Plan(text, tmp_path / "killed", tiny, sets, only=rows, threads=1)
+    plan = Plan(text, tmp_path / "stopped", tiny, sets, only=rows, threads=1)
     whole = replace(plan, folder=tmp_path / "whole")
     for place in ("GloVe: training", "training, seed 2 of 2", "writing the report"):
-        assert in_a_process(plan, place) == -signal.SIGKILL
-    assert (in_a_process(plan), in_a_process(whole)) == (0, 0)
-    assert set(models_of(report_of(whole.folder / "report" / "report.html"))) == {*rows}
+
+        def stop(line, place=place):
+            if place in line:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(plan, stop)
+    reproduce(plan)
+    assert set(models_of(report_of(reproduce(whole)))) == {*rows}
     for which in ("report/**/*", "models/**/*.safetensors"):
         assert contents(plan.folder, which) == contents(whole.folder, which)
-
-
-def in_a_process(plan, place=None):
-    """The exit code of a run that, when it has said so much, is killed at the next thing it trains or writes."""
-    processes = get_context("forkserver")
-    processes.set_forkserver_preload(["polysema.reproduction.reproduce", "matplotlib.pyplot"])
-    process = processes.Process(target=killed, args=(plan, place))
-    process.start()
-    process.join()
-    return process.exitcode
-
-
-def killed(plan, place):
-    from polysema.reproduction import pages as write
-
-    def die(*arguments, **options):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def say(line):
-        if place and place in line:
-            module.train, write.table_to_latex = die, die
-
-    reproduce(plan, say)
 
 
 def contents(folder, which):

@@ -1,17 +1,12 @@
 """A lexicon with context vectors and a corpus in which words have one, two, three and five meanings, known by design."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polysema import Lexicon, Vocabulary
 from polysema.meanings.parts import Parts
+from tests.training.planted import letters
 
 TOPICS, SIZE, COLUMNS = 8, 40, 6
-
-
-def letters(i: int) -> str:
-    return "".join(chr(97 + (i // 26**k) % 26) for k in range(3))
 
 
 class Planted:

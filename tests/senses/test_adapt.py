@@ -1,7 +1,5 @@
 """Words placed by their text, and the folder that leaves out what is zero."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -15,9 +13,10 @@ from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.folder import PLACING
 from polysema.meanings.parts import ContextModel, Information, Inventory, Parts
 from polysema.senses import adapt as placing
-from polysema.senses.adapt import LETTERS, Ridge, _as_far, hashed_letters
+from polysema.senses.adapt import LETTERS, Ridge, _as_far
 from polysema.senses.inventory import least_cosines
 from polysema.vocabulary import Vocabulary
+from tests.refusals import refused
 
 TOPICS, EACH, N = 6, 60, 12
 
@@ -161,8 +160,7 @@ def test_a_damaged_regression_is_refused(world, tmp_path, damage):
         path.write_bytes(path.read_bytes()[:-7])
     if damage == "a name missing":
         path.write_bytes(path.read_bytes().replace(b'"shift"', b'"shirt"'))
-    with pytest.raises(FormatError, match="placing.safetensors: damaged"):
-        Ridge.beside(ps.load(path.parent))
+    refused(FormatError, "placing.safetensors: damaged", Ridge.beside, ps.load(path.parent))
 
 
 def test_senses_of_known_words_weigh_what_they_do_in_the_text(world, adapted):
@@ -210,10 +208,8 @@ def test_the_command(world, adapted, tmp_path, monkeypatch):
 
 def test_too_little_text_is_refused(world):
     _, lexicon, _, _ = world
-    with pytest.raises(InputError, match="give more text"):
-        ps.adapt(lexicon, [["aaaa", "bbbb"]] * 20)
-    with pytest.raises(InputError, match="context vectors"):
-        ps.adapt(lexicon.with_parts(contexts=None), world[0])
+    refused(InputError, "give more text", ps.adapt, lexicon, [["aaaa", "bbbb"]] * 20)
+    refused(InputError, "context vectors", ps.adapt, lexicon.with_parts(contexts=None), world[0])
 
 
 def test_a_folder_leaves_out_what_is_zero(world, tmp_path):
@@ -225,35 +221,6 @@ def test_a_folder_leaves_out_what_is_zero(world, tmp_path):
     assert (
         tmp_path / "model" / "lexicon.safetensors"
     ).stat().st_size < 0.8 * dense + lexicon.parts.contexts.nbytes + 20_000
-
-
-def test_the_ridge_is_the_minimum(monkeypatch):
-    """Against the dense normal equations, letters and contexts in one design matrix."""
-    monkeypatch.setattr(placing, "LETTERS", 16)
-    rng = np.random.default_rng(0)
-    words = [_name(7 * i) for i in range(30)]
-    around, target = rng.normal(size=(20, 3)), rng.normal(size=(30, 2))
-    fitted = np.arange(30) % 5 != 0
-    seen = np.arange(20)
-    found = Ridge.fitted(words, seen, around, target, fitted)
-    owner, grams, share = hashed_letters(words)
-    letters = np.zeros((30, 16))
-    np.add.at(letters, (owner, grams), share)
-    own = fitted[:20]
-    z = np.zeros((30, 3))
-    z[:20] = (around - around[own].mean(axis=0)) / (around[own].std(axis=0) + 1e-9)
-    design = np.concatenate([z, letters], axis=1)[fitted]
-    penalty = np.diag([0.003 * own.sum()] * 3 + [4.0] * 16)
-    mean = target[fitted].mean(axis=0)
-    expected = np.linalg.solve(design.T @ design + penalty, design.T @ (target[fitted] - mean))
-    np.testing.assert_allclose(np.concatenate([found.by_context, found.by_letters]), expected, rtol=1e-3, atol=1e-5)
-    predicted = found.predicted(words[:20], around)
-    np.testing.assert_allclose(predicted, (z_of(around, own) @ expected[:3] + letters[:20] @ expected[3:]) + mean, rtol=1e-3, atol=1e-4)  # fmt: skip
-    assert LETTERS == 4096
-
-
-def z_of(around, own):
-    return (around - around[own].mean(axis=0)) / (around[own].std(axis=0) + 1e-9)
 
 
 def test_placed_words_lie_as_far_from_the_mean_as_known_words() -> None:

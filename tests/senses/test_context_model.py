@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -8,6 +6,7 @@ from polysema.errors import FormatError, InputError
 from polysema.meanings.context_model import ContextModel
 from polysema.meanings.parts import Parts
 from polysema.senses.inventory import Occurrences
+from tests.refusals import refused
 
 WORDS = ["bank", "river", "money", "boat", "loan", "the"]
 
@@ -60,18 +59,13 @@ def test_a_corpus_is_read_by_the_same_formula(lexicon, tmp_path):
     assert seen.sentences.tolist() == [0, 1]
 
 
-def test_the_prior_stays_where_the_context_says_nothing(lexicon):
-    told = lexicon.disambiguate("bank", "xyz bank", nlp=False)
-    assert [sense.probability for sense in told.senses] == pytest.approx([sense.weight for sense in told.senses])
-
-
 def test_little_evidence_counts_little(lexicon):
     text = "boat the bank river money"
     sure = lexicon.disambiguate("bank", text, nlp=False)
-    weak = lexicon.with_parts(context_model=ContextModel(5.0, little=1e6, centred=True)).disambiguate(
-        "bank", text, nlp=False
-    )
-    assert [s.probability for s in weak.senses] == pytest.approx([s.weight for s in weak.senses], abs=1e-3)
+    less = lexicon.with_parts(context_model=ContextModel(5.0, little=1e6, centred=True))
+    weak = less.disambiguate("bank", text, nlp=False)
+    for told in (weak, lexicon.disambiguate("bank", "xyz bank", nlp=False)):  # nothing known counts nothing
+        assert [s.probability for s in told.senses] == pytest.approx([s.weight for s in told.senses], abs=1e-3)
     assert sure.sense.probability != pytest.approx(sure.sense.weight, abs=1e-3)
 
 
@@ -100,10 +94,8 @@ def test_the_formula_survives_on_disk(lexicon, tmp_path):
 
 
 def test_what_makes_no_formula_is_refused(lexicon, tmp_path):
-    with pytest.raises(InputError, match="distance weights"):
-        ContextModel(5.0, distance_weights=np.ones(3))
-    with pytest.raises(InputError, match="negative"):
-        ContextModel(-1.0)
+    refused(InputError, "distance weights", ContextModel, 5.0, distance_weights=np.ones(3))
+    refused(InputError, "negative", ContextModel, -1.0)
     lexicon.save(tmp_path / "model")
     config = (tmp_path / "model" / "config.json").read_text()
     (tmp_path / "model" / "config.json").write_text(config.replace('"sharpness": 5.0', '"sharpness": "x"'))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 
@@ -11,8 +9,8 @@ from polysema.cli import main
 from polysema.errors import FormatError, InputError, MissingExtraError
 from polysema.meanings.descriptions import SenseDescription, SenseDescriptions, Synset
 from polysema.meanings.parts import Information, Parts
-from polysema.senses.inventory import count_senses
 from polysema.senses.wordnet import Entry, SynsetMatcher
+from tests.refusals import refused
 from tests.senses.planted import Planted
 
 
@@ -96,28 +94,18 @@ def test_examples_say_where_they_stand(planted, corpus, described):
         assert len(topics) == 1
 
 
-def test_description_is_the_same_every_time(planted, corpus, described):
-    again = describe(planted.lexicon, corpus)
-    np.testing.assert_array_equal(again.parts.information.values, described.parts.information.values)
-    np.testing.assert_array_equal(again.parts.inventory.senses, described.parts.inventory.senses)
-    assert dict(again.parts.descriptions) == dict(described.parts.descriptions)
-
-
-def test_all_of_it_survives_on_disk(described, tmp_path):
+def test_description_is_the_same_every_time_and_survives_on_disk(planted, corpus, described, tmp_path):
     described.save(tmp_path / "model")
-    back = load(tmp_path / "model")
-    assert dict(back.parts.descriptions) == dict(described.parts.descriptions)
-    np.testing.assert_array_equal(back.parts.inventory.senses, described.parts.inventory.senses)
-    np.testing.assert_array_equal(back.parts.information.values, described.parts.information.values)
-    word = next(iter(described.parts.descriptions))
-    assert [sense.to_dict()["words"] for sense in back.senses(word)] == [
-        list(sense.description.words) for sense in described.senses(word)
-    ]
+    for other in (describe(planted.lexicon, corpus), load(tmp_path / "model")):
+        np.testing.assert_array_equal(other.parts.information.values, described.parts.information.values)
+        np.testing.assert_array_equal(other.parts.inventory.senses, described.parts.inventory.senses)
+        assert dict(other.parts.descriptions) == dict(described.parts.descriptions)
+        word = next(iter(described.parts.descriptions))
+        assert [sense.description for sense in other.senses(word)] == [s.description for s in described.senses(word)]
 
 
 def test_a_lexicon_without_context_vectors_is_refused(planted, corpus):
-    with pytest.raises(InputError, match="no context vectors"):
-        describe(planted.lexicon.with_parts(contexts=None), corpus)
+    refused(InputError, "no context vectors", describe, planted.lexicon.with_parts(contexts=None), corpus)
 
 
 def test_ambiguity_ranks_by_information_and_leaves_function_words_out(planted, described):
@@ -126,18 +114,13 @@ def test_ambiguity_ranks_by_information_and_leaves_function_words_out(planted, d
     assert "the" in {item.word for item in described.ambiguity(function_words=True)}
     values = [item.information for item in ranked]
     assert values == sorted(values, reverse=True)
+    found = [item.percentile for item in ranked if item.percentile is not None]  # among words of like frequency
+    assert (found[0], found[-1]) == (pytest.approx(100), pytest.approx(0, abs=1))
     many = {word for word, own in planted.meanings.items() if len(own) > 1}
     assert many <= {item.word for item in ranked[: int(1.5 * len(many))]}
     entropies = [item.entropy for item in described.ambiguity(by="entropy")]
     assert entropies == sorted(entropies, reverse=True)
-    with pytest.raises(InputError, match="polysema describe"):
-        planted.lexicon.ambiguity(by="information")
-
-
-def test_percentiles_stand_among_words_of_like_frequency(described):
-    found = [item for item in described.ambiguity() if item.percentile is not None]
-    assert found[0].percentile == pytest.approx(100)
-    assert found[-1].percentile == pytest.approx(0, abs=1)
+    refused(InputError, "polysema describe", planted.lexicon.ambiguity, by="information")
 
 
 def test_a_context_unlike_all_others_fits_no_sense(planted, described):
@@ -197,30 +180,12 @@ def test_synsets_are_matched_by_gloss_words(planted, described):
     assert [face.synset for face in other.matched(word, [s.description for s in senses], vectors)] == [None, None]
 
 
-def test_one_heap_of_contexts_is_one_sense_and_two_are_two():
-    from polysema.meanings.context_model import USUAL
-
-    rng = np.random.default_rng(0)
-    axes = np.eye(8)
-    noise = 0.15 * rng.normal(size=(100, 8))
-    weights, amounts = np.array([0.5, 0.3, 0.2]), np.ones(100)
-    one = count_senses(weights, axes[:3], axes[0] + noise, amounts, USUAL)
-    two = count_senses(
-        weights, axes[:3], np.where(np.arange(100)[:, None] < 30, axes[0], axes[1]) + noise, amounts, USUAL
-    )
-    assert one.ids.tolist() == [0]
-    assert two.ids.tolist() == [0, 1]
-    assert two.shares == pytest.approx([0.3, 0.7, 0], abs=0.03)
-    assert two.senses.tolist() == [0, 1, -1]
-
-
 def test_training_describes_where_it_is_asked_to(planted, corpus):
     lexicon = train(corpus, dim=8, senses=3, epochs=1, min_count=5, describe=True)
     assert lexicon.parts.inventory is not None
     assert lexicon.parts.descriptions
     assert train(corpus, dim=8, senses=3, epochs=1, min_count=5).parts.inventory is None
-    with pytest.raises(InputError, match="only senses of ms-word2dm"):
-        train(corpus, "word2dm", describe=True)
+    refused(InputError, "only senses of ms-word2dm", train, corpus, "word2dm", describe=True)
 
 
 def test_senses_that_a_lexicon_came_with_are_kept(planted, corpus, described):
@@ -245,11 +210,3 @@ def test_more_senses_than_a_byte_can_number(tmp_path):
     inventory = load(tmp_path / "described").parts.inventory
     assert inventory.senses[2].tolist() == list(range(200))
     assert not inventory.weights[2].any()  # not known
-
-
-def test_counts_that_do_not_agree_with_the_tokens_are_refused(planted, tmp_path):
-    path = build_corpus(planted.sentences, tmp_path / "corpus").path
-    counts = np.load(path / "counts.npy")
-    np.save(path / "counts.npy", np.roll(counts, 1))
-    with pytest.raises(FormatError, match="damaged"):
-        describe(planted.lexicon, Corpus(path))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 
@@ -16,12 +14,12 @@ from polysema import (
 )
 from polysema.composition.methods import METHODS
 from polysema.composition.trees import parse_brackets
-from polysema.errors import Failed, InputError, PolysemaError
+from polysema.errors import Failed, InputError
 from polysema.meanings.parts import Parts
 from polysema.parsing import sentences
 from polysema.senses.senses import senses_of
 from tests import dense
-from tests.planted import AMBIGUOUS, planted_lexicon, topic_of
+from tests.planted import planted_lexicon, topic_of
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["context vectors", "no context vectors"])
@@ -39,14 +37,17 @@ def no_parser(monkeypatch):
 
 
 CONTEXTS = [
-    ("bank", "(bank flooded*)", "water"),
-    ("bank", "(muddy bank)", "water"),
-    ("bank", "(boat (flooded bank))", "water"),
-    ("bank", "(central bank)", "money"),
-    ("bank", "((central bank) (raised rates))", "money"),
-    ("bar", "((legal bar) (sentenced judge))", "law"),
+    ("bank", "(bank flooded*)", "water"), ("bank", "(muddy bank)", "water"),
+    ("bank", "(boat (flooded bank))", "water"), ("bank", "(central bank)", "money"),
+    ("bank", "((central bank) (raised rates))", "money"), ("bar", "((legal bar) (sentenced judge))", "law"),
     ("bar", "(waiter (drank (cheap (beer bar))))", "drink"),
-]
+]  # fmt: skip
+
+
+def same(found, expected) -> None:
+    """The same senses; their probabilities may round otherwise where more is asked together."""
+    assert [sense.id for sense in found.senses] == [sense.id for sense in expected.senses]
+    assert [s.probability for s in found.senses] == pytest.approx([s.probability for s in expected.senses])
 
 
 def topic_of_sense(item) -> str:
@@ -85,7 +86,7 @@ def test_composition_is_the_trace_that_each_sense_leaves(planted):
     left = weights * np.einsum("ki,ij,kj->k", vectors, operator, vectors)
     told = planted.disambiguate("bank", "(bank (raised rates))")
     assert [sense.by_composition for sense in told.senses] == pytest.approx(sorted(left / left.sum(), reverse=True))
-    assert {round(sense.weight, 9) for sense in told.senses} == {round(weight, 9) for weight in weights}
+    assert sorted(sense.weight for sense in told.senses) == pytest.approx(sorted(weights))
 
 
 def test_the_context_vector_by_hand():
@@ -99,7 +100,7 @@ def test_the_context_vector_by_hand():
     logits = np.log(weights) + 7 * strength * vectors @ c / np.linalg.norm(c)
     expected = np.exp(logits) / np.exp(logits).sum()
     told = lexicon.disambiguate("bank", "(the ((muddy bank) flooded*))")
-    assert {round(s.by_context, 9) for s in told.senses} == {round(p, 9) for p in expected}
+    assert sorted(sense.by_context for sense in told.senses) == pytest.approx(sorted(expected))
 
 
 def test_nothing_known_around_leaves_the_word_as_it_is(planted):
@@ -116,7 +117,7 @@ def test_patterns_trees_and_compositions(planted):
     composed = planted.disambiguate("bank", planted.compose("((central bank) (raised rates))"))
     listed = planted.disambiguate("bank", ["central", "bank", "raised", "rates"], pattern="adj subj verb obj")
     for other in (brackets, tree, composed, listed):
-        assert other.senses == words.senses
+        same(other, words)
         assert other.form == "bank"
     assert (composed.context, listed.context) == ("central bank raised rates",) * 2
 
@@ -131,12 +132,7 @@ def test_plain_sentences_without_a_parser(planted, no_parser):
     assert topic_of_sense(planted.disambiguate("bank", "Muddy banks")) == "water"
 
 
-def test_plain_sentences_with_a_parser(planted):
-    pytest.importorskip("spacy")
-    try:
-        sentences.parser()
-    except PolysemaError as error:
-        pytest.skip(str(error))
+def test_plain_sentences_with_a_parser(planted, parser):
     told = planted.disambiguate("bank", "The central banks have raised their rates.")
     assert topic_of_sense(told) == "money"
     assert "raised" in str(told.tree)
@@ -154,13 +150,11 @@ def test_a_batch_with_failures(planted):
         assert message in str(item.error)
     with pytest.raises(InputError, match="is not in"):
         planted.disambiguate("bar", "(muddy bank)")
-
-
-def test_it_reads(planted):
-    text = str(planted.disambiguate("bank", "(muddy bank)", top=2))
-    assert text.startswith("bank: (muddy bank)\nentropy 0.")
-    assert len(text.splitlines()) == 4
-    assert set(AMBIGUOUS) == {"bank", "bar"}
+    pairs = [
+        ("bar", "(legal bar)"), ("bank", PlainText("(muddy) bank")), ("bar", "nothing here"), ("Bank", "(muddy bank)"),
+    ]  # fmt: skip
+    told = planted.disambiguate(pairs, nlp=False)  # the order is kept
+    assert [getattr(item, "word", None) for item in told] == ["bar", "bank", None, "bank"]
 
 
 def test_every_occurrence_has_its_own_answer(planted, no_parser):
@@ -183,7 +177,7 @@ def test_the_second_occurrence_in_a_tree(planted):
     assert (money.occurrence, money.occurrences) == (1, 2)
     assert water.senses[0].by_composition is not None
     assert topic_of_sense(water) != topic_of_sense(money) or water.senses != money.senses
-    assert planted.disambiguate("bank", brackets, which=1).senses == money.senses
+    same(planted.disambiguate("bank", brackets, which=1), money)
     assert planted.disambiguate("bank", brackets).span == water.span
     with pytest.raises(InputError, match="stands 2 times in the context: there is no occurrence 2"):
         planted.disambiguate("bank", brackets, which=2)
@@ -205,7 +199,7 @@ def test_frequent_words_give_no_evidence(no_parser):
     told = renamed.disambiguate("bank", "zog bank")
     assert told.senses[0].probability == pytest.approx(told.senses[0].weight)
     alone, more = (renamed.disambiguate("bank", text) for text in ("muddy bank", "muddy zog bank zog"))
-    assert more.senses == alone.senses
+    same(more, alone)
 
 
 def test_sense_ids_stay_whatever_the_order(planted):
@@ -226,10 +220,7 @@ def test_results_as_dictionaries(planted):
     ]
     assert len(repr(told)) < 120
     assert "sense" in repr(told)
-
-
-def test_a_capital_is_looked_up_in_lower_case(planted):
-    assert planted.disambiguate("Bank", "(muddy bank)").word == "bank"
+    assert str(told).startswith("bank: (muddy bank)\nentropy 0.")
 
 
 def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
@@ -245,18 +236,6 @@ def test_read_gives_every_ambiguous_word_where_it_stands(planted, no_parser):
     assert planted.read("") == []
 
 
-def test_a_batch_keeps_its_order(planted):
-    pairs = [
-        ("bar", "(legal bar)"),
-        ("bank", PlainText("(muddy) bank")),
-        ("bar", "nothing here"),
-        ("bank", "(central bank)"),
-    ]
-    told = planted.disambiguate(pairs, nlp=False)
-    assert [isinstance(item, Failed) for item in told] == [False, False, True, False]
-    assert [item.word for item in told if not isinstance(item, Failed)] == ["bar", "bank", "bank"]
-
-
 def test_a_pipeline_of_ones_own(planted):
     spacy = pytest.importorskip("spacy")
     blank = spacy.blank("en")
@@ -265,4 +244,4 @@ def test_a_pipeline_of_ones_own(planted):
     assert told.no_tree == "this spaCy pipeline gives no dependencies: hand in one that has a parser"
     assert topic_of_sense(told) == "water"
     missing = planted.disambiguate("bank", "The muddy bank flooded.", nlp=False)
-    assert missing.senses == told.senses
+    same(missing, told)

@@ -1,7 +1,5 @@
 """What one sentence tells of a word holds in the next; texts here are parsed by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

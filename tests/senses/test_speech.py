@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,9 @@ from polysema.meanings.parts import PARTS_OF_SPEECH, Inventory, Parts, Speech
 from polysema.notebook import disambiguation_html
 from polysema.senses import speech
 from polysema.senses.speech import parts_of_speech
+from tests.refusals import refused
 
+pytestmark = pytest.mark.usefixtures("parser")
 CUT = ("wood", "sharp", "carpenter")
 SEEN = ("bird", "river", "window")
 SENTENCES = [
@@ -22,13 +22,6 @@ SENTENCES = [
     *(f"Buy the {one} saw with a {two} handle ." for one in CUT for two in CUT if one != two),
     *(f"Mr Crane met Mary {name} in London ." for name in ("Crane", "Smith", "Jones", "Brown")),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def pipeline() -> None:
-    spacy = pytest.importorskip("spacy", reason="the extra parse is not installed")
-    if not any(name.startswith("en_") for name in spacy.util.get_installed_models()):
-        pytest.skip("no English pipeline of spaCy")
 
 
 @pytest.fixture(scope="module")
@@ -124,13 +117,10 @@ def test_old_descriptions_open_without_parts():
 
 def test_parts_that_do_not_fit_are_refused(tools, tmp_path):
     tags = np.zeros((len(tools), 2), np.uint8)
-    with pytest.raises(InputError, match="do not fit"):
-        tools.with_parts(speech=Speech(tags[1:], tags[1:]))
-    with pytest.raises(InputError, match="none of 17"):
-        tools.with_parts(speech=Speech(tags + 18, tags))
+    refused(InputError, "do not fit", tools.with_parts, speech=Speech(tags[1:], tags[1:]))
+    refused(InputError, "none of 17", tools.with_parts, speech=Speech(tags + 18, tags))
     tools.with_parts(speech=Speech(tags, tags)).save(tmp_path / "model.npz")
     arrays = dict(np.load(tmp_path / "model.npz"))
     del arrays["speech_shares"]
     np.savez(tmp_path / "broken.npz", **arrays)
-    with pytest.raises(FormatError, match="parts of speech: an array is missing"):
-        load(tmp_path / "broken.npz")
+    refused(FormatError, "parts of speech: an array is missing", load, tmp_path / "broken.npz")

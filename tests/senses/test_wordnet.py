@@ -1,7 +1,5 @@
 """Synsets by the library ``wn``, from a small wordnet of its own format."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -10,6 +8,7 @@ from polysema.cli.lexicons import senses
 from polysema.errors import DataError, InputError
 from polysema.lexicon.lexicon import Lexicon
 from polysema.senses.wordnet import SynsetMatcher, library_entries
+from tests.refusals import refused
 
 wn = pytest.importorskip("wn")
 
@@ -44,7 +43,6 @@ def mini(empty, tmp_path):
     wn.add(tmp_path / "mini.xml", progress_handler=None)
 
 
-@pytest.mark.skipif(not hasattr(wn, "Wordnet"), reason="an old release of wn")
 def test_senses_of_the_model_that_ships_get_their_synsets(mini):
     found = CliRunner().invoke(senses, ["bank", "crane", "--wordnet"])
     assert found.exit_code == 0, found.output
@@ -54,12 +52,9 @@ def test_senses_of_the_model_that_ships_get_their_synsets(mini):
     assert "WordNet: no match" in found.output[found.output.index("crane") :]
 
 
-@pytest.mark.skipif(not hasattr(wn, "Wordnet"), reason="an old release of wn")
 def test_a_library_without_a_wordnet_says_what_to_do(empty):
-    with pytest.raises(DataError, match="python -m wn download"):
-        library_entries()
+    refused(DataError, "python -m wn download", library_entries)
 
 
 def test_a_lexicon_without_context_vectors_is_refused():
-    with pytest.raises(InputError, match="context vectors"):
-        SynsetMatcher(Lexicon(["bank"], np.eye(2)[None]))
+    refused(InputError, "context vectors", SynsetMatcher, Lexicon(["bank"], np.eye(2)[None]))

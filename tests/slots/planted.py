@@ -14,12 +14,9 @@ T = TypeVar("T")
 SUBJECTS = {"owner": ["owner", "family", "firm", "director"], "athlete": ["athlete", "girl", "runner", "team"]}
 OBJECTS = {"business": ["hotel", "shop", "school", "farm"], "distance": ["mile", "race", "lap", "marathon"]}
 VERBS = {
-    "manage": [("owner", "business")],
-    "operate": [("owner", "business")],
-    "sprint": [("athlete", "distance")],
-    "finish": [("athlete", "distance")],
-    "run": [("owner", "business"), ("athlete", "distance")],
-}
+    "manage": [("owner", "business")], "operate": [("owner", "business")], "sprint": [("athlete", "distance")],
+    "finish": [("athlete", "distance")], "run": [("owner", "business"), ("athlete", "distance")],
+}  # fmt: skip
 ADJECTIVES = {
     "small": OBJECTS["business"],
     "local": OBJECTS["business"],

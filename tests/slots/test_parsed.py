@@ -8,6 +8,7 @@ import pytest
 from polysema.errors import FormatError, InputError
 from polysema.slots.parsed import ParsedText, is_parsed, merged
 from polysema.slots.relations import Relation
+from tests.refusals import refused
 from tests.slots.planted import planted
 
 
@@ -31,8 +32,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     planted().save(tmp_path / "a.parsed")
     (tmp_path / "a.parsed" / name).unlink()
     os.mkfifo(tmp_path / "a.parsed" / name)
-    with pytest.raises(FormatError, match="a pipe or a device, where a file is wanted"):
-        ParsedText.load(tmp_path / "a.parsed")
+    refused(FormatError, "a pipe or a device, where a file is wanted", ParsedText.load, tmp_path / "a.parsed")
 
 
 def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:
@@ -48,16 +48,13 @@ def test_a_sum_does_not_depend_on_the_order(tmp_path: Path) -> None:
 
 
 def test_what_is_no_parsed_text_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="no such folder"):
-        ParsedText.load(tmp_path / "none")
-    with pytest.raises(InputError, match="no relation"):
-        merged([ParsedText.of({})])
+    refused(FormatError, "no such folder", ParsedText.load, tmp_path / "none")
+    refused(InputError, "no relation", merged, [ParsedText.of({})])
     planted().save(tmp_path / "a.parsed")
     words = tmp_path / "a.parsed" / "words.txt"
     for text, message in ((words.read_text().replace("family", "farm"), "listed twice"), ("one\n", "do not fit")):
         words.write_text(text)
-        with pytest.raises(FormatError, match=message):
-            ParsedText.load(tmp_path / "a.parsed")
+        refused(FormatError, message, ParsedText.load, tmp_path / "a.parsed")
 
 
 @pytest.mark.parametrize("change", [{"slots": [1, "obj"]}, {"slots": [["obj"]]}, {"slots": None}, {"facts": 3}])
@@ -65,5 +62,4 @@ def test_a_config_of_other_types_is_an_error(tmp_path: Path, change: dict[str, o
     planted().save(tmp_path / "a.parsed")
     config = tmp_path / "a.parsed" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | change))
-    with pytest.raises(FormatError, match="names of slots"):
-        ParsedText.load(tmp_path / "a.parsed")
+    refused(FormatError, "names of slots", ParsedText.load, tmp_path / "a.parsed")

@@ -1,15 +1,12 @@
 """The folder of a run's state: marked, listed, never somebody else's."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-
-import pytest
 
 from polysema import checkpoints
 from polysema.checkpoints import WorkingFolder
 from polysema.errors import InputError, OutputError
 from polysema.storage import atomic_file, atomic_folder
+from tests.refusals import refused
 
 
 def test_made_when_needed_and_removed_with_all_that_was_put_there(tmp_path):
@@ -33,18 +30,15 @@ def test_another_file_in_it_stays(tmp_path):
     (working.path / "notes").write_text("mine")
     working.remove()
     assert [p.name for p in working.path.iterdir()] == ["notes"]
-    with pytest.raises(InputError, match="run holds other files"):
-        WorkingFolder(tmp_path / "run")
+    refused(InputError, "run holds other files", WorkingFolder, tmp_path / "run")
 
 
 def test_a_folder_of_others_is_never_touched(tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("years of work")
-    with pytest.raises(InputError, match="thesis holds other files, .* choose another name"):
-        WorkingFolder(tmp_path / "thesis")
+    refused(InputError, "thesis holds other files, .* choose another name", WorkingFolder, tmp_path / "thesis")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file"):
-        WorkingFolder(tmp_path / "file")
+    refused(InputError, "is a file", WorkingFolder, tmp_path / "file")
     (tmp_path / "hollow").mkdir()
     WorkingFolder(tmp_path / "hollow").file("state")
     (tmp_path / "marked").mkdir()

@@ -1,7 +1,5 @@
 """A corpus with senses planted in it: pseudo-words that stand for two words of different topics."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """What the compiled trainer must do, one sample after the other, by the reference gradients in double precision."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -4,8 +4,6 @@ One of two streams can be made to lag behind: what is put in it is done only whe
 would read what has not come yet, or a copy onto what is still read, shows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib

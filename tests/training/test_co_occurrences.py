@@ -7,13 +7,12 @@ import pytest
 
 from polysema.checkpoints import WorkingFolder
 from polysema.corpus.build import build_corpus
-from polysema.errors import InputError, OutputError
+from polysema.errors import OutputError
 from polysema.training import glove as module
 from polysema.training.glove import Counts, GloveOptions, co_occurrences
 from polysema.training.job import Job
 from polysema.training.models import train
 from polysema.training.text import trained_vocabulary
-from polysema.vocabulary import Vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +94,3 @@ def test_a_full_disk_is_said_in_one_line(corpus, monkeypatch):
     monkeypatch.setattr(module.tempfile, "TemporaryFile", full)
     with pytest.raises(OutputError, match="co-occurrence counts cannot be written: No space left on device"):
         counted(corpus)
-
-
-def test_more_words_than_a_pair_can_hold(corpus):
-    options = GloveOptions(window=1000).settled(corpus)
-
-    class Many(Vocabulary):
-        def __len__(self):
-            return 1 << 28
-
-    vocabulary = Many(corpus.vocabulary.words, corpus.vocabulary.counts)
-    with pytest.raises(InputError, match="too many to count pairs: lower max_size"):
-        co_occurrences(Job(text=lambda: corpus), vocabulary, options)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from polysema.training import context2dm as module
 from polysema.training.context2dm import clusters, senses_of
 from polysema.training.models import train
 from polysema.training.sample import SampleOptions, TextSample
+from tests.refusals import refused
 
 
 def context2dm(corpus, vectors, **options):
@@ -80,8 +79,7 @@ def test_frequent_words_of_a_context_count_less(planted):
     lexicon = context2dm(corpus, vectors, min_count=1, inverse_frequency=1e-3)
     assert lexicon.metadata["options"]["inverse_frequency"] == 1e-3
     assert lexicon.entropy("bank") > lexicon.entropy("coin")
-    with pytest.raises(InputError, match="inverse frequency"):
-        context2dm(corpus, vectors, inverse_frequency=-1.0)
+    refused(InputError, "inverse frequency", context2dm, corpus, vectors, inverse_frequency=-1.0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -151,15 +149,11 @@ def test_a_stopped_run_goes_on(planted, tmp_path, monkeypatch):
     resumed = context2dm(*planted, min_count=1, state=tmp_path / "state", progress=lambda p: seen.append(p.done))
     assert seen[0] > 3
     np.testing.assert_array_equal(resumed.factors, whole.factors)
-    with pytest.raises(InputError, match="holds another run"):
-        context2dm(*planted, min_count=1, window=3, state=tmp_path / "state")
+    refused(InputError, "holds another run", context2dm, *planted, min_count=1, window=3, state=tmp_path / "state")
 
 
 def test_wrong_options(planted):
     corpus, vectors = planted
-    with pytest.raises(UnknownChoiceError, match="weights"):
-        context2dm(corpus, vectors, weights="odd")
-    with pytest.raises(InputError, match="window"):
-        context2dm(corpus, vectors, window=0)
-    with pytest.raises(InputError, match="vectors"):
-        context2dm(corpus, Lexicon(["a"], np.ones((1, 2, 2))))
+    refused(UnknownChoiceError, "weights", context2dm, corpus, vectors, weights="odd")
+    refused(InputError, "window", context2dm, corpus, vectors, window=0)
+    refused(InputError, "vectors", context2dm, corpus, Lexicon(["a"], np.ones((1, 2, 2))))

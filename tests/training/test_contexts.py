@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import builtins
 
 import pytest
@@ -12,17 +10,6 @@ pytest.importorskip("transformers")
 pytest.importorskip("sklearn")
 
 from polysema.training import bert2dm as module
-from tests.encoders.tiny import make_corpus, make_encoder
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return make_encoder(tmp_path_factory.mktemp("tiny") / "bert")
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +17,11 @@ def small(monkeypatch):
     monkeypatch.setattr(module, "MEAN_SENTENCES", 16)
 
 
-def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
+def test_bert2dm_by_the_command(encoder_corpus, encoder_folder, tmp_path, capsys):
     out = tmp_path / "bert"
-    arguments = ["train", str(corpus.path), "-o", str(out), "--model", "bert2dm", "--encoder", str(encoder)]
+    arguments = ["train", str(encoder_corpus.path), "-o", str(out), "--model", "bert2dm"]
     options = "--dim 4 --layers 1-2 --set reduction=pca --cluster --set occurrences=10"
-    assert main([*arguments, *options.split()]) == 0
+    assert main([*arguments, "--encoder", str(encoder_folder), *options.split()]) == 0
     assert "of vectors on disk" in capsys.readouterr().err
     lexicon = ps.load(out)
     assert lexicon.n == 4
@@ -45,14 +32,14 @@ def test_bert2dm_by_the_command(corpus, encoder, tmp_path, capsys):
     assert main(["disambiguate", "bank", "The bank lends money.", "-m", "contextual", "-l", str(out)]) == 0
 
 
-def test_context2dm_by_the_command(corpus, tmp_path):
+def test_context2dm_by_the_command(encoder_corpus, tmp_path):
     out, vectors = tmp_path / "contexts", tmp_path / "w2v"
     options = "--model context2dm --min-count 1 --threads 1"
-    arguments = ["train", str(corpus.path), "-o", str(out), *options.split()]
+    arguments = ["train", str(encoder_corpus.path), "-o", str(out), *options.split()]
     assert main([*arguments, "--dim", "4"]) == 0
     assert ps.load(out).n == 4
     options = "--model word2vec --dim 6 --epochs 1 --min-count 1"
-    assert main(["train", str(corpus.path), "-o", str(vectors), *options.split()]) == 0
+    assert main(["train", str(encoder_corpus.path), "-o", str(vectors), *options.split()]) == 0
     assert main([*arguments, "--vectors", str(vectors), "--force"]) == 0
     assert ps.load(out).n == 6
 
@@ -61,17 +48,13 @@ def test_context2dm_by_the_command(corpus, tmp_path):
     ("arguments", "message"),
     [
         (["--model", "bert2dm"], "--encoder"),
-        (["--model", "bert2dm", "--encoder", "{encoder}", "--negatives", "3"], "unknown option of bert2dm 'negatives'"),
-        (["--model", "bert2dm", "--encoder", "{encoder}", "--set", "reduction=ica"], "choose pca or svd"),
         (["--model", "bert2dm", "--encoder", "{encoder}", "--layers", "9"], "layers 0 to 3"),
-        (["--model", "context2dm", "--set", "weights=odd"], "choose even or size"),
-        (["--model", "context2dm", "--encoder", "x"], "unknown option of context2dm"),
         (["--encoder", "x"], "unknown option of ms-word2dm 'encoder'"),
     ],
 )
-def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):
-    filled = [argument.format(encoder=encoder) for argument in arguments]
-    assert main(["train", str(corpus.path), "-o", str(tmp_path / "x"), *filled]) == 2
+def test_wrong_commands(encoder_corpus, encoder_folder, tmp_path, capsys, arguments, message):
+    filled = [argument.format(encoder=encoder_folder) for argument in arguments]
+    assert main(["train", str(encoder_corpus.path), "-o", str(tmp_path / "x"), *filled]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
@@ -84,7 +67,7 @@ def test_wrong_commands(corpus, encoder, tmp_path, capsys, arguments, message):
         ("sklearn", "cluster", {"model": "context2dm"}),
     ],
 )
-def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, settings):
+def test_the_missing_extra_is_named(encoder_corpus, monkeypatch, missing, extra, settings):
     real = builtins.__import__
 
     def without(name, *rest, **named):
@@ -94,4 +77,4 @@ def test_the_missing_extra_is_named(corpus, monkeypatch, missing, extra, setting
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
-        ps.train(corpus, **settings)
+        ps.train(encoder_corpus, **settings)

@@ -1,7 +1,5 @@
 """The GPU's engine and its kernels, without a GPU: see ``stand_in``. On a GPU: ``benchmarks/gpu.py check``."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -14,38 +12,14 @@ from polysema.training.run import Run
 from polysema.training.state import new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from tests.training import slow
-from tests.training.stand_in import StandIn
 from tests.training.test_run import FORMS, some_senses
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    return tmp_path_factory.mktemp("kernels")
-
-
-@pytest.fixture
-def gpu(compiled, monkeypatch):
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler to run the GPU's kernels on the processor with")
-    stand_in = StandIn(compiled, compiler)
-    monkeypatch.setattr(cuda, "_cupy", lambda: stand_in)
-    monkeypatch.setattr(cuda, "_BLOCK", 64)
-    monkeypatch.setattr(cuda, "_LAUNCHES", 1)
-    return stand_in
 
 
 def prepared(corpus, model="ms-word2dm", **options):
     options = {
-        "min_count": 1,
-        "dim": 5,
-        "epochs": 1,
-        "init": "unit",
-        "subsample": 1e-2,
-        "held_out": 0.1,
-        "round": 10**6,
+        "min_count": 1, "dim": 5, "epochs": 1, "init": "unit", "subsample": 1e-2, "held_out": 0.1, "round": 10**6,
         **options,
-    }
+    }  # fmt: skip
     chosen = MODELS[model].chosen(options).settled(corpus)
     text = TrainingText(corpus, trained_vocabulary(corpus, chosen), chosen)
     return text, new_state(chosen, len(text.vocabulary))
@@ -62,30 +36,19 @@ def check(found, wanted, start, lazy):
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_the_kernels_follow_the_reference(gpu, small_corpus, form, optimiser):
+@pytest.mark.parametrize(("form", "dim"), [*zip(FORMS, (17, 130, 12, 5, 7), strict=True)])
+def test_the_kernels_follow_the_reference(gpu, small_corpus, form, dim, optimiser):
     text, state = prepared(
-        small_corpus, **form, **some_senses(form), optimiser=optimiser, batch=3,
+        small_corpus, **form, **some_senses(form), optimiser=optimiser, batch=3, dim=dim,
         rate=2e-5 if optimiser == "sgd" else None,
     )  # fmt: skip
-    starts = [array[..., :5].astype(np.float64) for array in (state.target, state.context)]
-    expected = [start.copy() for start in starts]
-    slow.train(text, expected, 1)
-    Run(text, state, CudaBackend(text, state)).run()
-    for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
-        assert not found[..., 5:].any()
-        check(found[..., :5], wanted, start, optimiser == "adam")
-
-
-@pytest.mark.parametrize("dim", [17, 130])
-def test_rows_of_any_length(gpu, small_corpus, dim):
-    text, state = prepared(small_corpus, dim=dim, senses=2, rate=2e-5)
     starts = [array[..., :dim].astype(np.float64) for array in (state.target, state.context)]
     expected = [start.copy() for start in starts]
     slow.train(text, expected, 1)
     Run(text, state, CudaBackend(text, state)).run()
     for found, wanted, start in zip((state.target, state.context), expected, starts, strict=True):
-        check(found[..., :dim], wanted, start, False)
+        assert not found[..., dim:].any()
+        check(found[..., :dim], wanted, start, optimiser == "adam")
 
 
 @pytest.mark.parametrize("lags", [None, "kernels", "copies"])
@@ -139,36 +102,6 @@ def test_the_rate_falls_within_an_epoch_of_a_small_corpus_too(gpu, small_corpus,
     assert rates[-1] < 0.1 * rates[0]
 
 
-def test_segments_shrink_with_the_memory(gpu, small_corpus, monkeypatch):
-    monkeypatch.setattr(cuda, "_SPARE", 0)
-    monkeypatch.setattr(cuda, "_ROUND", 20)
-    monkeypatch.setattr(cuda, "_SEGMENT", 160)
-    text, state = prepared(small_corpus)
-    model = cuda.model_bytes(text.options, len(text.vocabulary)) + 4 * len(text.text.rows)
-    large, small = (CudaBackend(text, state, model + room) for room in (2000, 1000))
-    assert len(large._segments) < len(small._segments)
-    for segments in (large._segments, small._segments):
-        assert sum(segment.tokens for segment in segments) == len(small_corpus.tokens)
-
-
-def test_too_little_memory_is_one_line_with_what_to_lower(gpu, small_corpus):
-    with pytest.raises(InputError, match=r"of which 0\.1 may be used; the model needs 0\.5: lower the dimension"):
-        train(small_corpus, min_count=1, device="cuda", gpu_memory=0.1)
-
-
-@pytest.mark.parametrize(
-    ("model", "device", "memory", "said"),
-    [
-        ("ms-word2dm", "cpu", 1, "not for ms-word2dm on cpu"),
-        ("glove", "cuda", 1, "not for glove on cuda"),
-        ("word2vec", "cuda", 0, "above 0, not 0"),
-    ],
-)
-def test_gpu_memory_is_checked(small_corpus, model, device, memory, said):
-    with pytest.raises(InputError, match=said):
-        train(small_corpus, model, device=device, gpu_memory=memory)
-
-
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 def test_no_row_gets_longer_than_on_the_processor(gpu, small_corpus, form):
     """Rows that are too long are cut to the bound, their direction kept; others stay."""
@@ -193,6 +126,14 @@ def test_no_row_gets_longer_than_on_the_processor(gpu, small_corpus, form):
         assert kept @ cut > 0.99 * LONGEST * np.linalg.norm(cut)
 
 
-def test_the_limit_of_word2dm(gpu, small_corpus):
-    with pytest.raises(InputError, match="at most 32 dimensions, not 40"):
-        train(small_corpus, "word2dm", dim=40, min_count=1, device="cuda")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gpu_memory": 0.1}, r"of which 0\.1 may be used; the model needs 0\.5: lower the dimension"),
+        ({"gpu_memory": 0}, "above 0, not 0"),
+        ({"model": "word2dm", "dim": 40}, "at most 32 dimensions, not 40"),
+    ],
+)
+def test_what_the_gpu_refuses(gpu, small_corpus, options, message):
+    with pytest.raises(InputError, match=message):
+        train(small_corpus, min_count=1, device="cuda", **options)

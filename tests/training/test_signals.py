@@ -1,18 +1,23 @@
 """Ctrl-C and SIGTERM at any moment: no deadlock, the same bits, the same curve."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
-import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from polysema.checkpoints import Interrupts
+from polysema.corpus.build import build_corpus
+from polysema.lexicon.formats.arrays import to_arrays
+from polysema.training import glove, run
 from polysema.training.models import train
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
 
 RUNS = [
     ("ms-word2dm", {"min_count": 1, "epochs": 4, "dim": 8, "senses": 2, "held_out": 0.2}),
@@ -21,19 +26,34 @@ RUNS = [
 ]
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
 @pytest.mark.parametrize(("model", "options"), RUNS, ids=lambda item: item if isinstance(item, str) else "")
-def test_stopped_at_random_moments_it_ends_with_the_same_bits(planted_corpus, tmp_path, model, options):
-    found = subprocess.run(
-        [sys.executable, "-m", "tests.training.signals", str(planted_corpus.path), str(tmp_path), "6", "5", model,
-         repr(options)],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert found.returncode == 0, found.stderr[-2000:]
-    assert int(found.stdout) > 0, "no signal came in time"
-
-
-def interrupt():
-    signal.raise_signal(signal.SIGINT)
+def test_stopped_at_random_moments_it_ends_with_the_same_bits(planted, tmp_path, monkeypatch, model, options):
+    monkeypatch.setattr(run, "_BLOCK", 0.002)
+    monkeypatch.setattr(glove, "_BLOCK", 500)
+    corpus = build_corpus(planted.sentences[:3000], tmp_path / "text")
+    train(corpus, model, **options)  # compiles
+    begun = time.perf_counter()
+    whole = train(corpus, model, **options)
+    taken, stops, rng = time.perf_counter() - begun, 0, np.random.default_rng(5)
+    before = signal.signal(signal.SIGALRM, lambda *_: interrupt())
+    for number in range(3):
+        found = None
+        while found is None:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.001, taken))
+                threads = int(rng.integers(1, 4))
+                found = train(corpus, model, state=tmp_path / str(number), threads=threads, **options)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                stops += 1
+        parts = to_arrays(found)
+        assert all(np.array_equal(array, parts[name]) for name, array in to_arrays(whole).items())
+        key = "training_loss" if model == "glove" else "held_out_loss"
+        curves = [[(row["epoch"], row[key]) for row in one.metadata["curve"]] for one in (whole, found)]
+        assert curves[0] == curves[1]
+    signal.signal(signal.SIGALRM, before)
+    assert stops > 0, "no signal came in time"
 
 
 def test_a_signal_waits_and_a_second_one_does_not():
@@ -56,12 +76,9 @@ def test_handlers_that_do_not_raise_do_not_stop_it(planted_corpus):
     before = signal.signal(signal.SIGTERM, lambda *_: calls.append(1))
     try:
         lexicon = train(
-            planted_corpus,
-            min_count=1,
-            epochs=2,
-            dim=4,
+            planted_corpus, min_count=1, epochs=2, dim=4,
             progress=lambda _: calls or signal.raise_signal(signal.SIGTERM),
-        )
+        )  # fmt: skip
     finally:
         signal.signal(signal.SIGTERM, before)
     assert calls == [1]
