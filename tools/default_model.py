@@ -81,10 +81,10 @@ def join(output: Path, folder: Path, tagged: Path | None) -> None:
     print(f"{output}: {model!r}, {dictionary!r}")
 
 
-def rounded(numbers: NDArray[Any]) -> NDArray[np.float32]:
+def rounded(numbers: NDArray[Any]) -> NDArray[np.float16]:
     """Numbers with 5 bits of mantissa."""
     mantissa, exponent = np.frexp(np.asarray(numbers, np.float32))
-    return np.ldexp(np.rint(mantissa * 64) / 64, exponent).astype(np.float32)
+    return np.ldexp(np.rint(mantissa * 64) / 64, exponent).astype(np.float16)
 
 
 def resolved(dictionary: Dictionary, tagged: Path, words: Sequence[str]) -> NDArray[np.float32]:
