@@ -5,8 +5,9 @@
     python tools/default_model.py CORPUS … --speech [--output FOLDER]
 
 ``--dictionary`` puts the folder that ``tools/sense_dictionary.py`` made into the model. With ``--tagged``, text that
-``polysema tag`` read with it, words are ranked by what contexts tell of their senses there; numbers of the text-learned
-part are rounded to 5 bits of their mantissa, which a wheel packs smaller.
+``polysema tag`` read with it, words are ranked by what contexts tell of their senses there. What was learnt from text is
+made smaller: numbers have 5 bits of mantissa, and rare words, which were placed without the encoder, say nothing about
+their neighbours.
 
 The senses found in text were found with an encoder on a GPU, by code that is no longer part of polysema: they
 cannot be made again from this tree. What was added afterwards can be. ``--placing`` learns how words are placed by
@@ -44,6 +45,9 @@ from polysema.use.tagged import opened
 FEWEST = 20
 """Uses of a word that is ranked by what contexts tell, at least."""
 
+PLACED = 80
+"""Words seen less often were placed."""
+
 TAGGED = 20
 """Occurrences of each sense that are tagged, at most."""
 
@@ -71,8 +75,10 @@ def main() -> None:
 def join(output: Path, folder: Path, tagged: Path | None) -> None:
     """Put a dictionary into the model, and rank its words."""
     model, dictionary = with_matrices(polysema.load(output), "the default model"), Dictionary.load(folder)
-    contexts = model.parts.contexts
-    parts: dict[str, Any] = {"dictionary": folder, "contexts": None if contexts is None else rounded(contexts)}
+    parts: dict[str, Any] = {"dictionary": folder}
+    if model.parts.contexts is not None:
+        frequent = model.vocabulary.counts >= PLACED
+        parts["contexts"] = rounded(np.where(frequent[:, None], model.parts.contexts, 0))
     if tagged is not None:
         parts["information"] = Information(resolved(dictionary, tagged, model.vocabulary.words))
     model = model.with_parts(**parts)
