@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import Failed, InputError, PolysemaError, check_choice
-from polysema.meanings.results import Results
+from polysema.meanings.results import Record, Results
 from polysema.progress import Progress, Report, silent
 from polysema.use.columns import Floats
 from polysema.use.shares import resampled, shares, units, with_interval
-from polysema.use.tagged import Corpus, Tagged, Uses, opened
+from polysema.use.tagged import Context, Corpus, Tagged, Uses, opened
 from polysema.use.text import grouped
 
 LEAST = 5
@@ -67,14 +67,14 @@ def _matrix(old: Period, new: Period, overlaps: Overlaps) -> Floats:
         total = ((period.weights @ overlaps) * period.weights).sum(axis=1)
         within.append((total - own) / np.maximum(1 - own, 1e-9))
     between = ((old.weights @ overlaps) * new.weights).sum(axis=1)
-    return np.sqrt(np.maximum(within[0] + within[1] - 2 * between, 0.0))
+    return np.asarray(np.sqrt(np.maximum(within[0] + within[1] - 2 * between, 0.0)), np.float64)
 
 
 def _senses(old: Period, new: Period, _: Overlaps) -> Floats:
     """√JSD(q_1, q_2): the Jensen–Shannon distance of the shares, base 2."""
     middle = (old.q + new.q) / 2
     terms = [(q * np.log2(np.maximum(q, 1e-300) / np.maximum(middle, 1e-300))).sum(axis=1) for q in (old.q, new.q)]
-    return np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0))
+    return np.asarray(np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0)))
 
 
 def _uses(old: Period, new: Period, _: Overlaps) -> Floats:
@@ -102,7 +102,7 @@ DEFAULT = "matrix"
 
 
 @dataclass(frozen=True, slots=True)
-class SenseChange:
+class SenseChange(Record):
     """A sense over the periods.
 
     Attributes:
@@ -111,7 +111,7 @@ class SenseChange:
         lows, highs: their intervals (95 %).
         change: the last share less the first; ``low`` and ``high`` its interval.
         status: ``appeared``, ``vanished``, ``gained``, ``lost``, or "" where the interval holds 0.
-        examples: for each period (sentence, first character, end) of clear uses.
+        examples: of each period clear uses.
     """
 
     key: str
@@ -123,17 +123,11 @@ class SenseChange:
     low: float
     high: float
     status: str
-    examples: tuple[tuple[tuple[str, int, int], ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found = {name: getattr(self, name) for name in self.__match_args__}
-        found["examples"] = [[{"text": t, "start": a, "end": z} for t, a, z in own] for own in self.examples]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    examples: tuple[tuple[Context, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Record):
     """Where a change comes from: Hilbert–Schmidt norms of its two parts, and what shuffled periods give (95 %).
 
     Attributes:
@@ -150,13 +144,9 @@ class Split:
     weights_null: float
     meanings_null: float
 
-    def to_dict(self) -> dict[str, float]:
-        """For JSON."""
-        return {name: getattr(self, name) for name in self.__match_args__}
-
 
 @dataclass(frozen=True, slots=True)
-class WordChange:
+class WordChange(Record):
     """How far a word moved from the first period to the last.
 
     Attributes:
@@ -205,9 +195,7 @@ class WordChange:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        found = {name: getattr(self, name) for name in (*self.__match_args__, "changed", "new_senses")}
-        found |= {"senses": [s.to_dict() for s in self.senses], "split": self.split and self.split.to_dict()}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+        return {**Record.to_dict(self), "changed": self.changed, "new_senses": self.new_senses}
 
     def plot(self) -> Any:
         """The shares of its senses over the periods, as a figure of matplotlib (extra ``plots``)."""
@@ -413,8 +401,8 @@ def _senses_of(
 ) -> tuple[SenseChange, ...]:
     """Every sense over the periods.
 
-    A sense moved if the interval of its change by resampled documents (``drawn``) is on one side of 0, and the change is
-    larger than in 95 of 100 shuffles (``exchanged``).
+    A sense moved if the interval of its change by resampled documents (``drawn``) is on one side of 0, and the change
+    is larger than in 95 of 100 shuffles (``exchanged``).
     """
     file, rows = periods[0].corpus.dictionary.file, periods[0].rows
     share, low, high = (np.array(part) for part in zip(*(with_interval(u, seed=seed) for u in periods), strict=True))
@@ -442,12 +430,12 @@ def _senses_of(
     return tuple(sorted(found, key=lambda sense: (-abs(sense.change), sense.key)))
 
 
-def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[tuple[str, int, int], ...]:
+def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[Context, ...]:
     """Uses where a sense is clear: likely ones first, of those in short sentences."""
     p = uses.p[:, sense]
     likely = [i for i in np.argsort(-p, kind="stable")[: 6 * most].tolist() if p[i] > 0.5]
     return tuple(
-        sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found[0]) - 100))[:most]
+        sorted(dict.fromkeys(uses.context(i) for i in likely), key=lambda found: abs(len(found.text) - 100))[:most]
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polysema.errors import InputError, check_choice
-from polysema.meanings.results import Results
+from polysema.meanings.results import Record, Results
 from polysema.senses.dictionary_files import POS
 from polysema.use.tagged import Corpus, Uses, opened
 
@@ -39,7 +39,7 @@ _NEIGHBOUR = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """A use of the word.
 
     Attributes:
@@ -60,13 +60,9 @@ class Line:
     document: str
     date: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {name: getattr(self, name) for name in self.__match_args__}
-
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record):
     """The uses of one sense.
 
     Attributes:
@@ -80,14 +76,9 @@ class Group:
     uses: int
     lines: tuple[Line, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        lines = [line.to_dict() for line in self.lines]
-        return {"key": self.key, "gloss": self.gloss, "uses": self.uses, "lines": lines}
-
 
 @dataclass(frozen=True, slots=True)
-class Concordance:
+class Concordance(Record):
     """The uses of a word, sense by sense, the most frequent first; iterating gives lines."""
 
     word: str
@@ -98,10 +89,6 @@ class Concordance:
 
     def __len__(self) -> int:
         return sum(len(group.lines) for group in self.groups)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"word": self.word, "groups": [group.to_dict() for group in self.groups]}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A row a line."""

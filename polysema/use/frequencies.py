@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polysema.errors import InputError
-from polysema.meanings.results import Results
+from polysema.meanings.results import Record, Results
 from polysema.progress import Progress, Report, silent
 from polysema.use.shares import with_interval
 from polysema.use.tagged import Corpus, opened
@@ -20,7 +20,7 @@ LEAST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class SenseFrequency:
+class SenseFrequency(Record):
     """How often a sense is used.
 
     Attributes:
@@ -41,10 +41,6 @@ class SenseFrequency:
     high: float
     uses: int
     documents: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 class Frequencies(Results[SenseFrequency]):

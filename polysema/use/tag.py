@@ -90,11 +90,11 @@ def tag(
     output, known = Path(output), dictionary_of(dictionary)
     check_name(output)
     if output.suffix in EXPORTS:
-        return _exported(sources, output, known, overwrite, dict(vectors=vectors, workers=workers, engine=engine,
-                         address=address, encoding=encoding, progress=progress))  # fmt: skip
+        options = {"vectors": vectors, "workers": workers, "engine": engine, "address": address, "encoding": encoding}
+        return _exported(sources, output, known, overwrite, options, progress)
     if is_tagged(sources):
         raise InputError(f"{sources} is tagged already: name an output that ends in {' or '.join(EXPORTS)}")
-    config = {"format": FORMAT, "version": VERSION, "dictionary": digest(known), "vectors": vectors,
+    config: dict[str, Any] = {"format": FORMAT, "version": VERSION, "dictionary": digest(known), "vectors": vectors,
               "sources": _described(sources), "encoding": encoding}  # fmt: skip
     working = WorkingFolder(output.parent / f"{output.name}.tagging")
     if not overwrite and config["sources"] and _is_same(output, config):
@@ -121,8 +121,7 @@ def tag(
         if not run.document:
             raise CorpusError("the text holds no sentence")
         text.flush()
-        sizes = run.merge(folder, known, vectors)
-        config |= {"documents": run.documents, "sentences": len(run.document), **sizes}
+        config |= {"documents": run.documents, "sentences": len(run.document), "words": run.merge(folder)}
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     working.remove()
     return Tagged.open(output, known)
@@ -195,12 +194,17 @@ class _Run:
         save_arrays(new, columns, {"text": self._identity(task)})
         os.replace(new, path)
 
-    def merge(self, folder: Path, dictionary: Dictionary, vectors: bool) -> dict[str, int]:
+    def merge(self, folder: Path) -> int:
         """Write the columns of all sentences; returns how many words there are."""
+        from safetensors import safe_open
         from safetensors.numpy import load_file
 
         distinct = np.frombuffer(self._distinct, np.int64)
-        counts = np.concatenate([load_file(self._file(b))["count"] for b in range(self.blocks)]).astype(np.int64)
+        parts = []
+        for block in range(self.blocks):
+            with safe_open(self._file(block), "np") as file:
+                parts.append(file.get_tensor("count").astype(np.int64))
+        counts = np.concatenate(parts)
         first = np.concatenate([[0], np.cumsum(counts[distinct])])
         own = {"byte": self._bytes, "document": self.document, "offset": self._offset, "first": first}
         for name, values in own.items():
@@ -225,21 +229,27 @@ class _Run:
                 values[target] = columns[name][source]
         for values in out.values():
             values.flush()
-        return {"words": int(first[-1])}
+        return int(first[-1])
 
 
-def _exported(sources: Any, output: Path, known: Dictionary, overwrite: bool, options: dict[str, Any]) -> Tagged:
+def _exported(
+    sources: Any, output: Path, known: Dictionary, overwrite: bool, options: dict[str, Any], progress: Report
+) -> Tagged:
     """Tag a text beside the output if it is not tagged yet, and write it as text."""
+    write, start = EXPORTS[output.suffix]
 
     def own(path: Path) -> None:
-        raise FormatError(f"{path}: not known to be written by polysema")
+        with open(path, "rb") as file:
+            if file.read(len(start)) != start:
+                raise FormatError(f"{path}: not a tagged text that polysema wrote")
 
-    with writing(output, overwrite=overwrite, owner=lambda _: None):
-        folder = output.with_name(f"{output.name}.tagged")
-        found = Tagged.open(sources, known) if is_tagged(sources) else tag(sources, folder, known, **options)
-        with atomic_file(output, overwrite, lambda _: None) as stream:
-            EXPORTS[output.suffix](found, stream)
-    if not is_tagged(sources):
+    folder = output.with_name(f"{output.name}.tagged")
+    with writing(output, overwrite=overwrite, owner=own):
+        tagged = is_tagged(sources)
+        found = Tagged.open(sources, known) if tagged else tag(sources, folder, known, progress=progress, **options)
+        with atomic_file(output, overwrite, own) as stream:
+            write(found, stream)
+    if not tagged:
         remove(folder)
     return found
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,14 @@ def dictionary_of(given: Any = None) -> Dictionary:
     return found
 
 
+class Context(NamedTuple):
+    """A sentence, and the characters of a word in it."""
+
+    text: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, eq=False)
 class Uses:
     """The uses of one word, N of them, in the order of the text.
@@ -109,11 +117,11 @@ class Uses:
         return Uses(self.word, self.rows, self.p[chosen], self.fit[chosen], vectors, self.document[chosen],
                     self.documents, self.place[chosen], self.corpus)  # fmt: skip
 
-    def context(self, i: int) -> tuple[str, int, int]:
-        """The sentence of a use, and the characters of the word in it."""
+    def context(self, i: int) -> Context:
+        """The sentence of a use."""
         row = int(self.place[i])
         start, end = (int(self.corpus.columns[name][row]) for name in ("start", "end"))
-        return self.corpus.sentence(self.corpus.sentence_of(row)), start, end
+        return Context(self.corpus.sentence(self.corpus.sentence_of(row)), start, end)
 
 
 class Tagged:
@@ -291,8 +299,11 @@ class Tagged:
 
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*|\S")
-EXPORTS = {".jsonl": Tagged.write_jsonl, ".conllu": Tagged.write_conllu}
-"""Files of text that a tagged corpus can be written to, by their ending."""
+EXPORTS = {
+    ".jsonl": (Tagged.write_jsonl, b'{"document": '),
+    ".conllu": (Tagged.write_conllu, b"# newdoc id = "),
+}
+"""Files of text that a tagged corpus can be written to, by their ending: how, and how they begin."""
 
 
 def is_tagged(path: Any) -> bool:

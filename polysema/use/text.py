@@ -69,17 +69,17 @@ def read_documents(
 ) -> Iterator[tuple[Document, str]]:
     """(document, text) of files; a long text comes in several parts, one after another.
 
-    A file is a document. Its facts are its ``file`` and, where the names of most files hold a year, its ``date``. A file of JSON lines holds a document a line: its ``text``, and any facts.
+    A file is a document. Its facts are its ``file`` and, where the names of most files hold a year, its ``date``. A
+    file of JSON lines holds a document a line: its ``text``, and any facts.
 
     Args:
         sources: files, folders, globs, URLs or ``-``, packed or not; or pairs of a text and its facts.
     """
-    if not isinstance(sources, str | Path):
-        sources = list(sources)
-        if sources and not isinstance(sources[0], str | Path):
-            yield from _given(sources)  # type: ignore[arg-type]
-            return
-    files = find_sources(sources)  # type: ignore[arg-type]
+    given: Any = sources if isinstance(sources, str | Path) else list(sources)
+    if isinstance(given, list) and given and not isinstance(given[0], str | Path):
+        yield from _given(given)
+        return
+    files = find_sources(given)
     base = _common([str(file) for file in files])
     names = [str(file)[base:] for file in files]
     years = [found[-1] if (found := _YEAR.findall(name)) else "" for name in names]

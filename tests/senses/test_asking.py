@@ -75,9 +75,9 @@ def test_a_method_of_ones_own_works_or_is_refused(text: Lexicon) -> None:
     mine = replace(ps.METHODS["phaser"], name="mine")
     assert text.disambiguate(*asked, method=mine).senses == text.disambiguate(*asked, method="phaser").senses
     flat = replace(mine, combine=lambda node, f, a: PhraseState(f.core @ np.ones((9, 2)), 2))
-    with pytest.raises(InputError, match="mine does not compose stacks of 2 senses"):
+    with pytest.raises(InputError, match="the method 'mine' fails on shapes"):
         text.disambiguate(*asked, method=flat)
-    with pytest.raises(InputError, match="a method is a name or a composer, not function: it lacks name"):
+    with pytest.raises(InputError, match="a method is a name or a polysema.Method, not function"):
         text.disambiguate(*asked, method=lambda a, b: a)  # type: ignore[arg-type]
 
 
