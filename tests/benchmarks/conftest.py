@@ -4,7 +4,6 @@ import contextlib
 import importlib
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -114,7 +113,6 @@ def script(monkeypatch, capsys, tmp_path):
     measure = importlib.import_module("measure")
     monkeypatch.setattr(measure, "run_alone", run_here)
     monkeypatch.chdir(tmp_path)
-    cores = measure.cores()
 
     def run(name: str, *arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
@@ -122,8 +120,6 @@ def script(monkeypatch, capsys, tmp_path):
         return capsys.readouterr().out
 
     yield run
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cores)  # a benchmark may take fewer
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", "")).startswith((str(ROOT / "benchmarks"), str(ROOT / "tools"))):
             del sys.modules[name]
