@@ -1,11 +1,12 @@
 """All-words disambiguation: F1 on the sets of Raganato, Camacho-Collados and Navigli (2017).
 
-    python benchmarks/all_words.py DICTIONARY EVALUATION_DATASETS [--sets semeval2007 …] [--any-pos]
+    python benchmarks/all_words.py DICTIONARY EVALUATION_DATASETS [--sets semeval2007 …] [--any-pos] [--alone]
 
-DICTIONARY is a folder with ``dictionary.safetensors`` and ``encoder.safetensors``; it is read by the 8-bit NumPy
-encoder. EVALUATION_DATASETS holds a folder of each set. SemEval-2007 is the development set; the others are for
-reporting. ``first`` always answers with WordNet's first sense. Every word is answered, so F1 is the share of right
-answers. The lemma and, without ``--any-pos``, the part of speech are given, as in the published results.
+DICTIONARY is a folder with ``dictionary.safetensors`` and ``encoder.safetensors``, read by the 8-bit NumPy encoder:
+each sentence with the one before and the one after it (``--alone``: by itself). EVALUATION_DATASETS holds a folder of
+each set. SemEval-2007 is the development set; the others are for reporting. ``first`` always answers with WordNet's
+first sense. Every word is answered, so F1 is the share of right answers. The lemma and, without ``--any-pos``, the
+part of speech are given, as in the published results.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from measure import table
 
-from polysema.encoders.tagged_text import read_all_words
+from polysema.encoders.tagged_text import read_all_words, with_neighbours
 from polysema.senses.calibration import Scored, accuracy, first_sense, reliability, score
 from polysema.senses.dictionary import Dictionary
 
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("datasets", type=Path)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--any-pos", action="store_true", help="senses of every part of speech compete")
+    parser.add_argument("--alone", action="store_true", help="read each sentence without its neighbours")
     options = parser.parse_args()
     dictionary = Dictionary.load(options.dictionary)
     c = dictionary.calibration
@@ -43,7 +45,8 @@ def main() -> None:
     begin, sentences_read, stated = time.perf_counter(), 0, ""
     for name in options.sets:
         sentences = list(read_all_words(options.datasets, name))
-        words = score(dictionary, sentences, known_pos=not options.any_pos)
+        texts = sentences if options.alone else with_neighbours(sentences)
+        words = score(dictionary, texts, known_pos=not options.any_pos)
         sentences_read += len(sentences)
         add(name, words, sum(len(sentence.targets) for sentence in sentences))
         if name == "ALL":

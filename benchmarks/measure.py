@@ -25,6 +25,9 @@ from polysema.evaluation.statistics import ranks
 HOMOGRAPHS = Path(__file__).with_name("homographs.tsv")
 """40 words with two meanings, two sentences a meaning."""
 
+EVERYDAY = Path(__file__).with_name("everyday.tsv")
+"""A hundred sentences, and the sense keys that a person would accept for a word of each."""
+
 
 @dataclass
 class Timing:
@@ -99,7 +102,16 @@ def auc(values: NDArray[Any], positive: NDArray[np.bool_]) -> float:
 
 def homographs() -> list[dict[str, str]]:
     """Rows with ``word``, ``meaning`` and ``sentence``."""
-    with HOMOGRAPHS.open(encoding="utf-8", newline="") as file:
+    return _rows(HOMOGRAPHS)
+
+
+def everyday() -> list[dict[str, str]]:
+    """Rows with ``word``, ``sentence`` and ``keys``."""
+    return _rows(EVERYDAY)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 

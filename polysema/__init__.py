@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from polysema.composition.compose import Composition as Composition
+    from polysema.composition.compose import Method as Method
+    from polysema.composition.compose import PhraseState as PhraseState
     from polysema.composition.compose import fold as fold
     from polysema.composition.methods import METHODS as METHODS
     from polysema.composition.phrases import Brackets as Brackets
@@ -52,11 +54,15 @@ if TYPE_CHECKING:
     from polysema.measures import trace_distance as trace_distance
     from polysema.parsing.sentences import parse_sentence as parse_sentence
     from polysema.senses.adapt import adapt as adapt
+    from polysema.senses.answers import Disambiguation as Disambiguation
+    from polysema.senses.answers import Sense as Sense
     from polysema.senses.describe import describe as describe
-    from polysema.senses.disambiguation import Disambiguation as Disambiguation
-    from polysema.senses.senses import Sense as Sense
     from polysema.training.models import MODELS as MODELS
     from polysema.training.models import train as train
+    from polysema.use.change import change as change
+    from polysema.use.concordance import concordance as concordance
+    from polysema.use.frequencies import frequencies as frequencies
+    from polysema.use.tag import tag as tag
     from polysema.vocabulary import Vocabulary as Vocabulary
 
 _NAMES = {
@@ -73,16 +79,20 @@ _NAMES = {
     "vocabulary": "Vocabulary",
     "lexicon.lexicon": "load from_gensim Lexicon VectorLexicon",
     # senses, in a lexicon, in texts and in a corpus
-    "senses.senses": "Sense",
-    "senses.disambiguation": "Disambiguation",
+    "senses.answers": "Sense Disambiguation",
     "senses.describe": "describe",
     "senses.adapt": "adapt",
     # composition
     "composition.methods": "METHODS",
-    "composition.compose": "fold Composition",
+    "composition.compose": "fold Composition Method PhraseState",
     "composition.trees": "Leaf Node parse_brackets",
     "composition.phrases": "PlainText Brackets",
     "parsing.sentences": "parse_sentence",
+    # words in use, and over time
+    "use.tag": "tag",
+    "use.frequencies": "frequencies",
+    "use.concordance": "concordance",
+    "use.change": "change",
     # evaluation, tables, a local web application
     "evaluation.evaluate": "evaluate evaluate_models",
     "integrations.frames": "frame",

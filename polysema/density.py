@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polysema.errors import MatrixError
+from polysema.errors import MatrixError, needing
 
 Factor = NDArray[np.floating[Any]]
 """An array of shape (..., n, m): the factor of one matrix or, with leading axes, of a stack of them."""
@@ -118,6 +118,15 @@ class DensityMatrix:
         """The r = min(n, m) largest eigenvalues, falling, (..., r), and their eigenvectors as columns, (..., n, r)."""
         u, s, _ = np.linalg.svd(self.factor, full_matrices=False)
         return s**2, u
+
+    def to_qutip(self) -> Any:
+        """ρ as a ``Qobj`` of QuTiP; the parts of a product are its subsystems."""
+        if self.shape:
+            raise MatrixError(f"{_called(self.name)}a Qobj is one matrix, not a stack of {self.shape}: take one")
+        with needing("a Qobj of QuTiP", command="pip install qutip"):
+            from qutip import Qobj
+        dims = [part.shape[-2] for part in self.parts]
+        return Qobj(self.dense(), dims=[dims, dims])
 
     def __getitem__(self, index: Any) -> DensityMatrix:
         """Matrices of the stack."""

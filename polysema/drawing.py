@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +29,10 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#00
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-LINES = ("-", "--", ":", "-.")
-"""Line styles, for more lines than colours."""
-
-SEQUENTIAL = "cividis"
-"""From low to high; readers with and without colour blindness see the same."""
-
-DIVERGING = "PuOr"
-"""From negative over zero to positive."""
-
-TEXT = 10
-"""The size of the smallest text, in points."""
+LINES = ("-", "--", ":", "-.")  # line styles, for more lines than colours
+SEQUENTIAL = "cividis"  # from low to high; readers with and without colour blindness see the same
+DIVERGING = "PuOr"  # from negative over zero to positive
+TEXT = 10  # the size of the smallest text, in points
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -109,17 +102,28 @@ def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
     return figure
 
 
+MOST_ACROSS = 12
+"""A phrase of more words is drawn from left to right, a line a word, so that long sentences can be read."""
+
+
 def entropy_tree(composition: Composition) -> Figure:
-    """The tree of a phrase, words at the bottom; colour and number are the von Neumann entropy of each node."""
+    """The tree of a phrase, words in the order of the sentence; colour and number are the entropy of each node.
+
+    Words are at the bottom. Of a sentence of more than 12 words they are on the right, and phrases show numbers alone.
+    """
     steps = composition.steps
     entropies = [step.entropy for step in steps if step.entropy is not None]
     if not entropies:
         raise InputError(f"{composition.phrase!r} is composed of vectors, which have no entropy")
-    words = [step.path for step in steps if isinstance(step.tree, Leaf)]
-    places = tree_places({path: float(i) for i, path in enumerate(words)}, [step.path for step in steps])
-    columns = max(x for x, _ in places.values()) + 1
-    rows = max(y for _, y in places.values()) + 1
-    figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
+    words = sorted((step.tree.position, step.path) for step in steps if isinstance(step.tree, Leaf))
+    places = tree_places({path: float(i) for i, (_, path) in enumerate(words)}, [step.path for step in steps])
+    columns, rows = (max(place[axis] for place in places.values()) + 1 for axis in (0, 1))
+    down = len(words) > MOST_ACROSS
+    if down:
+        places = {path: (-y * columns / rows, columns - x) for path, (x, y) in places.items()}  # type: ignore[misc]
+        figure = new_figure(max(6.0, 0.55 * rows + 3.5), 0.32 * columns + 1.2)
+    else:
+        figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -134,14 +138,21 @@ def entropy_tree(composition: Composition) -> Figure:
             axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
         colour, value = (1.0, 1.0, 1.0, 1.0), ""  # *not* has no meaning of its own
         if step.entropy is not None:
-            colour, value = colours(scale(step.entropy)), f"\n{step.entropy:.2f}"
-        box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444", "linewidth": 0.8}
+            colour, value = colours(scale(step.entropy)), f"{step.entropy:.2f}"
+        is_word = isinstance(step.tree, Leaf)
+        label = f"{step.phrase} {value}" if down and is_word else value if down else f"{fill(step.phrase, 20)}\n{value}"
+        box = {"boxstyle": "round,pad=0.2" if down else "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444",
+               "linewidth": 0.8}  # fmt: skip
         axes.text(
-            x, y, fill(step.phrase, 20) + value, ha="center", va="center", fontsize=TEXT, color=ink_on(colour),
-            zorder=2, bbox=box,
+            x, y, label.strip(), ha="left" if down and is_word else "center", va="center", fontsize=TEXT,
+            color=ink_on(colour), zorder=2, bbox=box,
         )  # fmt: skip
-    axes.set_xlim(-0.7, columns - 0.3)
-    axes.set_ylim(-0.5, rows - 0.3)
+    if down:
+        axes.set_xlim(-columns, columns * 2.4 / rows)
+        axes.set_ylim(0, columns + 1)
+    else:
+        axes.set_xlim(-0.7, columns - 0.3)
+        axes.set_ylim(-0.5, rows - 0.3)
     axes.set_axis_off()
     axes.set_title(f"“{fill(composition.phrase, 60)}”: entropy at every step ({composition.method})", fontsize=TEXT + 2)
     mapped = ScalarMappable(scale, colours)
@@ -164,8 +175,7 @@ def tree_places(words: Mapping[str, float], paths: Iterable[str]) -> dict[str, t
 
 
 Array = NDArray[np.float64]
-Box = tuple[float, float, float, float]
-"""Left, right, and the two ends of the upright side."""
+Box = tuple[float, float, float, float]  # left, right, and the two ends of the upright side
 
 
 MOST_SENSES = 20
@@ -265,8 +275,7 @@ def overlap(a: Box, b: Box) -> bool:
 Interval = tuple[float, float]
 Dot = tuple[str, float, Interval | None, float | None]
 """The name of a measure, its value, its interval, and the published value."""
-Point = tuple[float, float, float]
-"""x, y and the error of y."""
+Point = tuple[float, float, float]  # x, y and the error of y
 
 
 def dot_chart(rows: Mapping[str, Sequence[Dot]], uprights: Mapping[str, float], band: float, title: str) -> Figure:
@@ -326,4 +335,36 @@ def line_chart(series: Mapping[str, Sequence[Point]], across: str, up: str) -> F
         )  # fmt: skip
     axes.grid(alpha=0.25)
     figure.legend(fontsize=TEXT, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+MOST_LINES = 7
+"""Senses that are drawn; of more, those whose share is largest somewhere."""
+
+
+def shares_of_senses(series: Mapping[str, Sequence[Point]], periods: Sequence[str], title: str) -> Figure:
+    """The share of each sense of a word over periods, with intervals.
+
+    Args:
+        series: for each sense (share, low, high) of every period.
+        periods: their names; numbers, such as years, are drawn to scale.
+    """
+    figure = new_figure(7.6, 4.6)
+    axes = _axes(figure, "", "share of the uses")
+    to_scale = len(periods) > 1 and all(name.isdigit() for name in periods)
+    x = [float(name) if to_scale else i for i, name in enumerate(periods)]
+    step = 0.006 * ((max(x) - min(x)) or 1.0)
+    ranked = sorted(series, key=lambda name: -max(share for share, _, _ in series[name]))[:MOST_LINES]
+    for number, name in enumerate(ranked):
+        share, low, high = (np.array(part) for part in zip(*series[name], strict=True))
+        places = [at + (number - len(ranked) / 2) * step for at in x]
+        axes.errorbar(
+            places, share, [np.maximum(share - low, 0), np.maximum(high - share, 0)], label=shorten(name, 60),
+            markersize=5, linewidth=1.4, elinewidth=0.8, **look(number),
+        )  # fmt: skip
+    axes.set_xticks(x, periods, fontsize=TEXT)
+    axes.set_ylim(-0.03, 1.03)
+    axes.grid(alpha=0.25)
+    axes.set_title(f"The senses of “{title}”", fontsize=TEXT + 2)
+    figure.legend(fontsize=TEXT - 1, loc="outside lower center", ncols=1, frameon=False)
     return figure

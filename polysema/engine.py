@@ -39,19 +39,16 @@ Joint = TypeVar("Joint")
 Work = Callable[[Shared, Task, Report], Result]
 """What a worker does: a function of a module, since workers import it. It may report the progress of its task."""
 
-Merge = Callable[[list[Joint]], Joint]
-"""Merges results that follow each other; also a function of a module."""
+Merge = Callable[[list[Joint]], Joint]  # merges results that follow each other; also a function of a module
 
 ENGINES = ("local", "ray")
 
-FAN = 4
-"""How many results are merged into one."""
+FAN = 4  # how many results are merged into one
 
 LEAST_STORE, MOST_STORE = 80 << 20, 2 << 30
 """Bounds of Ray's object store in bytes where Ray is started here; it takes half of /dev/shm."""
 
-TRIES = 8
-"""How often a task is begun again after its worker or its node died."""
+TRIES = 8  # how often a task is begun again after its worker or its node died
 
 _PATIENCE = 5.0  # seconds for an address to answer
 _SHM = "/dev/shm"  # noqa: S108 - where Ray keeps its object store

@@ -121,7 +121,7 @@ class MissingExtraError(PolysemaError, ImportError):
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def needing(what: str, extra: str = "", command: str = "") -> Iterator[None]:
     """Around the import of an optional library: where it is missing, an error says what to install.
 
     >>> with needing("a picture", "plots"):  # doctest: +ELLIPSIS
@@ -132,7 +132,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        raise MissingExtraError(what, extra) from None
+        raise MissingExtraError(what, extra, command) from None
 
 
 @dataclass(frozen=True, slots=True)

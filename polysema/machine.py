@@ -7,7 +7,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
@@ -83,7 +83,7 @@ def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:
         thread.join(1.0)
 
 
-def in_turn(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
+def in_turn(pool: Executor, work: Callable[[T], U], items: Iterable[T], most: int) -> Iterator[U]:
     """The results in order, with at most so many under way."""
     waiting: deque[Future[U]] = deque()
     try:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, MatrixError, UnknownChoiceError
 
-Number = Any
-"""A float, or an array of them for stacks."""
+Number = Any  # a float, or an array of them for stacks
 
 _RANK = 1e-7  # singular values of a factor below this share of the largest count as zero
 _LEAK = 1e-10  # how much of one state's trace may lie outside the other's support and still be rounding

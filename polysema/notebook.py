@@ -20,7 +20,10 @@ from polysema.meanings.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
 from polysema.reproduction.pages import to_html
 from polysema.reproduction.tables import Report
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
+from polysema.use.change import Changes, WordChange
+from polysema.use.concordance import Concordance
+from polysema.use.frequencies import Frequencies
 
 _MOST = 60  # rows of a table
 _LARGEST = 60  # matrices up to this size are drawn entry by entry
@@ -59,15 +62,21 @@ def composition_html(composition: Composition) -> str:
 
 def disambiguation_html(item: Disambiguation) -> str:
     """A word in context: the probability and the weight of each sense."""
-    rows = []
-    for sense in item.senses:
-        near = escape(" ".join(near.word for near in sense.neighbours))
-        weights = f"{sense.probability:.2f}", _bar(sense.probability), f"{sense.weight:.2f}"
-        rows.append((*weights, escape(sense.part or "–"), near))
+    rows = [
+        (
+            "only sense" if item.only_sense else f"{sense.probability:.2f}",
+            _bar(sense.probability),
+            f"{sense.weight:.2f}",
+            escape(sense.part or "–"),
+            f"<span title='{escape(sense.key, quote=True)}'>{escape(sense.caption)}</span>",
+        )
+        for sense in item.senses
+    ]
+    doubt = "<br>none of these?" if item.fits is False else ""
     return (
         f"<b>{escape(item.word)}</b> in “{escape(item.context)}”: "
         f"entropy {item.entropy_before:.3f} → {item.entropy_after:.3f}"
-        f"{_table(rows, ('here', '', 'before', 'part', 'sense'))}"
+        f"{_table(rows, ('here', '', 'before', 'part', 'sense'))}{doubt}"
     )
 
 
@@ -112,6 +121,25 @@ def evaluation_html(evaluation: Evaluation) -> str:
     return "".join(parts)
 
 
+def change_html(item: WordChange) -> str:
+    """A word over periods: how far it moved, and the shares of its senses."""
+    said = "more than shuffled periods" if item.changed else "not more than shuffled periods"
+    rows = [
+        (escape(sense.key), *(f"{share:.2f}" for share in sense.shares), escape(sense.status), escape(sense.gloss))
+        for sense in item.senses
+        if max(sense.shares) >= 0.02
+    ]
+    return (
+        f"<b>{escape(item.word)}</b>: change {item.change:.3f} ({item.low:.3f} to {item.high:.3f}), {said} (p {item.p:.3f})"
+        f"{_table(rows, ('sense', *map(escape, item.periods), '', ''))}"
+    )
+
+
+def changes_html(items: Changes) -> str:
+    """The words that changed most, one row each."""
+    return results_html(Results(item for item in items if isinstance(item, WordChange)))
+
+
 def report_html(report: Report) -> str:
     """A report in an iframe, which keeps its styles separate."""
     page = escape(to_html(report), quote=True)
@@ -127,6 +155,10 @@ HTML = {
     VectorLexicon: lexicon_html,
     Evaluation: evaluation_html,
     Report: report_html,
+    Concordance: Concordance.tables,
+    Frequencies: results_html,
+    WordChange: change_html,
+    Changes: changes_html,
 }
 """The HTML function of each class."""
 

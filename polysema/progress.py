@@ -47,8 +47,7 @@ class Progress:
     loss_name: str = "loss"
 
 
-Report = Callable[[Progress], None]
-"""A function that is called with the progress now and then."""
+Report = Callable[[Progress], None]  # a function that is called with the progress now and then
 
 
 def silent(_: Progress) -> None:

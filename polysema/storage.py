@@ -34,8 +34,7 @@ from polysema.errors import FormatError, InputError, OutputError
 Owner = Callable[[Path], None]
 """Raises :class:`FormatError` unless polysema wrote all that is at a path."""
 
-MARKER = ".polysema"
-"""The file that marks a folder as made by polysema."""
+MARKER = ".polysema"  # the file that marks a folder as made by polysema
 
 _BROWSERS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file browsers leave these in every folder
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux
@@ -151,7 +150,7 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write a safetensors file with the permissions of the umask. A full disk is an :class:`OSError`."""
     import numpy as np
     from safetensors import SafetensorError
@@ -160,7 +159,7 @@ def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, st
     path.touch()
     mode = path.stat().st_mode
     try:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, {})
     except SafetensorError as error:
         number = re.search(r"os error (\d+)", str(error))
         raise OSError(*(int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)) from None
@@ -210,17 +209,16 @@ def _marked(path: Path) -> None:
         raise FormatError(f"{path}: not written by polysema")
 
 
-LARGEST_TEXT = 1 << 28
-"""Bytes that a list of words, a configuration or a file of pairs may have."""
+LARGEST_TEXT = 1 << 28  # bytes that a list of words, a configuration or a file of pairs may have
 
 LEAST_UNPACKED = 1 << 26
 
 
-def read_text(path: Path, most: int = LARGEST_TEXT) -> str:
+def read_text(path: Path) -> str:
     """The text of a file. A :class:`FormatError` names a file that is missing, not regular, too large or not UTF-8."""
     size = check_regular(path)
-    if size > most:
-        raise FormatError(f"{path}: {size:,} bytes, where at most {most:,} are expected")
+    if size > LARGEST_TEXT:
+        raise FormatError(f"{path}: {size:,} bytes, where at most {LARGEST_TEXT:,} are expected")
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:

@@ -4,12 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from polysema.errors import install_command
-from polysema.kernels.selection import keep_largest
-from polysema.meanings.neighbours import _keep_largest
 from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
@@ -57,18 +54,3 @@ def test_training_says_what_to_install(tmp_path, line):
     message = f"reading text and training needs an optional part: {install_command('train')}"
     assert done.stderr.strip().splitlines()[-1].endswith(message)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
-
-
-@pytest.mark.parametrize("k", [1, 3, 20])
-def test_selection_without_a_compiler_gives_the_same_bits(k):
-    random = np.random.default_rng(k)
-    scores = random.integers(0, 9, (5, 64)).astype(np.float32)  # with ties
-    scores[:, 40:] = random.normal(size=(5, 24))
-    results = []
-    for select in (keep_largest, _keep_largest):
-        best, where = np.full((5, k), -np.inf, np.float32), np.zeros((5, k), np.int64)
-        for start in (0, 16, 50):
-            select(scores[:, start : {0: 16, 16: 50, 50: 64}[start]], start, best, where)
-        results.append((best, where))
-    np.testing.assert_array_equal(results[0][0], results[1][0])
-    np.testing.assert_array_equal(results[0][1], results[1][1])

@@ -345,6 +345,7 @@ class Sandbox:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             tempfile.tempdir = None
+            atexit._clear()  # what the parent process registered is the parent's to do
             sys.argv = ["polysema", *argv]
             for number, name in enumerate(("stdin", "stdout", "stderr")):  # a test runner has replaced them
                 setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115

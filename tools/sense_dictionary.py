@@ -1,13 +1,13 @@
 """Trains the encoder of the dictionary, and makes the dictionary.
 
-    python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 60]
-    python tools/sense_dictionary.py heads OUT --semcor FOLDER
-    python tools/sense_dictionary.py build OUT --semcor FOLDER
+    python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 25]
+    python tools/sense_dictionary.py build OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER]
+    polysema tag TEXT … -l OUT -o TAGGED
+    python tools/sense_dictionary.py count OUT --tagged TAGGED
 
-``train`` writes ``encoder.safetensors`` and ``vocabulary.txt`` into OUT; it needs the extra ``encoders``. On a graphics
-card, ``--device cuda --batches sentences --sentences 48 --rate 8e-5 --frozen-layers 0`` trains with every gloss of a
-batch. ``heads`` keeps the layers of the encoder in OUT and trains its two heads with every sense in the softmax, which needs no
-graphics card. ``build`` adds ``dictionary.safetensors`` and ``figures.json``.
+``train`` writes ``encoder.safetensors`` and ``pieces.txt`` into OUT, ``build`` adds ``dictionary.safetensors`` and
+``figures.json``; both need the extra ``encoders``. ``count`` adds how often each sense stands in text that was tagged.
+``--device cuda`` computes on a graphics card.
 
 WordNet 3.0 is read from ``--wordnet`` (by default ``/usr/share/wordnet``), SemCor in its original form, the WordNet
 Gloss Corpus as the JSON lines of own-pt/glosstag (``data/ann``).
@@ -20,65 +20,76 @@ import json
 import time
 from pathlib import Path
 
+import numpy as np
+
 from polysema.encoders.gloss_encoder import GlossEncoder
-from polysema.encoders.gloss_training import BATCHES, GlossTraining
-from polysema.encoders.head_training import HeadTraining
+from polysema.encoders.gloss_training import FastEncoder, GlossTraining
+from polysema.senses.dictionary_files import DictionaryFile
 from polysema.senses.making import (
     choose_blend,
     encode_glosses,
     make_dictionary,
+    plain_vectors,
     read_tagged_text,
-    refit_heads,
     train_encoder,
 )
 from polysema.senses.wordnet_files import read_wordnet
+from polysema.use.shares import shares
+from polysema.use.tagged import opened
 
 
 def main() -> None:
-    """Train or build."""
+    """Train, build or count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["train", "heads", "build"])
+    parser.add_argument("step", choices=["train", "build", "count"])
     parser.add_argument("out", type=Path)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
-    parser.add_argument("--semcor", type=Path, required=True)
+    parser.add_argument("--semcor", type=Path)
     parser.add_argument("--glosses", type=Path)
     parser.add_argument("--minilm", type=Path)
+    parser.add_argument("--tagged", type=Path)
     usual = GlossTraining()
-    parser.add_argument("--minutes", type=float, default=usual.minutes)
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--rate", type=float, default=usual.rate)
-    parser.add_argument("--batches", choices=BATCHES, default=usual.batches)
-    parser.add_argument("--spellings", type=int, default=usual.spellings)
-    parser.add_argument("--sentences", type=int, default=usual.sentences)
-    parser.add_argument("--frozen-layers", type=int, default=usual.frozen_layers)
+    for name in ("minutes", "rate", "steps", "sentences", "anchors", "seed", "threads"):
+        parser.add_argument(
+            f"--{name}", type=float if name in ("minutes", "rate") else int, default=getattr(usual, name)
+        )
     parser.add_argument("--device", default=usual.device)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=usual.seed)
     o = parser.parse_args()
-    if o.step == "train" and o.minilm is None:
-        parser.error("train needs --minilm: the folder of all-MiniLM-L6-v2")
+    if o.step == "count":
+        if o.tagged is None:
+            parser.error("count needs --tagged: a folder that polysema tag wrote")
+        with_counts(DictionaryFile.load(o.out), o.tagged).save(o.out)
+        return
+    if o.semcor is None or o.minilm is None:
+        parser.error(f"{o.step} needs --semcor and --minilm")
     wordnet = read_wordnet(o.wordnet)
+    text = read_tagged_text(wordnet, o.semcor, o.glosses)
     if o.step == "train":
-        options = GlossTraining(
-            minutes=o.minutes, steps=o.steps, rate=o.rate, batches=o.batches, spellings=o.spellings,
-            sentences=o.sentences, frozen_layers=o.frozen_layers, device=o.device, threads=o.threads, seed=o.seed,
-        )  # fmt: skip
-        train_encoder(wordnet, read_tagged_text(wordnet, o.semcor, o.glosses), o.minilm, o.out, options, say)
+        options = GlossTraining(minutes=o.minutes, steps=o.steps, rate=o.rate, sentences=o.sentences, anchors=o.anchors,
+                                device=o.device, threads=o.threads, seed=o.seed)  # fmt: skip
+        train_encoder(wordnet, text, o.minilm, o.out, options, say)
         return
     encoder = GlossEncoder.load(o.out)
-    if o.step == "heads":
-        text = read_tagged_text(wordnet, o.semcor)
-        refit_heads(wordnet, text, encoder, HeadTraining(seed=o.seed), say).save(o.out)
-        return
-    vectors = encode_glosses(wordnet, encoder, lambda done, total: say(f"{done} of {total} glosses"))
-    text = read_tagged_text(wordnet, o.semcor)
-    vectors, accuracies = choose_blend(wordnet, text, encoder, vectors)
+    fast = FastEncoder(encoder, o.device)
+    glosses = encode_glosses(wordnet, fast, lambda done, total: say(f"{done} of {total} glosses"))
+    vectors, accuracies = choose_blend(wordnet, text, fast, glosses)
     say(f"accuracy on the documents to choose on, by the weight of occurrences: {accuracies}")
-    dictionary, figures = make_dictionary(wordnet, text, encoder, vectors)
+    dictionary, figures = make_dictionary(wordnet, text, encoder, vectors, plain_vectors(wordnet, o.minilm))
     figures["blend"] = accuracies
     dictionary.file.save(o.out)
     (o.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     say(json.dumps(figures))
+
+
+def with_counts(file: DictionaryFile, tagged: Path) -> DictionaryFile:
+    """A dictionary that also knows how often a tagged text has each sense, corrected for the frequencies there."""
+    corpus = opened(tagged, [])
+    corpus.index()
+    counts = np.zeros(len(file.synset_of), np.uint16)
+    for word in corpus.counts:
+        uses = corpus.uses(word)
+        counts[uses.rows] = np.minimum(np.rint(shares(uses) * len(uses)), 65535).astype(np.uint16)
+    return DictionaryFile({**file.tensors, f"count.{tagged.stem}": counts}, file.options)
 
 
 def say(line: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from polysema.cli import corpora, evaluation, lexicons, pictures, sentences, training
+from polysema.cli import corpora, evaluation, lexicons, pictures, sentences, training, use
 from polysema.cli.output import SHARED, notes, shortened
 from polysema.errors import PolysemaError
 from polysema.version import __version__
@@ -49,7 +49,7 @@ def polysema(**shared: Any) -> None:
     """
 
 
-for room in (lexicons, sentences, pictures, corpora, training, evaluation):
+for room in (lexicons, sentences, use, pictures, corpora, training, evaluation):
     for command in room.COMMANDS:
         polysema.add_command(command)
 polysema.params += SHARED.values()

@@ -160,6 +160,7 @@ def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
     """
     from polysema.evaluation.comparison import differences
     from polysema.evaluation.evaluate import evaluate_models
+    from polysema.reproduction.published import EXAMPLE
 
     report: Path | None = options["report"]
     options["bootstraps"] = options["bootstraps"] or (1000 if report else 0)
@@ -168,7 +169,7 @@ def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
         check_output(report, overwrite=given.force, inputs=[*inputs, *options["pairs"]])
     sets, missing, partly = _sets(given, options)
     models = _models(lexicons, options)
-    example = _example() if report and not partly else {}
+    example = {EXAMPLE.name: EXAMPLE} if report and not partly else {}  # of the paper, in a whole report
     with progress_report(is_quiet()) as show, engine_named(given.engine, given.address) as engine:
         found = evaluate_models(
             models,
@@ -300,13 +301,6 @@ def _models(lexicons: Iterable[str], options: dict[str, Any]) -> list[tuple[str,
     models += [_encoder(name, options["layer"]) for name in options["encoders"]]
     models += [_infersent(weights, vectors) for weights, vectors in options["infersent"]]
     return models or [("default model", load())]
-
-
-def _example() -> dict[str, Any]:
-    """The paper's example sentence, which a whole report shows, too."""
-    from polysema.reproduction.published import EXAMPLE
-
-    return {EXAMPLE.name: EXAMPLE}
 
 
 def _named(argument: str) -> tuple[str, Any]:

@@ -22,11 +22,13 @@ from polysema.cli.output import (
     asked,
     command,
     heading,
+    narrowing,
     number,
     print_json,
     print_table,
     say,
     shortened,
+    without_empty,
 )
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, check_choice
@@ -39,8 +41,8 @@ from polysema.meanings.ambiguity import Ambiguity
 from polysema.meanings.descriptions import SenseDescription
 from polysema.meanings.meanings import COMMON
 from polysema.meanings.results import Neighbour, Results
+from polysema.senses.answers import Sense
 from polysema.senses.negation import NEGATIONS
-from polysema.senses.senses import Sense
 
 
 @command("path", "as_json")
@@ -58,11 +60,13 @@ def info(given: Shared, lexicon: str | None) -> None:
     facts: dict[str, Any] = {"words": len(model), "kind": model.kind, "tokens": int(model.vocabulary.counts.sum())}
     facts |= {"n": model.n, **({"m": model.m, "columns": model.parts.columns} if isinstance(model, Lexicon) else {})}
     facts |= {"dtype": str(model.array.dtype)}
+    if isinstance(model, Lexicon) and (held := model.dictionary) is not None:
+        facts["dictionary"] = {"words": len(held), "senses": len(held.file.synset_of)}
     if given.as_json:
         arrays = {name: list(array.shape) for name, array in to_arrays(model).items()}
         return print_json({**facts, "arrays": arrays, "metadata": model.metadata})
     heading(f"{lexicon or 'the default model'}: {len(model):,} words, {_described(model)}")
-    shown = ("kind", "n", "m", "columns", "dtype", "tokens")
+    shown = ("kind", "n", "m", "columns", "dtype", "tokens", "dictionary")
     print_table([(key, _shown(facts[key])) for key in shown if facts.get(key)])
     for title, content in model.metadata.items():
         heading(str(title).replace("_", " "))
@@ -176,46 +180,57 @@ def neighbours(given: Shared, queries: tuple[str, ...], common: int | None) -> N
 
 @command("path", "as_json", top=8)
 @click.argument("words", nargs=-1, required=True, metavar="WORD …")
-@click.option("--min-weight", default=0.01, show_default=True, help="Leave out senses that weigh less.")
-@click.option("--examples", is_flag=True, help="Show each sense in use, where the lexicon was described.")
-@click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
-def senses(given: Shared, words: tuple[str, ...], min_weight: float, examples: bool, wordnet: bool) -> None:
-    """List the senses of a word: weight, number, part of speech, and --top words that describe each.
+@narrowing
+@click.option("--min-weight", type=float, metavar="W", help="Leave out senses that weigh less.")
+@click.option("--examples", is_flag=True, help="Show each sense in use: examples of the dictionary, or of the corpus.")
+@click.option("--wordnet", is_flag=True, help="Look for the WordNet synset of senses found in text (extra wordnet).")
+def senses(
+    given: Shared, words: tuple[str, ...], min_weight: float | None, examples: bool, wordnet: bool, **narrowed: Any
+) -> None:
+    """List the senses of a word: weight, number, part of speech, key and gloss.
 
-    These words distinguish the sense from the word's other senses where the lexicon was described from a corpus
-    (`polysema describe`); otherwise they are the words nearest to it. docs/lexicographer.md says how to name, merge and
-    hide senses.
+    Senses come from the lexicon's dictionary, at most eight of a word, as coarse as people think; --fine lists all
+    that the dictionary tells apart. Words that it lacks, and lexicons without one, have senses found in text, which are
+    named by --top words: those that tell a sense from the others (`polysema describe`), else those nearest to it.
 
     \b
       polysema senses bank run
-      polysema senses bank -l MODEL --examples
-      polysema senses bank --wordnet
+      polysema senses run --pos noun --fine --examples
+      polysema senses saw --lemma see
+      polysema senses bank -l MODEL --wordnet
     """
     model = with_matrices(load(given.path), "a list of senses")
-    found = [(word, model.entropy(word), model.senses(word, given.top, min_weight)) for word in words]
+    found = [(word, model.entropy(word), model.senses(word, given.top, min_weight, **narrowed)) for word in words]
     if wordnet:
         from polysema.senses.wordnet import with_synsets
 
-        found = [(word, entropy, Results(with_synsets(model, word, own))) for word, entropy, own in found]
+        found = [
+            (word, entropy, own if own[0].key else Results(with_synsets(model, word, own)))
+            for word, entropy, own in found
+        ]
     if given.as_json:
         return print_json(
             [{"word": w, "entropy": s, "senses": [each.to_dict() for each in own]} for w, s, own in found]
         )
     for word, entropy, own in found:
-        heading(f"{word}  (entropy {number(entropy)})")
+        outside = "; not in the dictionary, senses found in text" if model.dictionary and not own[0].key else ""
+        heading(f"{word}  (entropy {number(entropy)}{outside})")
         _print_senses(own, examples, wordnet)
+        if len(own) == 1 and not narrowed["pos"]:
+            click.echo("  (the only sense known)")
 
 
 def _print_senses(own: Iterable[Sense], examples: bool, wordnet: bool) -> None:
-    rows = [(sense, [f"  {sense.weight:.2f}", str(sense.id), _part(sense), sense.label]) for sense in own]
+    rows = [(s, [f"  {s.weight:.2f}", str(s.id), _part(s), s.key, s.caption]) for s in own]
     if not examples and not wordnet:
-        with_parts = any(row[2] for _, row in rows)
-        return print_table([row if with_parts else [*row[:2], row[3]] for _, row in rows])
+        return print_table(without_empty([row for _, row in rows]))
     for sense, row in rows:
         click.echo("  ".join(filter(None, row)))
+        for example in sense.examples:
+            click.echo(f"          {example}")
         if sense.description is not None:
             _print_description(sense.description, "          ")
-        if wordnet and (sense.description is None or sense.description.synset is None):
+        if wordnet and not sense.key and (sense.description is None or sense.description.synset is None):
             click.echo("          WordNet: no match")
 
 
@@ -327,7 +342,7 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     def show(item: Composition) -> None:
         print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
         if item.left_out:
-            click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
+            click.echo(item.left_out_line)
         if near := _near(model, item, given.top):
             click.echo(f"near: {' '.join(word for word, _ in near)}")
         for name, value in _plausibility(model, item).items():

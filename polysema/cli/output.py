@@ -17,6 +17,7 @@ import click
 
 from polysema.composition.phrases import Brackets, PlainText
 from polysema.errors import Failed, FormatError, InputError
+from polysema.meanings.results import clean
 from polysema.storage import read_text
 
 
@@ -32,8 +33,7 @@ class _Natural(click.IntRange):
 
 NATURAL = _Natural(min=0)
 PATH = click.Path(path_type=Path)
-NEEDED = object()
-"""The default of a shared option that a command cannot do without."""
+NEEDED = object()  # the default of a shared option that a command cannot do without
 
 
 class Shared(SimpleNamespace):
@@ -202,12 +202,12 @@ def notes() -> Iterator[None]:
 
 def print_json(value: Any) -> None:
     """JSON on standard output; infinities, which JSON does not know, as null."""
-    click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(clean(value), indent=2, ensure_ascii=False))
 
 
 def print_line(value: Any) -> None:
     """A line of JSON, at once."""
-    click.echo(json.dumps(_finite(value), ensure_ascii=False))
+    click.echo(json.dumps(clean(value), ensure_ascii=False))
     sys.stdout.flush()
 
 
@@ -231,6 +231,23 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
         console.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Rows without the columns that say nothing: keys and parts of speech are not always known."""
+    kept = [i for i in range(max(map(len, rows), default=0)) if any(row[i] for row in rows)]
+    return [[row[i] for i in kept] for row in rows]
+
+
+def narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--pos``, ``--lemma`` and ``--fine`` of a command."""
+    for option in (
+        click.option("--fine", is_flag=True, help="All senses that the dictionary tells apart."),
+        click.option("--lemma", metavar="LEMMA", help="Only senses of this lemma: see, for the form saw."),
+        click.option("--pos", metavar="POS", help="Only senses of this part of speech: noun, verb, adj or adv."),
+    ):
+        function = option(function)
+    return function
 
 
 def is_quiet() -> bool:
@@ -269,16 +286,6 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
 
 
 _BATCH = 256  # questions that are asked together where answers are printed as they come

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from polysema.cli.output import NEEDED, PATH, Shared, command, say
+from polysema.cli.output import NEEDED, Shared, command, say
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.lexicon import load, with_matrices
-from polysema.storage import atomic_file, check_regular, read_text, writing
+from polysema.storage import atomic_file, check_regular, writing
 
 _PICTURES = {
     ".png": ("Software", b"Software\0polysema"),
@@ -71,14 +70,17 @@ def senses(given: Shared, word: str) -> None:
 
 
 def _draw(given: Shared, figure: Callable[[], Any]) -> None:
+    save_picture(given.output, given.force, [] if given.path is None else [given.path], figure)
+
+
+def save_picture(output: Path, force: bool, inputs: Sequence[str | Path], figure: Callable[[], Any]) -> None:
     """Save a figure, after checks of the output that would fail only when it is drawn."""
-    output, suffix = given.output, given.output.suffix.lower()
+    suffix = output.suffix.lower()
     if suffix not in _PICTURES:
         raise InputError(f"{output}: no picture ends in {output.suffix!r}: choose {', '.join(_PICTURES)}")
-    inputs = [] if given.path is None else [given.path]
-    with writing(output, overwrite=given.force, inputs=inputs, owner=_drawn_by_polysema):
+    with writing(output, overwrite=force, inputs=inputs, owner=_drawn_by_polysema):
         drawn = figure()
-        with atomic_file(output, given.force, _drawn_by_polysema) as stream:
+        with atomic_file(output, force, _drawn_by_polysema) as stream:
             drawn.savefig(stream, format=suffix[1:], metadata={_PICTURES[suffix][0]: "polysema"})
     say(f"{output}")
 
@@ -102,7 +104,7 @@ for one in (tree, matrix, senses):
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--prefix", default="", metavar="PATH", help="What stands before every path behind a proxy.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further host name that it answers to.")
-@click.option("--evaluation", type=PATH, metavar="FILE", help="What polysema evaluate --json wrote.")
+@click.option("--public", is_flag=True, help="Serve everyone, behind a proxy: limits by client, a log in JSON.")
 def explore(
     given: Shared,
     lexicons: tuple[str, ...],
@@ -111,7 +113,7 @@ def explore(
     no_browser: bool,
     prefix: str,
     allow_host: tuple[str, ...],
-    evaluation: Path | None,
+    public: bool,
 ) -> None:
     """See ambiguity resolve, in a browser (extra explore).
 
@@ -122,30 +124,22 @@ def explore(
       polysema explore
       polysema explore my-model
       polysema explore early=model-1900 late=model-2000 --port 9000 --no-browser
+      polysema explore --public --allow-host words.example.org
     """
     from polysema.explorer.server import application, named, serve
 
     usual = os.environ.get("POLYSEMA_LEXICON")
     paths = named(lexicons or ((usual,) if usual else ()))
     found = {name: load(path) for name, path in paths.items()}
-    report = None if evaluation is None else _report(evaluation)
     hosts = [*allow_host, *([host] if host not in ("0.0.0.0", "::") else [])]  # noqa: S104
-    app = application(found, prefix=prefix, hosts=hosts, evaluation=report)
+    app = application(found, prefix=prefix, hosts=allow_host if public else hosts, public=public)
 
     def ready(url: str) -> None:
         click.echo(f"polysema explorer at {url}  (Ctrl-C ends it)")
-        if not no_browser:
+        if not no_browser and not public:
             webbrowser.open(url)
 
     serve(app, host, port, ready)
-
-
-def _report(path: Path) -> object:
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: not the JSON that `polysema evaluate --json` writes: {error}") from None
 
 
 COMMANDS = [draw, explore]

@@ -8,46 +8,62 @@ from typing import Any
 import click
 import numpy as np
 
-from polysema.cli.output import Answered, Asked, Shared, answer, asked, command, heading, number, print_table
+from polysema.cli.output import (
+    Answered,
+    Asked,
+    Shared,
+    answer,
+    asked,
+    command,
+    heading,
+    narrowing,
+    number,
+    print_json,
+    print_table,
+)
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, MissingExtraError, PolysemaError
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 
 
 @command(
-    "path", "file", "pattern", "text", "brackets", "no_parser", "as_json", "as_lines",
-    name="disambiguate", method="phaser", top=6,
+    "path", "file", "pattern", "method", "text", "brackets", "no_parser", "as_json", "as_lines",
+    name="disambiguate", top=6,
 )  # fmt: skip
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
 @click.option("--every", is_flag=True, help="Answer every occurrence of the word, not only the first.")
-def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], every: bool) -> int:
-    """Which sense of WORD is meant in a sentence.
+@narrowing
+def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], every: bool, **narrowed: Any) -> int:
+    """Which sense of WORD is meant in a sentence, or in a text of any length.
 
-    Gives every sense its probability by context words (the context vector), by composition (the trace that each sense
-    leaves), and by both; and the word's entropy before and after.
+    Gives the senses of the lexicon's dictionary with their probabilities here and before, keys and glosses, and the
+    word's entropy before and after. A word with one known sense says so; "none of these" says that probably none fits.
 
     \b
       polysema disambiguate bank "The bank raised its interest rate."
       polysema disambiguate bank "From the river bank he walked to the bank." --every
-      polysema disambiguate bank "(river bank)" "(savings bank)"
-      polysema disambiguate run "family run hotel" --pattern "subj verb obj"
+      polysema disambiguate saw "I saw it with a saw." --pos noun
       polysema disambiguate run --file sentences.txt --json
       polysema disambiguate - --file - --jsonl < questions.jsonl
 
-    With --jsonl a line of the file may be {"word": …, "text": …}; the word - stands for that of each line.
+    With --jsonl a line of the file may be {"word": …, "text": …}; the word - stands for that of each line. Brackets and
+    words for a pattern are read as their words in order.
 
-    Plain text is parsed where spaCy is installed; without it only context words are used. A bracketed tree is taken for
-    one where it cannot be mistaken, "(river bank)"; --brackets and --text say which it is. With -m contextual and a
-    lexicon of --model bert2dm its encoder reads the sentence, and senses are clusters of the word's occurrences.
+    Words that the dictionary lacks, and lexicons without one, have senses found in text: chosen by context words (the
+    context vector), by composition (the trace that each sense leaves), and by both. There plain text is parsed where
+    spaCy is installed, and -m names a method; with -m contextual and a lexicon of --model bert2dm its encoder reads the
+    sentence. A bracketed tree is taken for one where it cannot be mistaken, "(river bank)"; --brackets and --text say
+    which it is.
     """
     missing = f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."'
     questions = asked(contexts, given, missing)
     model = with_matrices(load(given.path), "a choice of senses")
     nlp = False if given.no_parser else None
-    options: dict[str, Any] = {"method": given.method, "pattern": given.pattern, "top": given.top, "nlp": nlp}
+    options: dict[str, Any] = {"method": given.method or "", "pattern": given.pattern, "top": given.top, "nlp": nlp}
+    options |= narrowed
 
     def ask(part: list[Asked]) -> list[Answered]:
         results: list[Answered] = []
@@ -63,29 +79,38 @@ def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], ev
     def facts(one: Asked, item: Disambiguation | Failed) -> dict[str, Any]:
         return {"word": item.input[0], "context": str(item.input[1])} if isinstance(item, Failed) else item.to_dict()
 
-    return answer(questions, given, ask, facts, lambda item: _print_senses(item, every))
+    def show(item: Disambiguation) -> None:
+        _print_senses(item, every, model.dictionary is not None and not item.sense.key)
+
+    return answer(questions, given, ask, facts, show)
 
 
-def _print_senses(item: Disambiguation, every: bool) -> None:
+def _print_senses(item: Disambiguation, every: bool, outside: bool) -> None:
     start, end = item.span
     several = f" at {start}–{end} ({item.occurrence + 1} of {item.occurrences})" if item.occurrences > 1 else ""
     heading(item.context)
     click.echo(f"  {item.word}{several}: entropy {number(item.entropy_before)} → {number(item.entropy_after)}")
+    headings = ["  here", "before", "by words", "by tree", "id", "part", "key", "sense"]
     rows = [
-        (
-            f"  {sense.probability:.2f}",
+        [
+            "  only" if item.only_sense else f"  {sense.probability:.2f}",
             f"{sense.weight:.2f}",
-            f"{sense.by_context:.2f}",
-            "–" if sense.by_composition is None else f"{sense.by_composition:.2f}",
+            "" if sense.key else f"{sense.by_context:.2f}",
+            "" if sense.key else "–" if sense.by_composition is None else f"{sense.by_composition:.2f}",
             str(sense.id),
             sense.part or "",
-            sense.label,
-        )
+            sense.key,
+            sense.caption,
+        ]
         for sense in item.senses
     ]
-    _print_table(rows, ["  here", "before", "by words", "by tree", "id", "part", "sense"])
+    _print_table(rows, headings)
+    if item.only_sense:
+        click.echo("  (the only sense known)")
     if item.fits is False:
-        click.echo("  (none of these: the context is unlike those that the word was seen in)")
+        click.echo("  (none of these: the word seems to mean something else here)")
+    if outside:
+        click.echo("  (not in the dictionary: senses found in text)")
     if item.no_tree:
         click.echo(f"  (by context words alone: {item.no_tree})")
     if several and not every:
@@ -93,69 +118,116 @@ def _print_senses(item: Disambiguation, every: bool) -> None:
 
 
 def _print_table(rows: Sequence[Sequence[str]], headings: list[str]) -> None:
-    """A table without columns that say nothing: parts of speech are not always known."""
+    """A table without columns that say nothing."""
     kept = [i for i in range(len(headings)) if not rows or any(row[i] for row in rows)]
     print_table([[row[i] for i in kept] for row in rows], [headings[i] for i in kept])
 
 
-@command(
-    "path", "file", "memory", "no_parser", "as_json", "as_lines", name="read", method="phaser", top=5
-)  # fmt: skip
+@command("path", "as_json", name="compare")
+@click.argument("word")
+@click.argument("first", metavar="TEXT1")
+@click.argument("second", metavar="TEXT2")
+@narrowing
+def compare_command(given: Shared, word: str, first: str, second: str, **narrowed: Any) -> None:
+    """How alike two uses of WORD are, from 0 to 1: the trace similarity of its density matrices in two texts.
+
+    \b
+      polysema compare bank "He sat on the bank." "The bank is closed on Sundays."
+      polysema compare bank "He sat on the bank." "They rowed to the other bank." --json
+    """
+    model = with_matrices(load(given.path), "a comparison of uses")
+    texts = (first, second)
+    alike = model.same_use(word, first, second, pos=narrowed["pos"], lemma=narrowed["lemma"])
+    uses = [model.disambiguate(word, text, **narrowed) for text in texts]
+    if given.as_json:
+        return print_json({"word": word, "similarity": alike, "uses": [use.to_dict() for use in uses]})
+    click.echo(number(alike))
+    print_table([(f"  {use.context}", _probability(use), use.sense.key, use.sense.caption) for use in uses])
+
+
+def _probability(item: Disambiguation) -> str:
+    return "only" if item.only_sense else f"{item.sense.probability:.2f}"
+
+
+@command("path", "file", "method", "memory", "no_parser", "as_json", "as_lines", name="read", top=5)
 @click.argument("texts", nargs=-1, metavar="TEXT …")
-@click.option(
-    "--min-weight", default=0.1, show_default=True, help="A word is ambiguous if two of its senses weigh this much."
-)
-def read_command(given: Shared, texts: tuple[str, ...], min_weight: float) -> int:
+@click.option("--every", is_flag=True, help="Words with one sense, too.")
+@click.option("--fine", is_flag=True, help="All senses that the dictionary tells apart.")
+@click.option("--steps", is_flag=True, help="Read word by word: print a word when its likeliest sense changes.")
+@click.option("--min-weight", type=float, metavar="W", help="A word is ambiguous if two of its senses weigh this much.")
+def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: Any) -> int:
     """Every ambiguous content word of a text with the sense that is meant.
 
     Each word is given with where it stands (first character, and the one after its last), the probability of the sense,
-    its part of speech, and the words nearest to that sense.
+    its number, part of speech, key and gloss; words that the dictionary lacks with the words nearest to the sense.
 
     \b
       polysema read "The plant manager took a match from his case."
-      polysema read "He rowed to the river bank. They sat on the bank." --memory
+      polysema read "The old man the boat." --steps
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
+
+    --method and --memory are for lexicons without a dictionary, whose senses were found in text; see polysema
+    disambiguate --help.
     """
     given.text = True
     missing = 'nothing to read: give a text, such as "The plant manager took a match from his case."'
     questions = asked(texts, given, missing)
     model = with_matrices(load(given.path), "a choice of senses")
-    options: dict[str, Any] = {"method": given.method, "top": given.top, "min_weight": min_weight}
-    options |= {"memory": given.memory, "nlp": False if given.no_parser else None}
+    own: dict[str, Any] = {"every": options["every"], "fine": options["fine"]}
+    options |= {"method": given.method or "", "top": given.top, "memory": given.memory}
+    options["nlp"] = False if given.no_parser else None
 
     def ask(part: list[Asked]) -> list[Answered]:
-        return [(one, (one.text, model.read(one.text, **options))) for one in part]
+        if steps:
+            return [(one, (one.text, model.read_steps(one.text, **own))) for one in part]
+        found = model.read([one.text for one in part], **options)
+        return [(one, (one.text, words)) for one, words in zip(part, found, strict=True)]
 
-    def facts(one: Asked, item: tuple[str, list[Disambiguation]]) -> dict[str, Any]:
+    def facts(one: Asked, item: tuple[str, list[Any]]) -> dict[str, Any]:
+        if steps:
+            return {"text": item[0], "steps": [[word.to_dict() for word in step] for step in item[1]]}
         return {"text": item[0], "words": [word.to_dict() for word in item[1]]}
 
-    def show(item: tuple[str, list[Disambiguation]]) -> None:
+    def show(item: tuple[str, list[Any]]) -> None:
         heading(item[0])
+        words = _changes(item[1]) if steps else [("", word) for word in item[1]]
         rows = [
-            (
-                f"  {word.span[0]}–{word.span[1]}",
+            [
+                f"  {after}" if steps else f"  {word.span[0]}–{word.span[1]}",
                 word.form,
-                f"{word.sense.probability:.2f}",
+                _probability(word),
                 str(word.sense.id),
                 word.sense.part or "",
-                word.sense.label if word.fits is not False else f"none of these? {word.sense.label}",
-            )
-            for word in item[1]
+                word.sense.key,
+                word.sense.caption if word.fits is not False else f"none of these? {word.sense.caption}",
+            ]
+            for after, word in words
         ]
-        _print_table(rows, ["  where", "word", "here", "id", "part", "sense"])
+        _print_table(rows, ["  after" if steps else "  where", "word", "here", "id", "part", "key", "sense"])
 
     return answer(questions, given, ask, facts, show)
 
 
+def _changes(steps: Sequence[Sequence[Disambiguation]]) -> list[tuple[str, Disambiguation]]:
+    """Each word when it is first read, and whenever another sense is likeliest, with the word that was read then."""
+    found, known = [], dict[int, tuple[str, int]]()
+    for step in steps:
+        for word in step:
+            meant = (word.word, word.sense.id)
+            if known.get(word.span[0]) != meant:
+                known[word.span[0]] = meant
+                found.append((word.context.split()[-1], word))
+    return found
+
+
 # ---------------------------------------------------------------------------------------------------------------- demo
 
-WORDS = ("bank", "run")
-SENTENCES = {
-    "The bank raised its interest rate.": "(bank (raised (interest rate)))",
-    "The boat drifted towards the river bank.": "(boat (drifted (river bank)~))",
-}
-"""Sentences of the demo, and their brackets for where there is no parser."""
+WORDS = ("bank", "match")
+SENTENCES = ("The bank raised its interest rate.", "They rowed to the river bank.")
+PHRASE = "The boat drifted towards the river bank."
+BRACKETS = "(boat (drifted (river bank)~))"
+"""The phrase of the demo where there is no parser."""
 
 
 @command("path")
@@ -170,28 +242,28 @@ def demo(given: Shared) -> None:
     heading("1. How ambiguous is a word?  Its von Neumann entropy says.")
     for title, words in _ambiguity(model).items():
         click.echo(f"  {title:<6} {'  '.join(words)}")
-    heading("\n2. What are its senses?  The columns of its matrix, each named by the words nearest to it.")
+    heading("\n2. What are its senses?")
     for word in (word for word in WORDS if word in model):
         click.echo(f"  {word}  (entropy {number(model.entropy(word))})")
-        senses = model.senses(word, 7, min_weight=0.05)
-        print_table([(f"    {s.weight:.2f}", " ".join(near.word for near in s.neighbours)) for s in senses])
-    heading("\n3. Which one is meant?  Context tells, step by step.")
-    word, missing = WORDS[0], ""
-    for sentence, brackets in SENTENCES.items():
-        click.echo(f"  {sentence}")
+        senses = model.senses(word, 7, min_weight=0.02)
+        print_table([(f"    {s.weight:.2f}", s.part or "", s.caption) for s in senses])
+    heading("\n3. Which one is meant?  Context tells.")
+    for sentence in SENTENCES:
         try:
-            composed, missing = _composed(model, sentence, brackets)
-            told = model.disambiguate(word, composed, top=7)
+            told = model.disambiguate(WORDS[0], sentence, top=7)
         except PolysemaError as error:
             click.echo(f"    this lexicon cannot tell: {error}\n")
             continue
+        click.echo(f"  {sentence}  (entropy {number(told.entropy_before)} → {number(told.entropy_after)})")
+        print_table([(f"    {s.probability:.2f}", s.part or "", s.caption) for s in told.senses[:3]])
+    heading("\n4. What does a phrase mean?  Words act on each other, step by step.")
+    missing = ""
+    try:
+        composed, missing = _composed(model, PHRASE, BRACKETS)
         print_table([(f"    {step.branch}", step.entropy) for step in composed.steps], ["    composed", "entropy"])
-        best = told.senses[0]
-        click.echo(
-            f"    {word}: entropy {number(told.entropy_before)} → {number(told.entropy_after)}, "
-            f"{best.probability:.0%} {' '.join(near.word for near in best.neighbours)}\n"
-        )
-    heading("What to type next")
+    except PolysemaError as error:
+        click.echo(f"    this lexicon cannot tell: {error}")
+    heading("\nWhat to type next")
     for what, line in NEXT.items():
         click.echo(f"  {what:<22} {line}")
     if missing:
@@ -202,6 +274,7 @@ NEXT = {
     "a word in context": 'polysema disambiguate plant "The workers at the nuclear plant went home."',
     "a whole sentence": 'polysema read "The plant manager took a match from his case."',
     "entropy step by step": 'polysema compose "((local family) (runs (small hotel)))"',
+    "word by word": 'polysema read "The old man the boat." --steps',
     "more senses": "polysema senses plant light",
     "similarity": "polysema similarity bank river money",
     "your own text": "polysema train my-text.txt",
@@ -220,6 +293,7 @@ def _composed(model: Lexicon, sentence: str, brackets: str) -> tuple[Composition
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     """The most and the least ambiguous of frequent words; the 300 most frequent, mostly function words, left out."""
     order = np.argsort(-model.vocabulary.counts, kind="stable")[300:3000]
+    order = order[model.ranking.content[order]]
     if len(order) < 20:
         order = np.arange(len(model))
     found = model.ambiguity([model.vocabulary.words[i] for i in order])
@@ -228,4 +302,4 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 
 
-COMMANDS = [disambiguate_command, read_command, demo]
+COMMANDS = [disambiguate_command, read_command, compare_command, demo]

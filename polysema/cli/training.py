@@ -265,18 +265,25 @@ def describe_command(given: Shared, lexicon: str, corpus: Path, no_parts: bool, 
 
 
 @command("path", "force", "as_json", name="adapt", output=NEEDED, dtype="float16", seed=1)
-@click.argument("text", nargs=-1, required=True, metavar="TEXT …")
+@click.argument("text", nargs=-1, metavar="[TEXT …]")
+@click.option("--glossary", type=PATH, metavar="FILE", help="A CSV file: word, gloss, part of speech (default: noun).")
 @click.option("--min-count", default=5, show_default=True, type=NATURAL, help="New words seen less often are left out.")
 @click.option("--occurrences", default=50, show_default=True, type=NATURAL, help="Look at this many of each word.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights of known words' senses as they are.")
-def adapt_command(given: Shared, text: tuple[str, ...], keep_weights: bool, **options: Any) -> None:
-    """Adapt the model that comes with polysema, or another, to your own TEXT, without an encoder.
+def adapt_command(
+    given: Shared, text: tuple[str, ...], glossary: Path | None, keep_weights: bool, **options: Any
+) -> None:
+    """Adapt the model that comes with polysema, or another, to your own TEXT or glossary.
 
-    Words that it does not know are placed by the words around them and by their letters; the senses of known words get
-    the weights they have in your text. TEXT is files or folders, or one folder of `polysema corpus build`. A megabyte
-    will do; more places words better.
+    --glossary adds senses to the dictionary, from their definitions alone: a word, its gloss and, if it is no noun, its
+    part of speech a line.
+
+    Words of TEXT that it does not know are placed by the words around them and by their letters; the senses of known
+    words found in text get the weights they have in your text. TEXT is files or folders, or one folder of `polysema
+    corpus build`. A megabyte will do; more places words better.
 
     \b
+      polysema adapt --glossary terms.csv -o mine
       polysema adapt my-text.txt -o mine
       polysema senses bank -l mine
     """
@@ -284,11 +291,19 @@ def adapt_command(given: Shared, text: tuple[str, ...], keep_weights: bool, **op
 
     model = with_matrices(load(given.path), "placing of words")
     how: dict[str, Any] = {"dtype": given.dtype, "overwrite": given.force, "format": "folder"}
-    inputs = [*text, *([] if given.path is None else [given.path])]
+    inputs = [*text, *(str(path) for path in (glossary, given.path) if path is not None)]
     with writing_lexicon(given.output, inputs=inputs, **how), progress_report(is_quiet()) as show:
-        source = text[0] if len(text) == 1 else list(text)
-        adapted = adapt(model, source, weights=not keep_weights, progress=show, seed=given.seed, **options)
+        source = text[0] if len(text) == 1 else list(text) or None
+        options |= {"glossary": glossary, "weights": not keep_weights, "seed": given.seed}
+        adapted = adapt(model, source, progress=show, **options)
         write(adapted, given.output, **how)
+    if not text:
+        added = len(adapted.dictionary.file.added) if adapted.dictionary is not None else 0
+        if given.as_json:
+            return print_json({"lexicon": str(given.output), "known": len(model), "added": added})
+        return click.echo(
+            f"{given.output}: {added:,} senses of your own\n\nnext:  polysema senses WORD -l {given.output}"
+        )
     facts = adapted.metadata["adapted"][-1]
     if given.as_json:
         return print_json({"lexicon": str(given.output), "known": len(model), **facts})

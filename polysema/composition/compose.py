@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -17,13 +18,14 @@ from polysema.composition.trees import (
     Node,
     Tree,
     conjuncts,
+    leaves,
     nodes,
     postorder,
     with_paths,
     words_of,
 )
 from polysema.density import EPS, DensityMatrix
-from polysema.errors import MatrixError, TreeError
+from polysema.errors import InputError, MatrixError, PolysemaError, TreeError
 from polysema.measures import entropy
 from polysema.vectors import Vector
 
@@ -105,30 +107,57 @@ def _core(state: PhraseState) -> tuple[Array, ...]:
 class Method:
     """A composition method: how the state of a node follows from those of its functor and its argument.
 
-    Attributes:
-        name: its name in tables, commands and results.
-        formula: what it computes.
-        on: what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n).
-        combine: the state of a node from those of its functor and its argument.
-        parts: the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
-        mix: p ρ + (1 − p) σ, for coordination; for vectors their sum.
-        by_words: whether coordinated sides are weighted by their numbers of words, or else of conjuncts.
-        negation: what *not* does; None: nothing. Vectors have no negation.
+    :meth:`Method.by` makes one from an operator, a function of two arrays.
     """
 
-    name: str
-    formula: str
-    on: Kind
+    name: str  # its name in tables, commands and results
+    formula: str  # what it computes
+    on: Kind  # what it works on: factors (..., n, m) of density ``matrices``, or ``vectors`` (..., n)
+    # the state of a node from those of its functor and its argument
     combine: Callable[[Node, PhraseState, PhraseState], PhraseState]
-    parts: Callable[[PhraseState], tuple[Array, ...]] = _core
-    mix: Callable[[Any, Any, float], Any] = operators.add
-    by_words: bool = False
-    negation: Negation | None = None
+    parts: Callable[[PhraseState], tuple[Array, ...]] = _core  # the parts of a state's meaning, ρ₁ ⊗ ρ₂ ⊗ …
+    mix: Callable[[Any, Any, float], Any] = operators.add  # p ρ + (1 − p) σ, for coordination; for vectors their sum
+    by_words: bool = False  # whether coordinated sides are weighted by their numbers of words, or else of conjuncts
+    negation: Negation | None = None  # what *not* does; None: nothing. Vectors have no negation.
+
+    @classmethod
+    def by(
+        cls,
+        name: str,
+        formula: str,
+        operator: Callable[[Any, Any], Any],
+        acts: Callable[[Node], bool] = lambda node: True,
+        on: Kind = "matrices",
+        **more: Any,
+    ) -> Method:
+        """A method from an operator, a function of two arrays: of the side that acts and of the side acted on.
+
+        >>> both = Method.by("both", "(ρ + σ)/2", lambda b, c: np.concatenate([b, c], axis=-1))
+
+        Args:
+            operator: of factors B (..., n, m) and C (..., n, k) of unit traces it makes the factor (..., n, any) of the
+                phrase, of any trace; of vectors (..., n) a vector. Leading axes are stacks of phrases.
+            acts: whether the functor of a node acts; else its argument does.
+        """
+
+        def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
+            acting, acted_on = (functor, argument) if acts(node) else (argument, functor)
+            return PhraseState(operator(acting.core, acted_on.core), functor.words + argument.words)
+
+        return cls(name, formula, on, combine, **more)
 
     def at(self, node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
         """The state at a node: combined, or mixed if words are coordinated or there are several readings."""
         if node.kind not in ("coordination", "readings"):
-            return self.combine(node, functor, argument)
+            try:
+                found = self.combine(node, functor, argument)
+            except PolysemaError:
+                raise
+            except ValueError as error:
+                shapes = f"shapes {functor.core.shape} and {argument.core.shape} of {words_of(node)!r}"
+                raise InputError(f"the method {self.name!r} fails on {shapes}: {error}") from error
+            self._check(node, functor, found)
+            return found
         if functor.filled or argument.filled:
             raise TreeError(f"{self.name} cannot mix verbs that have taken their arguments: in {node}")
         if node.kind == "readings":
@@ -137,6 +166,17 @@ class Method:
         joined = conjuncts(node.functor) / (conjuncts(node.functor) + conjuncts(node.argument))
         share = functor.words / words if self.by_words else joined
         return PhraseState(self.mix(functor.core, argument.core, share), words)
+
+    def _check(self, node: Node, functor: PhraseState, found: PhraseState) -> None:
+        """An error where a method of a user's own makes what is no factor (..., n, columns), or no vector (..., n)."""
+        core, n = getattr(found, "core", found), -2 if self.on == "matrices" else -1
+        wanted = functor.core.shape
+        if not isinstance(core, np.ndarray) or core.ndim < -n or core.shape[n] != wanted[n]:
+            what = f"an array of shape {core.shape}" if isinstance(core, np.ndarray) else type(core).__name__
+            shape = f"(…, {wanted[n]}, columns)" if n == -2 else f"(…, {wanted[n]})"
+            raise InputError(f"the method {self.name!r} makes {what} of {words_of(node)!r}: it must make {shape}")
+        if not np.isfinite(core).all():
+            raise InputError(f"the method {self.name!r} makes numbers that are not finite of {words_of(node)!r}")
 
     def compose(self, words: WordMeanings, read: Read) -> Composition:
         """Fold over the tree of a phrase; a phrase of zero trace is an error."""
@@ -241,6 +281,10 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_],
 # ------------------------------------------------------------------------------------------------------------ results
 
 
+LONGEST_PHRASE = 40
+"""How many characters of a phrase a drawn tree shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One node of a composition: a word or a phrase."""
@@ -249,12 +293,18 @@ class Step:
     phrase: str
     path: str  # from the root, ``l`` for left and ``r`` for right
     entropy: float | None  # von Neumann's; None for vectors
+    lasts: tuple[bool, ...] = ()  # from the root down, whether it lies in the side that stands last in the sentence
 
     @property
     def branch(self) -> str:
-        """Its phrase after the lines of a drawn tree."""
-        stem = "".join("│   " if turn == "l" else "    " for turn in self.path[:-1])
-        return stem + {"": "", "l": "├── ", "r": "└── "}[self.path[-1:]] + self.phrase
+        """Its phrase after the lines of a drawn tree; a long phrase is shortened to its ends."""
+        stem = "".join("    " if last else "│   " for last in self.lasts[:-1])
+        fork = ("└── " if self.lasts[-1] else "├── ") if self.lasts else ""
+        words, kept = self.phrase.split(), self.phrase
+        while len(kept) > LONGEST_PHRASE and len(words) > 2:
+            del words[-2]
+            kept = f"{' '.join(words[:-1])} … {words[-1]}"
+        return stem + fork + kept
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -299,10 +349,21 @@ class Composition:
         return words_of(self.tree)
 
     @property
+    def left_out_line(self) -> str:
+        """The words that are not in the tree, and why, for reading."""
+        return fill("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out), 100)
+
+    @property
     def steps(self) -> list[Step]:
-        """Every node of the tree from the root down, left before right."""
-        found = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
-        return [Step(node, words_of(node), path, self.entropy_at(path)) for path, node in found]
+        """Every node of the tree from the root down; of two sides the one that begins first in the sentence first."""
+        found = dict(with_paths(self.tree))
+        begins = {path: (min(leaf.position for leaf in leaves(node)), path[-1:]) for path, node in found.items()}
+        lines = {path: [begins[path[: i + 1]] for i in range(len(path))] for path in found}
+        steps = []
+        for path in sorted(found, key=lines.__getitem__):
+            lasts = tuple(begins[path[:i] + "lr"[path[i] == "l"]] < line for i, line in enumerate(lines[path]))
+            steps.append(Step(found[path], words_of(found[path]), path, self.entropy_at(path), lasts))
+        return steps
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -319,9 +380,7 @@ class Composition:
         rows = [(step.branch, step.entropy) for step in self.steps]
         width = max(len(branch) for branch, _ in rows)
         lines = [branch if s is None else f"{branch:<{width}}  {s:.3f}" for branch, s in rows]
-        if self.left_out:
-            lines.append("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out))
-        return "\n".join(lines)
+        return "\n".join([*lines, *([self.left_out_line] if self.left_out else [])])
 
     def __repr__(self) -> str:
         ambiguity = "" if self.entropy is None else f", entropy={self.entropy:.3f}"

@@ -36,24 +36,12 @@ def _even(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseStat
     return PhraseState(operators.add(functor.core, argument.core, functor.words / words), words)
 
 
-def _functor_acts(node: Node) -> bool:
-    return True
-
-
 def _noun_acts(node: Node) -> bool:
     return node.kind == "modifier"
 
 
 def _left_acts(node: Node) -> bool:
     return node.functor_first
-
-
-def _applied(operator: Operator, functor_acts: Callable[[Node], bool] = _functor_acts) -> Combine:
-    def combine(node: Node, functor: PhraseState, argument: PhraseState) -> PhraseState:
-        acting, acted_on = (functor, argument) if functor_acts(node) else (argument, functor)
-        return PhraseState(operator(acting.core, acted_on.core), functor.words + argument.words)
-
-    return combine
 
 
 def _tensor(modify: Operator, parts_of: Callable[[PhraseState], tuple[Array, ...]]) -> Combine:
@@ -83,52 +71,42 @@ def _vector_tensor_parts(state: PhraseState) -> tuple[Array, ...]:
     return tuple(operators.mult_vectors(state.core, part) for part in parts) or (state.core,)
 
 
-def _matrices(name: str, formula: str, combine: Combine, **more: Any) -> tuple[str, Method]:
-    return name, Method(name, formula, "matrices", combine, **more)
+def _sum(a: Array, b: Array, p: float) -> Array:
+    return operators.add_vectors(a, b)
 
 
-def _vectors(name: str, formula: str, combine: Combine, **more: Any) -> tuple[str, Method]:
-    return name, Method(name, formula, "vectors", combine, mix=lambda a, b, p: operators.add_vectors(a, b), **more)
-
-
-METHODS: dict[str, Method] = dict([
-    _matrices("verb", "the verb (the head) alone, no composition", _verb),
-    _matrices("mult", "ρ ⊙ σ over all words", _applied(operators.mult)),
-    _matrices("add", "the even mixture of all words", _even, by_words=True),
-    _matrices(
-        "tensor",
-        "kron(subj, obj) ⊙ kron(verb, verb), on adj ⊙ noun",
-        _tensor(operators.mult, _tensor_parts),
-        parts=_tensor_parts,
+METHODS: dict[str, Method] = {each.name: each for each in (
+    Method("verb", "the verb (the head) alone, no composition", "matrices", _verb),
+    Method.by("mult", "ρ ⊙ σ over all words", operators.mult),
+    Method("add", "the even mixture of all words", "matrices", _even, by_words=True),
+    Method(
+        "tensor", "kron(subj, obj) ⊙ kron(verb, verb), on adj ⊙ noun", "matrices",
+        _tensor(operators.mult, _tensor_parts), parts=_tensor_parts,
     ),
-    _matrices("phaser", "ρ^½ σ ρ^½, the functor acts", _applied(operators.phaser)),
-    _matrices("fuzz", "Σᵢ λᵢ Pᵢ σ Pᵢ, the functor acts", _applied(operators.fuzz)),
-    _matrices("phaser-noun", "Phaser; nouns act on their verb", _applied(operators.phaser, _noun_acts)),
-    _matrices("fuzz-noun", "Fuzz; nouns act on their verb", _applied(operators.fuzz, _noun_acts)),
-    _matrices("phaser-left", "Phaser; the left side acts on the right", _applied(operators.phaser, _left_acts)),
-    _matrices("fuzz-left", "Fuzz; the left side acts on the right", _applied(operators.fuzz, _left_acts)),
-    _matrices("smooth", "Phaser by ρ + 3·1/n, the functor acts", _applied(operators.smooth_phaser)),
-    _matrices(
-        "smooth-noun", "Phaser by ρ + 3·1/n; nouns act on their verb", _applied(operators.smooth_phaser, _noun_acts)
-    ),
-])  # fmt: skip
+    Method.by("phaser", "ρ^½ σ ρ^½, the functor acts", operators.phaser),
+    Method.by("fuzz", "Σᵢ λᵢ Pᵢ σ Pᵢ, the functor acts", operators.fuzz),
+    Method.by("phaser-noun", "Phaser; nouns act on their verb", operators.phaser, _noun_acts),
+    Method.by("fuzz-noun", "Fuzz; nouns act on their verb", operators.fuzz, _noun_acts),
+    Method.by("phaser-left", "Phaser; the left side acts on the right", operators.phaser, _left_acts),
+    Method.by("fuzz-left", "Fuzz; the left side acts on the right", operators.fuzz, _left_acts),
+    Method.by("smooth", "Phaser by ρ + 3·1/n, the functor acts", operators.smooth_phaser),
+    Method.by("smooth-noun", "Phaser by ρ + 3·1/n; nouns act on their verb", operators.smooth_phaser, _noun_acts),
+)}  # fmt: skip
 """Composition methods for density matrices.
 
 The side that acts, where the order matters, is the functor (adjective on noun, verb on object, verb phrase on subject;
 what the released evaluation script does), the noun on its verb (the script's other setting; adjectives still act on
 their noun), or the left side on the right (as the paper's text writes it: the subject acts on the verb phrase)."""
 
-VECTOR_METHODS: dict[str, Method] = dict([
-    _vectors("verb", "the verb (the head) alone, no composition", _verb),
-    _vectors("mult", "a ⊙ b over all words", _applied(operators.mult_vectors)),
-    _vectors("add", "the sum of all words", _applied(operators.add_vectors)),
-    _vectors(
-        "tensor",
-        "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument",
-        _tensor(operators.project_vectors, _vector_tensor_parts),
-        parts=_vector_tensor_parts,
+VECTOR_METHODS: dict[str, Method] = {each.name: each for each in (
+    Method("verb", "the verb (the head) alone, no composition", "vectors", _verb, mix=_sum),
+    Method.by("mult", "a ⊙ b over all words", operators.mult_vectors, on="vectors", mix=_sum),
+    Method.by("add", "the sum of all words", operators.add_vectors, on="vectors", mix=_sum),
+    Method(
+        "tensor", "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument", "vectors",
+        _tensor(operators.project_vectors, _vector_tensor_parts), parts=_vector_tensor_parts, mix=_sum,
     ),
-])  # fmt: skip
+)}  # fmt: skip
 """Composition methods for vectors (paper, §4.1.1)."""
 
 

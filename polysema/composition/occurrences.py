@@ -11,13 +11,11 @@ from typing import NamedTuple
 from polysema.composition.trees import Leaf, Tree, shown
 from polysema.errors import InputError
 
-LONGEST = 2000
-"""The most characters without a space that are parsed: spaCy's time grows with their square."""
+LONGEST = 2000  # the most characters without a space that are parsed: spaCy's time grows with their square
 
 OVERLONG = re.compile(rf"\S{{{LONGEST},}}")
 
-Span = tuple[int, int]
-"""The place of a word in a text: its first character, and the one after its last."""
+Span = tuple[int, int]  # the place of a word in a text: its first character, and the one after its last
 
 _RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
 _ARTICLES = ("the", "a", "an")

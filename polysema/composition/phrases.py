@@ -142,6 +142,8 @@ def read_phrase(phrase: Phrase, pattern: str | None = None) -> Read:
             raise InputError("a pattern goes with words, not with what spaCy has parsed")
         words = phrase.split() if isinstance(phrase, str) else list(phrase)
         return read_tree(from_pattern(pattern, words), " ".join(words))
+    if not isinstance(phrase, str | Sequence):
+        raise InputError(f"a phrase is text, brackets or a tree, not {type(phrase).__name__}")
     if not isinstance(phrase, str):
         raise InputError("words without brackets need a pattern, such as 'adj subj verb adj obj'")
     if is_word(phrase) and phrase.strip() and not isinstance(phrase, Brackets):

@@ -37,11 +37,8 @@ from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report, silent
 
 MAX_WORKERS = 64
-PIECE = 1 << 24
-"""Bytes of text that are sent to a worker of a cluster at once."""
-
-WHOLE = 1 << 25
-"""Bytes of a file, packed or not, that a worker of a cluster reads itself."""
+PIECE = 1 << 24  # bytes of text that are sent to a worker of a cluster at once
+WHOLE = 1 << 25  # bytes of a file, packed or not, that a worker of a cluster reads itself
 
 _NO_TEXT = 0.1  # the share of invalid bytes above which a file is not text
 _EARLY = 1 << 24  # bytes after which that is judged without waiting for the rest
@@ -434,4 +431,4 @@ class Encoding:
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
         out, out_ends = out[:words], out_ends[:sentences]
-        return out, out_ends, int(hashed(out, out_ends, 0)), read
+        return out, out_ends, int(hashed(out, out_ends)), read

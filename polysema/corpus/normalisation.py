@@ -46,24 +46,17 @@ class Normalisation:
     A *run* is a maximal sequence of word characters: letters with the marks on them, digits and the underscore. It is
     a word when it holds letters only. Case is folded character by character as Unicode defines it; a capital sigma that
     ends a word becomes ς.
-
-    Attributes:
-        lower: fold case.
-        digits: runs with digits are words too.
-        hyphens: a hyphen between two letters is part of the word.
-        sentences: ``split`` ends a sentence at the end of a line and, within it, where . ! ? or … (and quotes or
-            brackets) are followed by white space and a capital, a number or a letter of a script without case, except
-            after an initial or an abbreviation; ``lines`` treats each line as a sentence.
-        raw: words are what ASCII white space separates, unchanged; lines are sentences.
-        min_sentence: shorter sentences are left out.
     """
 
-    lower: bool = True
-    digits: bool = False
-    hyphens: bool = False
+    lower: bool = True  # fold case
+    digits: bool = False  # runs with digits are words too
+    hyphens: bool = False  # a hyphen between two letters is part of the word
+    # ``split`` ends a sentence at the end of a line and, within it, where . ! ? or … (and quotes or brackets) are
+    # followed by white space and a capital, a number or a letter of a script without case, except after an initial
+    # or an abbreviation; ``lines`` treats each line as a sentence.
     sentences: str = "split"
-    raw: bool = False
-    min_sentence: int = 2
+    raw: bool = False  # words are what ASCII white space separates, unchanged; lines are sentences
+    min_sentence: int = 2  # shorter sentences are left out
 
     def __post_init__(self) -> None:
         check_choice("way to find sentences", self.sentences, ("split", "lines"))

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from polysema.corpus.normalisation import Normalisation, unicode_version
 from polysema.errors import CorpusError, InputError, MissingExtraError, UnknownChoiceError, check_choice, needing
@@ -99,8 +99,7 @@ class CorpusOptions(ReadingOptions):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Column numbers, from 0, of a format with one token a line; −1 if there is no such column."""
 
     token: int  # the word or lemma
@@ -111,8 +110,7 @@ class Columns:
     comments: bool = False  # lines that start with # are skipped
 
 
-WHOLE_LINES = Columns(token=-1)
-"""A token a line and nothing else; an empty line ends a sentence."""
+WHOLE_LINES = Columns(token=-1)  # a token a line and nothing else; an empty line ends a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +133,7 @@ Sources = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
 ARCHIVE_PIECE = 1 << 12
 """Bytes of an archive that are unpacked at once: they give at most 32768 times as many (zst), 128 MiB."""
 
-WINDOW = 1 << 29
-"""The largest window of an archive in bytes: unpacked text that the unpacker keeps for back-references."""
+WINDOW = 1 << 29  # the largest window of an archive in bytes: unpacked text that the unpacker keeps for back-references
 
 _HIDDEN = re.compile(r"(^|/)\.")
 _VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
@@ -163,8 +160,7 @@ class Url:
         return dict(system.info(path))
 
 
-Source = Path | Url
-"""A file of text; ``-`` is standard input."""
+Source = Path | Url  # a file of text; ``-`` is standard input
 
 
 def find_sources(sources: str | Path | Sequence[str | Path]) -> list[Source]:

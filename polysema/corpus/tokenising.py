@@ -21,11 +21,8 @@ from polysema.kernels.words import plainly_hashed, sort_words
 
 Array = NDArray[Any]
 
-SLOTS = 1 << 20
-"""The approximate number of words in a worker's table."""
-
-SMALL = 1 << 22
-"""The largest text in bytes that plain Python reads if the kernels are not compiled yet."""
+SLOTS = 1 << 20  # the approximate number of words in a worker's table
+SMALL = 1 << 22  # the largest text in bytes that plain Python reads if the kernels are not compiled yet
 
 _FEW = 1 << 18  # words that NumPy sorts; for more, the kernel is faster and needs less memory
 
@@ -67,11 +64,8 @@ def tokenise(normalisation: Normalisation, block: Block, table: k.SlotTable) -> 
     if columns is None:
         words, sentences = k.tokenise(rules, data, size, block.goes_on, table, ids, ends, scratch, tally)
     else:
-        layout = k.Layout(
-            columns.token, columns.fallback, columns.tag, columns.number, columns.markup, columns.comments
-        )
         words, sentences = k.tokenise_lines(
-            rules, layout, normalisation.raw, data, size, True, table, ids, ends, scratch, tally
+            rules, columns, normalisation.raw, data, size, True, table, ids, ends, scratch, tally
         )
     return Tokens(
         ids[:words].copy(), ends[:sentences].copy(), size - block.ends_source, int(tally[0]) + block.replaced,

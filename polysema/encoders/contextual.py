@@ -28,15 +28,16 @@ from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
+from polysema.meanings.context_model import softmax
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import EncoderPart
 from polysema.senses.senses import WordSenses, senses_of
+from polysema.vectors import units
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
 
-SHARPNESS = 8.0
-"""β of P(sense | sentence), by log loss on homographs and planted senses."""
+SHARPNESS = 8.0  # β of P(sense | sentence), by log loss on homographs and planted senses
 
 
 class Contextual:
@@ -46,16 +47,11 @@ class Contextual:
         encoder: the encoder.
         means: (depth + 1, d), the mean vector of each layer, that vectors are centred by.
         spreads: (depth + 1, d), the standard deviations that they are then divided by; None where they are not known.
-        layers: which to mix; by default all from a quarter of the depth to the last but one (3–11 of 12).
+
+    The layers that are mixed are those from a quarter of the depth to the last but one (3–11 of 12).
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        means: NDArray[Any],
-        spreads: NDArray[Any] | None = None,
-        layers: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, encoder: Encoder, means: NDArray[Any], spreads: NDArray[Any] | None = None) -> None:
         if means.shape != (encoder.depth + 1, encoder.width):
             raise InputError(
                 f"means of shape {means.shape} do not belong to {encoder}: they are of another encoder's layers"
@@ -64,7 +60,7 @@ class Contextual:
         self.encoder, self.means = encoder, np.asarray(means, np.float64)
         self.spreads = np.ones(means.shape) if spreads is None else np.asarray(spreads, np.float64)
         self.spreads = np.maximum(self.spreads, 0.1 * np.median(self.spreads, axis=1, keepdims=True))
-        self.layers = tuple(layers) if layers else tuple(range(first, max(encoder.depth, first + 1)))
+        self.layers = tuple(range(first, max(encoder.depth, first + 1)))
 
     def matrices(self, sentences: Sequence[str], targets: Sequence[str | Span]) -> DensityMatrix:
         """The density matrix of one word in each sentence: a stack of k, n the encoder's width.
@@ -80,8 +76,8 @@ class Contextual:
         targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)
         vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
-        units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])
-        return DensityMatrix(units.reshape(len(readings), -1, self.encoder.width).mT)
+        unit = units((vectors - self.means[chosen]) / self.spreads[chosen])
+        return DensityMatrix(unit.reshape(len(readings), -1, self.encoder.width).mT)
 
 
 def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
@@ -93,25 +89,20 @@ def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
 _OPEN: WeakKeyDictionary[EncoderPart, Contextual] = WeakKeyDictionary()  # encoders that are loaded
 
 
-def contextual(lexicon: Matrices, encoder: Encoder | None = None) -> Contextual:
+def contextual(lexicon: Matrices) -> Contextual:
     """The contextual matrices that a lexicon of an encoder offers.
 
-    Args:
-        encoder: the encoder, where it is loaded already; else it is loaded by the name that the lexicon keeps, or from
-            the folder that the variable POLYSEMA_ENCODER names.
+    The encoder is loaded by the name that the lexicon keeps, or from the folder that POLYSEMA_ENCODER names.
     """
     part = lexicon.parts.encoder
     if part is None or part.layer_means is None:
         raise InputError("this lexicon was not made with an encoder (--model bert2dm): it has no contextual meanings")
-    known = _OPEN.get(part)
-    if known is not None and encoder in (None, known.encoder):
-        return known
-    if encoder is None:
+    if part not in _OPEN:
         name = _name(part)
         if not _may_be_here(name):
             raise InputError(f"the encoder {name!r} of this lexicon is not here: set POLYSEMA_ENCODER to its folder")
         encoder = Encoder.load(name, layers=part.layers)
-    _OPEN[part] = Contextual(encoder, np.asarray(part.layer_means), part.layer_spreads)
+        _OPEN[part] = Contextual(encoder, np.asarray(part.layer_means), part.layer_spreads)
     return _OPEN[part]
 
 
@@ -134,36 +125,30 @@ def _may_be_here(name: str) -> bool:
     return (path / "config.json").is_file() if path.is_dir() else not (path.is_absolute() or name.startswith("."))
 
 
-def compose_in_context(lexicon: Matrices, read: Read) -> Composition:
-    """A phrase whose every word means what it means in the whole sentence; a part means what its head does.
-
-    A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
-    """
-    words, spans = leaves(read.tree), read.spans
-    stack = contextual(lexicon).mixed(
-        [as_readings(read.tree, leaf) if read.text is None else [(read.text, spans[leaf.position])] for leaf in words]
-    )
-    of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(words)}
-    meanings = {path: of_leaf[head(node)] for path, node in with_paths(read.tree)}
-    return Composition(read.tree, CONTEXTUAL.name, meanings, read.left_out)
-
-
 def heads_in_context(lexicon: Matrices, trees: Sequence[Tree]) -> DensityMatrix:
-    """The head of each phrase as it is meant in the whole: a stack of k, what :func:`compose_in_context` comes to."""
+    """The head of each phrase as it is meant in the whole: a stack of k, what :class:`InContext` composes."""
     return contextual(lexicon).mixed([as_readings(tree, head(tree)) for tree in trees])
 
 
 @dataclass(frozen=True, slots=True)
 class InContext:
-    """The composer that reads the whole sentence with the encoder that the lexicon was made with."""
+    """The composer that reads the whole sentence with the encoder that the lexicon was made with.
+
+    A phrase that is no sentence is read in those that :func:`as_readings` makes of its tree.
+    """
 
     name: str = "contextual"
     formula: str = "the head as the encoder sees it in the whole sentence"
     on: Kind = "matrices"
 
     def compose(self, words: Any, read: Read) -> Composition:
-        """Each word as it is meant in the whole sentence."""
-        return compose_in_context(words, read)
+        """Each word as it is meant in the whole sentence; a part means what its head does."""
+        tree, text, spans = read.tree, read.text, read.spans
+        every = leaves(tree)
+        readings = [as_readings(tree, leaf) if text is None else [(text, spans[leaf.position])] for leaf in every]
+        stack = contextual(words).mixed(readings)
+        of_leaf: dict[Leaf, DensityMatrix] = {leaf: stack[i] for i, leaf in enumerate(every)}
+        return Composition(tree, self.name, {path: of_leaf[head(n)] for path, n in with_paths(tree)}, read.left_out)
 
 
 CONTEXTUAL = InContext()
@@ -197,7 +182,7 @@ def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span 
     parts = lexicon.parts
     vectors = contextual(lexicon).encoder.words([sentence], [span or span_of(sentence, word)])
     assert parts.encoder is not None  # or there would be no reader
-    (u,) = _unit(parts.encoder.projected(vectors)).astype(np.float64)
+    (u,) = units(parts.encoder.projected(vectors)).astype(np.float64)
     _, weights, senses = senses_in_context(lexicon, word)
     if parts.columns == "senses" or parts.clusters is not None:
         return posterior_of(weights, senses, u)
@@ -208,12 +193,4 @@ def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span 
 def posterior_of(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:
     """exp(β cos(v_k − v̄, u − v̄)) of weights (k,), unit vectors (k, n) and u (…, n), as shares of one: (…, k)."""
     middle = weights @ senses / weights.sum()
-    logits = SHARPNESS * _unit(u - middle) @ _unit(senses - middle).T
-    scores = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(scores / scores.sum(axis=-1, keepdims=True))
-
-
-def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Rows (…, n) of length one; a row of zeros stays what it is."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1.0))
+    return softmax(SHARPNESS * units(u - middle) @ units(senses - middle).T)

@@ -28,7 +28,7 @@ from polysema.errors import FormatError, InputError
 Floats = NDArray[np.float32]
 Span = tuple[int, int]
 
-WEIGHTS, VOCABULARY = "encoder.safetensors", "vocabulary.txt"
+WEIGHTS, PIECES = "encoder.safetensors", "pieces.txt"
 FORMAT = "polysema-gloss-encoder-1"
 MOST_PIECES = 2048  # of one pass: the activations stay in the cache of a core
 
@@ -90,10 +90,10 @@ class GlossEncoder:
             shape = Shape(**json.loads(metadata["shape"]))
         except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
             raise FormatError(f"{path} is not a gloss encoder: {error}") from None
-        return cls(tensors, WordPiece.load(Path(folder) / VOCABULARY), shape)
+        return cls(tensors, WordPiece.load(Path(folder) / PIECES), shape)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``encoder.safetensors`` (8 bits, a scale a row) and ``vocabulary.txt`` into a folder."""
+        """Write ``encoder.safetensors`` (8 bits, a scale a row) and ``pieces.txt`` into a folder."""
         from safetensors.numpy import save_file
 
         tensors: dict[str, NDArray[Any]] = {"embeddings.word": self._embeddings[0]}
@@ -106,7 +106,7 @@ class GlossEncoder:
         Path(folder).mkdir(parents=True, exist_ok=True)
         metadata = {"format": FORMAT, "shape": json.dumps(asdict(self.shape))}
         save_file(tensors, Path(folder) / WEIGHTS, metadata)
-        (Path(folder) / VOCABULARY).write_text("\n".join(self.reader.pieces) + "\n", encoding="utf-8")
+        (Path(folder) / PIECES).write_text("\n".join(self.reader.pieces) + "\n", encoding="utf-8")
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Every tensor by name, as the constructor takes them."""

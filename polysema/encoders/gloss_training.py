@@ -3,15 +3,18 @@
 The vector c of a word is the mean of the last layer over its pieces, the vector g of a synset the mean over the pieces
 of its gloss; each goes through a linear head to n numbers and is made unit. For a tagged word with senses S,
 
-    p(s | c) = exp(τ⟨g_s, c⟩) / Σ_{r ∈ S} exp(τ⟨g_r, c⟩),        loss = −ln Σ_{right s} p(s | c),
+    p(s | c) = exp(τ⟨g_s, c⟩) / Σ_{r ∈ S} exp(τ⟨g_r, c⟩),        loss = −ln Σ_{right s} p(s | c).
 
-where S holds the senses of every part of speech that shares the spelling.
+The loss is the mean of two: S holds the senses of every part of speech of the spelling, and those of the right one.
 
-**Batches by word.** A sentence costs 25 pieces and the glosses of its words 600, so a batch is built around a few
-spellings: their glosses are encoded once, with gradient, beside several sentences of each. The other tagged words of
-those sentences are trained against *remembered* gloss vectors, where all of theirs are known. The memory drifts away
-from the encoder as it learns; the drift is mostly one linear map, which the freshly encoded glosses show, so every few
-batches the remembered vectors are moved by the ridge regression of fresh on remembered ones.
+**Glosses are read once.** A sentence costs 25 pieces and the glosses of its words 1000. So the pooled vectors of
+glosses are computed before the first step, by the encoder as it is then; only their head learns, with every sense in the
+softmax. A few glosses of each batch are read again, and
+
+    1 − ⟨g, g′⟩
+
+between the vector g′ by the encoder and g by the pooled one is added to the loss, so that the encoder goes on reading
+new glosses into the same space.
 
 Needs torch (the extra ``encoders``).
 """
@@ -22,7 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +33,7 @@ from numpy.typing import NDArray
 from polysema.encoders.gloss_encoder import GlossEncoder, Shape
 from polysema.encoders.tagged_text import TaggedSentence
 from polysema.encoders.wordpiece import WordPiece
-from polysema.errors import FormatError, InputError, check_choice, needing
+from polysema.errors import FormatError, InputError, needing
 from polysema.senses.wordnet_files import WordNet
 
 Ids = NDArray[np.int32]
@@ -38,9 +41,6 @@ Report = Callable[[str], None]
 
 MINILM = Shape(layers=6, heads=12)
 """The shape of all-MiniLM-L6-v2, the encoder that training starts from; its width is 384."""
-
-BATCHES = ("spellings", "sentences")
-"""How a batch is drawn; see :class:`GlossTraining`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +50,40 @@ class GlossTraining:
     Attributes:
         minutes, steps: how long to train, whichever ends first; the learning rate falls to zero over this time.
         rate, head_rate: highest learning rates of the encoder and of the two heads.
-        batches: ``spellings`` builds a batch around a few words, which suits a processor. ``sentences`` draws sentences
-            and encodes the glosses of all their tagged words, about 50 a sentence: exact, for a graphics card.
-        spellings: spellings in a batch.
-        sentences: sentences of each spelling at most, or of a batch.
+        sentences: sentences of a batch.
+        anchors: glosses of a batch that are read again.
         dimension: n, the numbers of a sense vector.
         scale: τ.
-        remembered_weight: weight of a word that is trained against remembered glosses.
         longest, longest_gloss: pieces of a sentence and of a gloss at most.
         prefixes: share of the sentences that end early, so that the encoder can read word by word.
+        joined: share of the sentences that are read together with the next one of their document.
+        usual: tagged occurrences up to which each of a word's occurrences counts fully; beyond, (usual / N)^¼.
         source_weights: how likely an occurrence is drawn, by source.
         frozen_layers: layers from below that stay as they are, as the embeddings always do.
         device: of torch: ``cpu``, ``cuda`` …
         threads: of torch; 0 leaves it as it is.
     """
 
-    minutes: float = 60.0
+    minutes: float = 25.0
     steps: int | None = None
-    rate: float = 1.5e-4
+    rate: float = 1.2e-4
     head_rate: float = 1e-3
-    batches: str = "spellings"
-    spellings: int = 12
-    sentences: int = 5
+    sentences: int = 64
+    anchors: int = 16
     dimension: int = 128
     scale: float = 20.0
-    remembered_weight: float = 0.5
-    longest: int = 48
-    longest_gloss: int = 32
+    longest: int = 64
+    longest_gloss: int = 36
     prefixes: float = 0.1
-    source_weights: dict[str, float] = field(default_factory=lambda: {"semcor": 1.0, "glosses": 0.35, "examples": 0.7})
-    frozen_layers: int = 2
+    joined: float = 0.25
+    usual: float = 100.0
+    source_weights: dict[str, float] = field(default_factory=lambda: {"semcor": 1.0, "glosses": 0.3, "examples": 0.6})
+    frozen_layers: int = 0
     device: str = "cpu"
     threads: int = 0
     seed: int = 1
 
     def __post_init__(self) -> None:
-        check_choice("way to draw batches", self.batches, BATCHES)
         if self.minutes <= 0 or (self.steps is not None and self.steps <= 0):
             raise InputError(f"a run of {self.minutes} minutes and {self.steps} steps trains nothing: give more")
 
@@ -107,6 +105,7 @@ class TaggedPieces:
     ids: Ids
     words: list[TaggedWord]
     weight: float = 1.0
+    document: str = ""
 
 
 class SenseTable:
@@ -117,11 +116,13 @@ class SenseTable:
         senses: the synset rows of each such spelling.
         synsets: row of each synset id.
         of_key: synset row of each sense key.
+        pos: (synsets,) the letter of each part of speech.
     """
 
     def __init__(self, wordnet: WordNet) -> None:
         self.synsets = {name: row for row, name in enumerate(wordnet.synsets)}
         self.of_key = {key.key: self.synsets[key.synset] for key in wordnet.keys}
+        self.pos = np.array([name[-1] for name in self.synsets])
         self.spellings: dict[str, int] = {}
         self.senses: list[NDArray[np.int64]] = []
         for spelling, keys in wordnet.senses().items():
@@ -146,7 +147,7 @@ class SenseTable:
                 if end > start and right:
                     words.append(TaggedWord(start, end, spelling, right))
             if words:
-                found.append(TaggedPieces(pieces.ids, words))
+                found.append(TaggedPieces(pieces.ids, words, document=sentence.document))
         return found
 
 
@@ -164,7 +165,14 @@ def cropped(sentence: TaggedPieces, longest: int, around: TaggedWord, stop: int 
         for word in sentence.words
         if word.start >= first and word.end <= size
     ]
-    return TaggedPieces(sentence.ids[first:size], words, sentence.weight)
+    return TaggedPieces(sentence.ids[first:size], words, sentence.weight, sentence.document)
+
+
+def joined(first: TaggedPieces, second: TaggedPieces) -> TaggedPieces:
+    """Two sentences as one text."""
+    shift = len(first.ids)
+    moved = [TaggedWord(word.start + shift, word.end + shift, word.spelling, word.right) for word in second.words]
+    return TaggedPieces(np.concatenate([first.ids, second.ids]), first.words + moved, first.weight, first.document)
 
 
 class TorchEncoder:
@@ -306,6 +314,27 @@ class TorchEncoder:
         return GlossEncoder(tensors, self.reader, self.shape)
 
 
+class FastEncoder(GlossEncoder):
+    """The same encoder computed by torch in bfloat16, on a graphics card or several times faster on a processor.
+
+    Vectors differ from those of NumPy in the third digit.
+    """
+
+    def __init__(self, encoder: GlossEncoder, device: str = "cpu") -> None:
+        tensors = encoder.tensors()
+        super().__init__(tensors, encoder.reader, encoder.shape)
+        scale = tensors.pop("embeddings.word.scale")
+        tensors["embeddings.word"] = tensors["embeddings.word"] * scale[:, None]
+        self._fast = TorchEncoder(tensors, encoder.reader, encoder.shape, device=device)
+
+    def pooled(self, sequences: Sequence[Ids], spans: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float32]:
+        """Means of the last layer over spans of pieces: (spans, width), in the order given."""
+        with self._fast.torch.no_grad():
+            found = [self._fast.pooled(sequences[a : a + 512], spans[a : a + 512]).cpu().numpy()
+                     for a in range(0, len(sequences), 512) if any(map(len, spans[a : a + 512]))]  # fmt: skip
+        return np.concatenate(found) if found else np.empty((0, self._embeddings[0].shape[1]), np.float32)
+
+
 def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
     """The tensors of a 6 × 384 BERT in Hugging Face's files, by this module's names."""
     from safetensors.numpy import load_file
@@ -337,39 +366,60 @@ def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
     return {name: np.asarray(value, np.float32) for name, value in tensors.items()}
 
 
+class Choices(NamedTuple):
+    """The senses that W tagged words are chosen among, padded to the largest number K."""
+
+    senses: NDArray[np.int64]  # (W, K) synset rows
+    valid: NDArray[np.bool_]  # (W, K) false where padded
+    right: NDArray[np.bool_]  # (W, K)
+    same_pos: NDArray[np.bool_]  # (W, K) of the right part of speech
+    weight: NDArray[np.float32]  # (W,)
+
+
 class GlossTrainer:
     """One training run.
 
     Args:
         encoder: the encoder, changed in place.
         glosses: (S,) the pieces of every gloss.
-        senses: the synset rows of every spelling.
-        sentences: training sentences.
+        table: the senses of every spelling.
+        sentences: training sentences, those of a document in order.
     """
 
     def __init__(
         self,
         encoder: TorchEncoder,
         glosses: Sequence[Ids],
-        senses: Sequence[NDArray[np.int64]],
+        table: SenseTable,
         sentences: Sequence[TaggedPieces],
         options: GlossTraining,
     ) -> None:
         if not sentences:
             raise InputError("no sentence has a tagged word of several senses: check the sense keys")
-        self.encoder, self.senses, self.sentences, self.options = encoder, senses, sentences, options
+        self.encoder, self.sentences, self.options, self.pos = encoder, sentences, options, table.pos
         self.glosses = [ids[: options.longest_gloss] for ids in glosses]
-        self.random = np.random.default_rng(options.seed)
-        self.torch = encoder.torch
+        self.random, self.torch = np.random.default_rng(options.seed), encoder.torch
         if options.threads:
             self.torch.set_num_threads(options.threads)
-        self.memory = _Memory(len(glosses), options.dimension)
-        self._draws()
+        self._counts = np.array([len(rows) for rows in table.senses])
+        self._senses = np.zeros((len(table.senses), self._counts.max()), np.int64)
+        for row, own in zip(self._senses, table.senses, strict=True):
+            row[: len(own)] = own
+        spellings = np.array([word.spelling for s in sentences for word in s.words])
+        seen = np.bincount(spellings, [s.weight for s in sentences for _ in s.words], len(table.senses))
+        self._weights = np.minimum(1, (np.maximum(seen, 1) / options.usual) ** -0.25).astype(np.float32)
+        used = np.unique(np.concatenate([table.senses[spelling] for spelling in np.unique(spellings)]))
+        self._used = used
+        self._chances = np.array([s.weight for s in sentences]) / sum(s.weight for s in sentences)
         if "context.weight" not in encoder.tensors:
             self._start_heads()
         for tensor in encoder.trained().values():
             tensor.requires_grad_(True)
         self.optimizer = self._optimizer()
+        width = encoder.tensors["embeddings.norm.bias"].shape[0]
+        self.pooled = self.torch.zeros(len(glosses), width, device=encoder.device)
+        self._known = np.zeros(len(glosses), bool)
+        self._pool(used)
 
     def _optimizer(self) -> Any:
         groups: dict[str, list[Any]] = {"heads": [], "matrices": [], "vectors": []}
@@ -386,20 +436,6 @@ class GlossTrainer:
             ],
             betas=(0.9, 0.98),
         )
-
-    def _draws(self) -> None:
-        """Occurrences of each spelling, and how likely each spelling is drawn: by the root of its occurrences."""
-        owner = np.array([word.spelling for s in self.sentences for word in s.words])
-        place = np.array([(i, k) for i, s in enumerate(self.sentences) for k in range(len(s.words))])
-        weight = np.array([s.weight for s in self.sentences for _ in s.words])
-        order = np.argsort(owner, kind="stable")
-        self.spellings, starts = np.unique(owner[order], return_index=True)
-        self.occurrences = np.split(place[order], starts[1:])
-        self.weights = np.split(weight[order], starts[1:])
-        mass = np.array([w.sum() for w in self.weights]) ** 0.5
-        self.chances = mass / mass.sum()
-        self.sentence_chances = np.array([s.weight for s in self.sentences])
-        self.sentence_chances /= self.sentence_chances.sum()
 
     def _start_heads(self) -> None:
         """Both heads start as the principal directions of gloss and context vectors, each centred."""
@@ -418,73 +454,103 @@ class GlossTrainer:
                 encoder.tensors[f"{name}.weight"] = directions[:n].clone().contiguous()
                 encoder.tensors[f"{name}.bias"] = -(directions[:n] @ vectors.mean(0))
 
-    def batch(self) -> tuple[list[TaggedPieces], NDArray[np.int64]]:
-        """Sentences, and the synset rows whose glosses are encoded with them."""
+    def batch(self) -> list[TaggedPieces]:
+        """Sentences drawn by their weights; some are joined to the next one, some end early."""
         o = self.options
-        if o.batches == "sentences":
-            chosen = self.random.choice(len(self.sentences), min(o.sentences, len(self.sentences)), replace=False,
-                                        p=self.sentence_chances)  # fmt: skip
-            found = {int(i): self._shortened(int(i), int(self.random.integers(len(self.sentences[i].words))))
-                     for i in chosen}  # fmt: skip
-            spellings = [word.spelling for sentence in found.values() for word in sentence.words]
-        else:
-            found, spellings = {}, []
-            count = min(o.spellings, len(self.spellings))
-            for row in self.random.choice(len(self.spellings), count, replace=False, p=self.chances):
-                spellings.append(int(self.spellings[row]))
-                weights = self.weights[row]
-                some = min(o.sentences, len(weights))
-                for pick in self.random.choice(len(weights), some, replace=False, p=weights / weights.sum()):
-                    i, k = self.occurrences[row][pick].tolist()
-                    found[i] = self._shortened(i, k)
-        return list(found.values()), np.unique(np.concatenate([self.senses[spelling] for spelling in spellings]))
+        chosen = self.random.choice(len(self.sentences), min(o.sentences, len(self.sentences)), replace=False,
+                                    p=self._chances)  # fmt: skip
+        found = []
+        for i in chosen.tolist():
+            sentence, stop = self.sentences[i], None
+            around = sentence.words[int(self.random.integers(len(sentence.words)))]
+            after = self.sentences[min(i + 1, len(self.sentences) - 1)]
+            if self.random.random() < o.joined and after is not sentence and after.document == sentence.document:
+                sentence = joined(sentence, after)
+            if self.random.random() < o.prefixes:
+                stop = int(self.random.integers(around.end, len(sentence.ids) + 1))
+            found.append(cropped(sentence, o.longest, around, stop))
+        return found
 
-    def _shortened(self, i: int, k: int) -> TaggedPieces:
-        """Sentence i around its word k; some end early, as when a sentence is read word by word."""
-        sentence = self.sentences[i]
-        around, stop = sentence.words[k], None
-        if self.random.random() < self.options.prefixes:
-            stop = int(self.random.integers(around.end, len(sentence.ids) + 1))
-        return cropped(sentence, self.options.longest, around, stop)
-
-    def loss(self, sentences: Sequence[TaggedPieces], fresh: NDArray[np.int64]) -> tuple[Any, int, int]:
-        """The loss of a batch, the right answers among the words whose glosses are all fresh, and their number."""
-        torch, encoder = self.torch, self.encoder
-        is_fresh = np.zeros(len(self.glosses), bool)
-        is_fresh[fresh] = True
-        usable = is_fresh | self.memory.known
-        sentences = [
-            TaggedPieces(s.ids, [word for word in s.words if usable[self.senses[word.spelling]].all()])
-            for s in sentences
-        ]
+    def choices(self, sentences: Sequence[TaggedPieces]) -> Choices:
+        """What the tagged words of sentences are chosen among."""
         words = [word for sentence in sentences for word in sentence.words]
-        g, c = encoder.glosses([self.glosses[i] for i in fresh]), encoder.contexts(sentences)
-        used = np.unique(np.concatenate([self.senses[word.spelling] for word in words]))
-        table = encoder.on_device(self.memory.vectors[used])
-        shared = np.isin(fresh, used)
-        table = table.index_copy(
-            0, encoder.on_device(np.searchsorted(used, fresh[shared])), g[encoder.on_device(np.flatnonzero(shared))]
-        )
-        shape = (len(words), max(len(self.senses[word.spelling]) for word in words))
-        candidates, valid, right = np.zeros(shape, np.int64), np.zeros(shape, bool), np.zeros(shape, bool)
-        weight = np.empty(len(words), np.float32)
-        for row, word in enumerate(words):
-            rows = self.senses[word.spelling]
-            candidates[row, : len(rows)] = np.searchsorted(used, rows)
-            valid[row, : len(rows)] = True
-            right[row, : len(rows)] = np.isin(rows, word.right)
-            weight[row] = 1.0 if is_fresh[rows].all() else self.options.remembered_weight
-        logits = self.options.scale * torch.einsum("wn,wsn->ws", c, table[encoder.on_device(candidates)])
-        logits = logits.masked_fill(encoder.on_device(~valid), -1e4)
-        kept = torch.log_softmax(logits, dim=1).masked_fill(encoder.on_device(~right), -1e4)
-        weights = encoder.on_device(weight)
-        total = -(torch.logsumexp(kept, dim=1) * weights).sum() / weights.sum()
-        main = weight == 1.0
-        hits = right[np.arange(len(words)), logits.argmax(1).cpu().numpy()]
-        self.memory.take(fresh, g.detach().float().cpu().numpy())
-        return total, int(hits[main].sum()), int(main.sum())
+        spelling = np.array([word.spelling for word in words])
+        counts = self._counts[spelling]
+        senses = self._senses[spelling][:, : counts.max()]
+        valid = np.arange(senses.shape[1]) < counts[:, None]
+        known = np.full((len(words), max(len(word.right) for word in words)), -1)
+        for row, word in zip(known, words, strict=True):
+            row[: len(word.right)] = word.right
+        right = (senses[:, :, None] == known[:, None, :]).any(axis=2) & valid
+        same = (self.pos[senses] == self.pos[known[:, 0]][:, None]) & valid
+        return Choices(senses, valid, right, same, self._weights[spelling])
 
-    def run(self, report: Report = lambda _: None, every: float = 300.0) -> Iterator[int]:
+    def loss(self, c: Any, table: Any, choices: Choices) -> tuple[Any, float]:
+        """The loss of a batch, and the share of its words whose best sense of all parts of speech is right.
+
+        Args:
+            c: (W, n) vectors of the tagged words.
+            table: (G, n) gloss vectors; ``choices.senses`` are rows of it.
+        """
+        torch, on_device = self.torch, self.encoder.on_device
+        logits = self.options.scale * torch.einsum("wn,wsn->ws", c, table[on_device(choices.senses)])
+        total = 0.0
+        for among in (choices.valid, choices.same_pos):
+            kept = torch.log_softmax(logits.masked_fill(on_device(~among), -1e4), dim=1)
+            right = torch.logsumexp(kept.masked_fill(on_device(~(choices.right & among)), -1e4), dim=1)
+            weight = on_device(choices.weight * (among.sum(axis=1) > 1))
+            total = total - 0.5 * (right.clamp(min=-50) * weight).sum() / weight.sum().clamp(min=1)
+        best = logits.detach().masked_fill(on_device(~choices.valid), -1e4).argmax(1).cpu().numpy()
+        return total, float(choices.right[np.arange(len(best)), best].mean())
+
+    def _pool(self, rows: NDArray[np.int64]) -> None:
+        """Read glosses that were not read, without gradient."""
+        rows = rows[~self._known[rows]]
+        for part in np.array_split(rows[np.argsort([len(self.glosses[i]) for i in rows])], len(rows) // 512 + 1):
+            if len(part):
+                with self.torch.no_grad():
+                    spans = [[(0, len(self.glosses[i]))] for i in part]
+                    found = self.encoder.pooled([self.glosses[i] for i in part], spans)
+                self.pooled[self.encoder.on_device(part)] = found
+        self._known[rows] = True
+
+    def _gloss_vectors(self, rows: NDArray[np.int64]) -> Any:
+        return self.encoder.head(self.pooled[self.encoder.on_device(rows)], "gloss")
+
+    def step(self) -> tuple[float, float]:
+        """One step of the optimizer: the loss and the share of right answers of its batch."""
+        encoder = self.encoder
+        sentences = [sentence for sentence in self.batch() if sentence.words]
+        encoder.new_step()
+        c, choices = encoder.contexts(sentences), self.choices(sentences)
+        rows = np.unique(choices.senses)
+        choices = choices._replace(senses=np.searchsorted(rows, choices.senses))
+        loss, right = self.loss(c, self._gloss_vectors(rows), choices)
+        anchors = self.random.choice(self._used, min(self.options.anchors, len(self._used)), replace=False)
+        read = encoder.glosses([self.glosses[i] for i in anchors])
+        moved = (1 - (read * self._gloss_vectors(anchors).detach()).sum(1)).mean()
+        (loss + moved).backward()
+        self.torch.nn.utils.clip_grad_norm_(list(encoder.trained().values()), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(loss.detach()), right
+
+    def accuracy(self, sentences: Sequence[TaggedPieces], batch: int = 128) -> float:
+        """The share of the tagged words of other sentences whose best sense is right, whatever its part of speech."""
+        self.encoder.new_step()
+        right: list[tuple[float, int]] = []
+        for first in range(0, len(sentences), batch):
+            part = sentences[first : first + batch]
+            choices = self.choices(part)
+            rows = np.unique(choices.senses)
+            self._pool(rows)
+            with self.torch.no_grad():
+                places = choices._replace(senses=np.searchsorted(rows, choices.senses))
+                share = self.loss(self.encoder.contexts(part), self._gloss_vectors(rows), places)[1]
+            right.append((share, len(places.weight)))
+        return sum(share * count for share, count in right) / max(sum(count for _, count in right), 1)
+
+    def run(self, report: Report = lambda _: None, every: float = 600.0) -> Iterator[int]:
         """Train until time or steps are over; yields the number of steps every so many seconds, and at the end.
 
         Between two yields the weights change; where it yields, they can be saved or evaluated.
@@ -494,73 +560,26 @@ class GlossTrainer:
         """
         o = self.options
         begin = last = said = time.monotonic()
-        steps = pieces = 0
-        losses: list[float] = []
-        hits = counted = 0.0
+        steps, recent = 0, list[tuple[float, float]]()
         while True:
             elapsed = time.monotonic() - begin
             share = max(elapsed / (60 * o.minutes), steps / o.steps if o.steps else 0.0)
             if share >= 1:
                 break
-            factor = (1 - share) * min(1.0, (steps + 1) / 60)
+            factor = (1 - share) * min(1.0, (steps + 1) / 100)
             for group in self.optimizer.param_groups:
                 group["lr"] = group["top"] * factor
-            sentences, fresh = self.batch()
-            self.encoder.new_step()
-            loss, right, count = self.loss(sentences, fresh)
-            loss.backward()
-            self.torch.nn.utils.clip_grad_norm_(list(self.encoder.trained().values()), 1.0)
-            self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
+            recent = [*recent[-39:], self.step()]
             steps += 1
-            pieces += sum(len(s.ids) + 2 for s in sentences) + sum(len(self.glosses[i]) + 2 for i in fresh)
-            losses = [*losses[-39:], float(loss.detach())]
-            hits, counted = 0.98 * hits + right, 0.98 * counted + count
             now = time.monotonic()
             if now - said > 30:
                 said = now
+                loss, right = np.mean(recent, axis=0)
+                speed = steps * o.sentences / (now - begin)
                 report(
-                    f"step {steps}, {now - begin:.0f} s, loss {np.mean(losses):.3f}, "
-                    f"right {hits / max(counted, 1):.3f}, "
-                    f"{pieces / (now - begin):.0f} pieces/s, rate × {factor:.2f}"
+                    f"step {steps}, {now - begin:.0f} s, loss {loss:.3f}, right {right:.3f}, {speed:.0f} sentences/s"
                 )
             if now - last > every:
                 last = now
-                self.encoder.new_step()
                 yield steps
-        self.encoder.new_step()
         yield steps
-
-
-class _Memory:
-    """Gloss vectors as they were when last encoded, moved along with the encoder's drift.
-
-    Attributes:
-        vectors: (S, n) unit.
-        known: (S,) whether a gloss has been encoded.
-    """
-
-    def __init__(self, count: int, dimension: int, every: int = 10) -> None:
-        self.vectors = np.zeros((count, dimension), np.float32)
-        self.known = np.zeros(count, bool)
-        self._every = every
-        self._pairs: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-
-    def take(self, rows: NDArray[np.int64], fresh: NDArray[np.float32]) -> None:
-        """Keep fresh vectors. Every few calls, move all others by V ← V + V·D, made unit.
-
-        D is the ridge regression of fresh − remembered on remembered, over the glosses encoded since the last time.
-        """
-        old = self.known[rows]
-        self._pairs.append((self.vectors[rows[old]].copy(), fresh[old]))
-        if len(self._pairs) == self._every:
-            before = np.concatenate([pair[0] for pair in self._pairs])
-            after = np.concatenate([pair[1] for pair in self._pairs])
-            self._pairs.clear()
-            n = before.shape[1]
-            if len(before) > 4 * n:
-                ridge = 0.05 * len(before) / n * np.eye(n, dtype=np.float32)
-                drift = np.linalg.solve(before.T @ before + ridge, before.T @ (after - before))
-                moved = self.vectors + self.vectors @ drift
-                self.vectors = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
-        self.vectors[rows], self.known[rows] = fresh, True

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, UnknownChoiceError, needing
-from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon
+from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, VectorLexicon, load
 
 ENDS = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 """The words before and after a sentence, by version; left out where the vectors lack them, as all unknown words."""
@@ -66,7 +66,7 @@ class InferSent:
             version: 1 or 2; by default what the file's name says.
         """
         path = Path(weights)
-        lexicon = vectors if isinstance(vectors, LexiconOf) else _load(vectors)
+        lexicon = vectors if isinstance(vectors, LexiconOf) else load(vectors, "vectors")
         return cls(_read(path), lexicon, version or (2 if "2" in path.stem else 1), batch_size)
 
     def sentences(self, texts: Sequence[str], pooling: str = "mean") -> NDArray[np.float32]:
@@ -120,12 +120,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FormatError(f"{path}: holds a {type(found).__name__}, not tensors by name")
     return dict(found)
-
-
-def _load(path: str | Path) -> AnyLexicon:
-    from polysema.lexicon.lexicon import load
-
-    return load(path, "vectors")
 
 
 def _torch() -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -62,6 +62,18 @@ class TaggedSentence:
 def held_out_synset(synset: str) -> bool:
     """Whether a synset gives no example sentence to any training: one in five, by a hash of its id."""
     return crc32(synset.encode()) % 5 == 0
+
+
+def with_neighbours(sentences: Sequence[TaggedSentence], count: int = 1) -> list[TaggedSentence]:
+    """Each sentence with so many before and after it of the same document as its text; its targets stay its own."""
+    found = []
+    for i, sentence in enumerate(sentences):
+        around = range(max(0, i - count), min(len(sentences), i + count + 1))
+        texts = {j: sentences[j].text for j in around if sentences[j].document == sentence.document}
+        shift = sum(len(text) + 1 for j, text in texts.items() if j < i)
+        targets = tuple(replace(t, start=t.start + shift, end=t.end + shift) for t in sentence.targets)
+        found.append(replace(sentence, text=" ".join(texts.values()), targets=targets))
+    return found
 
 
 class _Text:

@@ -59,22 +59,16 @@ class AmbiguityCorrelation:
         return asdict(self)
 
 
-def ambiguity_correlation(
-    lexicon: Lexicon, *, min_count: int = 0, source: str = "wordnet-3.0", smallest_bin: int = 10
-) -> AmbiguityCorrelation:
-    """Correlate the entropy of a lexicon's words with their numbers of WordNet synsets.
+_SMALLEST = 10  # numbers of synsets that fewer words have, at the upper end, share a bin
 
-    Args:
-        lexicon: of density matrices.
-        min_count: leave out words seen less often.
-        source: where sense counts come from: a name of :data:`SOURCES`.
-        smallest_bin: numbers of synsets that fewer words have, at the upper end, share a bin.
-    """
+
+def ambiguity_correlation(lexicon: Lexicon, *, source: str = "wordnet-3.0") -> AmbiguityCorrelation:
+    """Correlate the entropy of words with their numbers of WordNet synsets, by a source of :data:`SOURCES`."""
     if lexicon.kind != "matrices":
         raise InputError("this lexicon holds vectors: entropy needs density matrices")
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words, source))
-    rows = np.flatnonzero((synsets > 0) & (counts >= min_count))
+    rows = np.flatnonzero(synsets > 0)
     entropies = _entropies(lexicon, rows)
     known = np.isfinite(entropies)
     rows, entropy = rows[known], entropies[known]
@@ -89,7 +83,7 @@ def ambiguity_correlation(
         partial(entropy, senses, np.log(seen)) if counted else None,
         partial(*by_rank, ranks(seen.astype(np.float64))) if counted else None,
         len(rows),
-        _bins(senses, entropy, smallest_bin),
+        _bins(senses, entropy),
         source,
     )
 
@@ -105,10 +99,10 @@ def _entropies(lexicon: Lexicon, rows: NDArray[np.int64]) -> NDArray[np.float64]
     return found
 
 
-def _bins(senses: NDArray[np.float64], entropy: NDArray[np.float64], smallest: int) -> tuple[Bin, ...]:
+def _bins(senses: NDArray[np.float64], entropy: NDArray[np.float64]) -> tuple[Bin, ...]:
     """One bin a number of synsets, up to the first that too few words have; the rest in one."""
     numbers, sizes = np.unique(senses, return_counts=True)
-    few = np.flatnonzero(sizes < smallest)
+    few = np.flatnonzero(sizes < _SMALLEST)
     last = numbers[few[0]] if len(few) else np.inf
     bins = []
     for members in [*(senses == number for number in numbers if number < last), senses >= last]:

@@ -13,8 +13,7 @@ from polysema.evaluation.results import Compared, Evaluation, Result, Row
 from polysema.evaluation.statistics import bootstrap, paired_test, spearman
 from polysema.lexicon.lexicon import Lexicon
 
-SHARE = 0.5
-"""A figure over fewer than this share of a set's items is not ranked."""
+SHARE = 0.5  # a figure over fewer than this share of a set's items is not ranked
 
 
 def is_ranked(result: Result) -> bool:
@@ -99,8 +98,7 @@ def compared(row: Row, other: Row, comparisons: int, resamples: int = 10_000, se
     return Compared(row.best, other.best, test)
 
 
-RESAMPLES = 100
-"""Resamples of the paper's protocol."""
+RESAMPLES = 100  # resamples of the paper's protocol
 
 
 def paper_protocol(results: Sequence[Result], seed: int = 0) -> list[float]:

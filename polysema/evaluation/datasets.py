@@ -23,8 +23,7 @@ from polysema.storage import read_text
 Array = NDArray[np.float64]
 
 
-Phrase = tuple[str, ...]
-"""The words of a phrase in the order of its pattern."""
+Phrase = tuple[str, ...]  # the words of a phrase in the order of its pattern
 
 
 @dataclass(frozen=True)

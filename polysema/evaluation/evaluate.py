@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from polysema.composition.compose import Composer
 from polysema.composition.methods import METHODS
 from polysema.encoders.contextual import CONTEXTUAL
 from polysema.engine import Engine, Local
@@ -22,8 +23,7 @@ from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.progress import Report
 from polysema.slots.model import SLOTS
 
-Evaluated = AnyLexicon | Model
-"""What can be evaluated."""
+Evaluated = AnyLexicon | Model  # what can be evaluated
 
 KNOWN_METHODS = (*METHODS, *ENCODER_METHODS, CONTEXTUAL.name, *(each.name for each in SLOTS))
 
@@ -53,7 +53,7 @@ def evaluate_models(
     models: Sequence[tuple[str, Evaluated]],
     sets: Mapping[str, EvaluationSet],
     *,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str | Composer] | None = None,
     unknown_words: str = "skip",
     bootstraps: int = 0,
     seed: int = 0,
@@ -65,7 +65,7 @@ def evaluate_models(
     """Score named models on sets: one table, in which seeds of one configuration are one row; see :func:`grouped`.
 
     Args:
-        methods: which composition methods, of those a model has; by default all.
+        methods: which composition methods, of those a model has, or methods of your own; by default all it has.
         unknown_words: what to do with words a model lacks: ``skip``, ``inflected`` or ``lemma``.
         bootstraps: how many resamples to take for the intervals; 0 for none.
         seed: of the resamples.
@@ -76,8 +76,10 @@ def evaluate_models(
     """
     if seed < 0:
         raise InputError(f"the seed must be at least 0, not {seed}")
-    for method in methods or ():
-        check_choice("composition method", method, KNOWN_METHODS)
+    own = {method.name: method for method in methods or () if not isinstance(method, str)}
+    names = None if methods is None else [method if isinstance(method, str) else method.name for method in methods]
+    for name in names or ():
+        check_choice("composition method", name, (*KNOWN_METHODS, *own))
     systems: list[System] = []
     tasks: list[tuple[str, int, Evaluated]] = []
     for group in grouped([name for name, _ in models], [model.metadata for _, model in models]):
@@ -94,7 +96,7 @@ def evaluate_models(
     results: dict[tuple[str, str, str], list[Result]] = {}
     ambiguity: dict[str, list[AmbiguityCorrelation]] = {}
     workers = engine or Local()
-    scored = workers.map(_scored, workers.put((sets, methods, unknown_words, senses)), tasks)
+    scored = workers.map(_scored, workers.put((sets, names, own, unknown_words, senses)), tasks)
     for done, (name, _, _) in enumerate(tasks):
         if progress:
             progress(name, done, len(models))
@@ -113,9 +115,9 @@ def _scored(
     shared: Any, task: tuple[str, int, Evaluated], _: Report
 ) -> tuple[list[Result], list[AmbiguityCorrelation]]:
     """The results of one model, and how far its ambiguity goes with WordNet's."""
-    sets, methods, unknown_words, senses = shared
+    sets, methods, own, unknown_words, senses = shared
     name, seed, model = task
-    scored = LexiconModel(model, name, unknown_words) if isinstance(model, LexiconOf) else model
+    scored = LexiconModel(model, name, unknown_words, own) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
         for method in scored.methods(items):

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema import measures
-from polysema.composition.compose import Method, fold
+from polysema.composition.compose import Composer, Method, fold
 from polysema.composition.methods import method_named
 from polysema.composition.occurrences import Span, counted_word
+from polysema.composition.phrases import read_tree
 from polysema.density import DensityMatrix, unit_trace
 from polysema.encoders.contextual import CONTEXTUAL
 from polysema.errors import InputError, check_choice, chosen, needing
@@ -66,6 +67,7 @@ class LexiconModel:
     lexicon: AnyLexicon  # the lexicon
     name: str = "model"  # what to call it
     policy: str = "skip"  # what to do with words it lacks: a name of :data:`POLICIES`
+    own: Mapping[str, Composer] = field(default_factory=dict)  # methods of a user's own, by name
     _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -95,7 +97,7 @@ class LexiconModel:
         """``word`` for pairs of words; else the composition methods, ``contextual`` where its encoder is at hand."""
         if items.is_words:
             return (WORD,)
-        offered = dict(self.lexicon.methods)
+        offered = {**self.lexicon.methods, **{n: method for n, method in self.own.items() if method.on == self.kind}}
         if CONTEXTUAL.name in offered:
             from polysema.encoders.contextual import is_offered
 
@@ -105,15 +107,15 @@ class LexiconModel:
 
     def scores(self, items: EvaluationSet, method: str) -> Scores:
         """Compose every distinct phrase of the set once, all together along their one tree, and compare."""
-        chosen = method_named("verb" if items.is_words else method, self.lexicon.methods)
-        if not isinstance(chosen, Method | BySlots):
+        chosen = self.own.get(method) or method_named("verb" if items.is_words else method, self.lexicon.methods)
+        if chosen is CONTEXTUAL:
             return self._in_context(items)
         phrases, pairs = items.distinct
         rows = np.array([[self.row(w, r) for w, r in zip(p, items.roles, strict=True)] for p in phrases])
         known = np.asarray((rows >= 0).all(axis=1))
         covered = np.asarray(known[pairs].all(axis=0))
-        if isinstance(chosen, BySlots):
-            return self._by_slots(items, chosen, rows, covered)
+        if not isinstance(chosen, Method):
+            return self._one_by_one(items, chosen, rows, covered)
         similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
         if covered.any():
             words, positions = np.unique(rows[known], return_inverse=True)
@@ -132,34 +134,38 @@ class LexiconModel:
         array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
         return unit_trace(array) if self.kind == "matrices" else array
 
-    def _by_slots(
-        self, items: EvaluationSet, method: BySlots, rows: NDArray[np.int64], covered: NDArray[np.bool_]
+    def _one_by_one(
+        self, items: EvaluationSet, method: Composer, rows: NDArray[np.int64], covered: NDArray[np.bool_]
     ) -> Scores:
-        """Compare phrases by their slots; ``slots+plausibility`` adds how well the words of the substitute go together.
+        """Compose phrase by phrase; ``slots+plausibility`` adds how well the words of the substitute go together.
 
         A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
         files of GS2012 and KS2013 that is the column named ``verb``, in ML2008 and GS2011 ``landmark``).
         """
         from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
 
-        slots, words = Slots.of(with_matrices(self.lexicon, method.name)), self.lexicon.vocabulary.words
+        by_slots, words = isinstance(method, BySlots), self.lexicon.vocabulary.words
         pairs = items.distinct[1]
-        matrices: dict[int, DensityMatrix] = {}
+        meanings: dict[int, Any] = {}
         fits = np.full(len(rows), np.nan)
         for phrase in np.unique(pairs[:, covered]).tolist():
             tree = items.tree([words[row] for row in rows[phrase]])
-            state = filled(tree)[id(tree)]
-            matrices[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
+            if not by_slots:
+                meanings[phrase] = method.compose(self.lexicon, read_tree(tree)).meaning
+                continue
+            slots, state = Slots.of(with_matrices(self.lexicon, method.name)), filled(tree)[id(tree)]
+            meanings[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
         usual = float(np.mean(fits[np.isfinite(fits)])) if np.isfinite(fits).any() else 0.0
         substitutes = pairs[1] if len(set(pairs[1])) >= len(set(pairs[0])) else pairs[0]
         similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
         for item in np.flatnonzero(covered):
-            first, second = (matrices[phrase] for phrase in pairs[:, item].tolist())
-            similarity[item], entropy[item] = float(_similarity(first, second)), float(measures.entropy(first))
+            first, second = (meanings[phrase] for phrase in pairs[:, item].tolist())
+            similarity[item] = float(_similarity(first, second))
+            entropy[item] = float(measures.entropy(first)) if isinstance(first, DensityMatrix) else np.nan
             if method.name == "slots+plausibility":
                 fit = fits[substitutes[item]]
                 similarity[item] += PLAUSIBILITY * (fit if np.isfinite(fit) else usual)
-        return Scores(similarity, entropy, covered)
+        return Scores(similarity, entropy if self.kind == "matrices" else None, covered)
 
     def _in_context(self, items: EvaluationSet) -> Scores:
         """Compare the heads of the phrases as the encoder sees them in sentences; it knows every word."""

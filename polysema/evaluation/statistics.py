@@ -177,11 +177,8 @@ def _weighted_ranks(counts: Array, order: NDArray[np.int64], start: NDArray[np.i
 
 # ----------------------------------------------------------------------------------------------------------- two models
 
-LEVEL = 0.05
-"""The level of the tests."""
-
-MARGIN = 0.1
-"""Two ρ that differ by less are taken as equivalent."""
+LEVEL = 0.05  # the level of the tests
+MARGIN = 0.1  # two ρ that differ by less are taken as equivalent
 
 
 @dataclass(frozen=True, slots=True)

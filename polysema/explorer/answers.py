@@ -1,32 +1,34 @@
 """The content of the pages as plain dictionaries, which are the JSON of a page and fill its template.
 
 Every answer comes from the library. A lexicon of density matrices can answer everything, a lexicon of vectors a part;
-each page says what is missing (:func:`cannot`). At the end, the positions of the marks in pictures.
+each page says what is missing (:func:`cannot`). Senses have glosses where the lexicon has a dictionary, else the words
+nearest to them. Positions of marks in pictures are in ``pictures``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 from typing import Any
-
-import numpy as np
 
 from polysema import measures
 from polysema.composition.compose import Composition
 from polysema.composition.methods import method_named
-from polysema.composition.phrases import is_brackets, is_text, is_word
-from polysema.composition.trees import Leaf, leaves, with_paths, words_of
-from polysema.drawing import Box, on_plane, overlap, tree_places
-from polysema.errors import Failed, FormatError, PolysemaError
+from polysema.composition.occurrences import tokenised
+from polysema.composition.phrases import is_text, is_word
+from polysema.composition.trees import Leaf, with_paths, words_of
+from polysema.corpus.normalisation import STOP_WORDS
+from polysema.errors import Failed, InputError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
-from polysema.senses.disambiguation import Disambiguation
-from polysema.senses.senses import Sense, senses_of
+from polysema.senses.answers import Disambiguation, Sense
 
-AMBIGUOUS = 0.1
-"""Least weight of the second sense of an ambiguous word."""
+COLOURS = 6
+"""Colours for senses; one more, grey, is for all others."""
+
+MOST_STEPS = 60
+"""Words of a sentence that is read word by word, at most."""
 
 
 def cannot(lexicon: AnyLexicon) -> str:
@@ -36,54 +38,200 @@ def cannot(lexicon: AnyLexicon) -> str:
     return "This is a lexicon of vectors. A vector is one point: it has no entropy and no senses."
 
 
-# ----------------------------------------------------------------------------------------------------------- sentence
+# ------------------------------------------------------------------------------------------------------------ reading
 
 
-def sentence(lexicon: AnyLexicon, text: str, method: str = "", nlp: Any = None) -> Facts:
-    """A sentence composed node by node, the senses of its ambiguous words, and the entropy by other methods.
+def sentence(lexicon: AnyLexicon, text: str) -> Facts:
+    """The words of a sentence, each with the sense that is meant, and what to say of words that are not known."""
+    return sentences(lexicon, [text])[0]
+
+
+def sentences(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Facts]:
+    """:func:`sentence` for many texts at once, which is quicker."""
+    return [
+        {
+            "sentence": text,
+            "words": [_word(item, colours([_ids(item)])) for item in read],
+            "notes": notes(lexicon, text),
+            "cannot": cannot(lexicon),
+        }
+        for text, read in zip(texts, _read(lexicon, texts), strict=True)
+    ]
+
+
+def steps(lexicon: AnyLexicon, text: str) -> Facts:
+    """The same after each word, as it is read from left to right.
+
+    Returns:
+        ``heard``, the words and where each ends; ``words`` with more than one sense, each with ``steps``: the
+        probabilities of its senses after each word, None before it is read; and ``turned``, those whose sense changed.
+    """
+    heard: list[Facts] = [{"text": t.text, "end": t.start + len(t.text)} for t in tokenised(text).tokens]
+    if len(heard) > MOST_STEPS:
+        raise InputError(f"{len(heard)} words: at most {MOST_STEPS} are read word by word; give one sentence")
+    readings = _read(lexicon, [text[: item["end"]] for item in heard])
+    words, turned = [], []
+    for item in readings[-1] if readings else []:
+        if item.only_sense:
+            continue
+        own, path, best = _word(item, colours([_ids(item)])), [], []  # type: Facts, list[Any], list[tuple[int, int]]
+        for number, reading in enumerate(readings):
+            same = (other for other in reading if (other.span[0], other.word) == (item.span[0], item.word))
+            found = {sense.id: sense.probability for other in same for sense in other.senses}
+            path.append([found.get(sense.id, 0.0) for sense in item.senses] if found else None)
+            if found:
+                best.append((max(range(len(item.senses)), key=path[-1].__getitem__), number))
+        words.append({**own, "steps": path})
+        for (old, _), (new, number) in pairwise(best):
+            if old != new:
+                pair = {"from": own["senses"][old], "to": own["senses"][new]}
+                turned.append({"word": item.form, "at": heard[number]["text"], "step": number + 1, **pair})
+    facts: Facts = {"sentence": text, "heard": heard, "words": words, "turned": turned}
+    return {**facts, "notes": notes(lexicon, text), "cannot": cannot(lexicon)}
+
+
+def _read(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Sequence[Disambiguation]]:
+    """The words of each text that have senses, from left to right; of a dictionary also those of one sense."""
+    if not isinstance(lexicon, Lexicon):
+        return [[] for _ in texts]
+    return [*lexicon.read([*texts], every=lexicon.dictionary is not None, nlp=False)]
+
+
+def _ids(item: Disambiguation) -> list[int]:
+    return [sense.id for sense in item.senses]
+
+
+def _word(item: Disambiguation, coloured: dict[int, int]) -> Facts:
+    """A word in its context, with a colour for each sense."""
+    told = ("word", "form", "span", "fits", "entropy_before", "entropy_after")
+    senses = _senses(item.senses, coloured)
+    facts = item.to_dict()
+    return {**{name: facts[name] for name in told}, "only_sense": len(senses) == 1, "senses": senses}
+
+
+def _sense(sense: Sense) -> Facts:
+    """A sense; where it was found in text and WordNet was asked, with the gloss of its synset."""
+    facts = sense.to_dict()
+    if not facts["gloss"] and isinstance(facts["synset"], dict):
+        facts["gloss"] = facts["synset"]["gloss"]
+    return facts
+
+
+def _senses(senses: Sequence[Sense], coloured: dict[int, int] | None = None) -> list[Facts]:
+    """Senses, each with a colour."""
+    coloured = colours([[sense.id for sense in senses]]) if coloured is None else coloured
+    return [{**_sense(sense), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
+
+
+def colours(orders: Sequence[Sequence[int]]) -> dict[int, int]:
+    """A colour for each of the first senses of some orders, the same wherever its number allows it."""
+    found: dict[int, int] = {}
+    for ranked in zip_longest(*orders):
+        for number in ranked:
+            free = [colour for colour in range(COLOURS) if colour not in found.values()]
+            if number is not None and number not in found and free:
+                found[number] = number % COLOURS if number % COLOURS in free else free[0]
+    return found
+
+
+def notes(lexicon: AnyLexicon, text: str) -> list[str]:
+    """What is wrong with a text, and what to do; empty for an English sentence of known words."""
+    words = [token.text for token in tokenised(text).tokens]
+    if not words:
+        return ["There is no word in this text. Type an English sentence."]
+    asked = [word for word in dict.fromkeys(words) if word.lower() not in STOP_WORDS]
+    unknown = [word for word in asked if word not in lexicon and word.lower() not in lexicon]
+    if 2 * len(unknown) > len(words) or (len(words) > 4 and len(asked) == len(set(words))):
+        told = (
+            f"{len(unknown)} of its {len(words)} words are not known" if unknown else "it has no English function word"
+        )
+        return [f"This does not look like English: {told}. Only English is read here; what follows may mean nothing."]
+    if unknown:
+        return [
+            f"Not in the lexicon, and passed over: {', '.join(unknown[:8])}. Check the spelling, or use another word."
+        ]
+    return []
+
+
+def two_sentences(lexicon: AnyLexicon, first: str, second: str) -> Facts:
+    """The words that two sentences share: their sense in each, how alike the two uses are, and which words decide.
+
+    A word decides by the probability that the sense meant loses when the sentence is read without it.
+    """
+    texts = (first, second)
+    reads = _read(lexicon, texts)
+    named = [{item.word: item for item in reversed(read) if not item.only_sense} for read in reads]
+    both = [word for word in dict.fromkeys(item.word for item in reads[0]) if word in named[0] and word in named[1]]
+    coloured = {word: colours([_ids(side[word]) for side in named]) for word in both}
+    without = [_without(lexicon, text) if both else [] for text in texts]
+    uses = []
+    for word in both:
+        pair = [side[word] for side in named]
+        alike = float(measures.similarity(pair[0].meaning, pair[1].meaning))
+        told = [
+            {**_word(item, coloured[word]), "because": _because(item, less)}
+            for item, less in zip(pair, without, strict=True)
+        ]
+        uses.append({"word": word, "alike": alike, "same": pair[0].sense.id == pair[1].sense.id, "uses": told})
+    sides = [
+        {"sentence": text, "words": [_word(item, coloured.get(item.word) or colours([_ids(item)])) for item in read]}
+        for text, read in zip(texts, reads, strict=True)
+    ]
+    return {"sides": sides, "uses": uses, "notes": [note for text in texts for note in notes(lexicon, text)]}
+
+
+def _without(lexicon: AnyLexicon, text: str, most: int = 16) -> list[tuple[str, Sequence[Disambiguation]]]:
+    """What a sentence says when it is read without one of its words, for each that can decide."""
+    tokens = [token for token in tokenised(text).tokens if token.text.lower() not in STOP_WORDS][:most]
+    texts = [text[: token.start] + text[token.start + len(token.text) :] for token in tokens]
+    return [*zip((token.text for token in tokens), _read(lexicon, texts), strict=True)]
+
+
+def _because(item: Disambiguation, without: Sequence[tuple[str, Sequence[Disambiguation]]]) -> list[Facts]:
+    """The three words that speak most for the sense that is meant."""
+    lost: list[Facts] = []
+    for name, read in without:
+        left = [sense.probability for other in read if other.word == item.word for sense in other.senses
+                if sense.id == item.sense.id]  # fmt: skip
+        lost += [{"word": name, "by": item.sense.probability - left[0]}] if left else []
+    return sorted((one for one in lost if one["by"] > 0.02), key=lambda one: -one["by"])[:3]
+
+
+# --------------------------------------------------------------------------------------------------------------- tree
+
+
+def tree(lexicon: AnyLexicon, text: str, method: str = "", nlp: Any = None) -> Facts:
+    """A sentence composed node by node, and its entropy by other methods.
 
     Args:
         nlp: the spaCy pipeline; by default the one that the library finds.
     """
     method = method or lexicon.default_method
     method_named(method, lexicon.methods)
-    facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "steps": [], "methods": []}
-    composed: Composition | None = None
+    facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "nodes": [], "methods": []}
     try:
         composed = lexicon.compose(text, method, nlp=nlp)
     except PolysemaError as error:
-        facts["no_tree"] = str(error)
-    else:
-        facts |= {"composition": composed.to_dict(), "steps": _steps(lexicon, composed)}
-        facts["methods"] = _methods(lexicon, composed)
-    read = _read(lexicon, text, composed, method, nlp) if isinstance(lexicon, Lexicon) else []
-    return {**facts, "words": [item.to_dict() for item in read], "cannot": cannot(lexicon)}
+        return {**facts, "no_tree": str(error), "cannot": cannot(lexicon)}
+    facts |= {"composition": composed.to_dict(), "nodes": _nodes(lexicon, composed)}
+    return {**facts, "methods": _methods(lexicon, composed), "cannot": cannot(lexicon)}
 
 
-def _steps(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
-    """The nodes of two parts, in the order of composition."""
+def _nodes(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
+    """The nodes in the order of composition; each word has its position in the sentence."""
     found: list[Facts] = []
     for path, node in with_paths(composed.tree):
+        facts: Facts = {"path": path, "phrase": words_of(node), "entropy": composed.entropy_at(path), "neighbours": []}
         if isinstance(node, Leaf):
-            continue
-        functor, argument = ("l", "r") if node.functor_first else ("r", "l")
-        found.append(
-            {
-                "path": path,
-                "phrase": words_of(node),
-                "kind": node.kind,
-                "functor": words_of(node.functor),
-                "argument": words_of(node.argument),
-                "functor_entropy": composed.entropy_at(path + functor),
-                "argument_entropy": composed.entropy_at(path + argument),
-                "entropy": composed.entropy_at(path),
-                "neighbours": [],
-            }
-        )
-    meanings = [composed.meanings[step["path"]] for step in found]
+            facts["position"] = node.position
+        else:
+            facts |= {"kind": node.kind, "functor": words_of(node.functor), "argument": words_of(node.argument)}
+        found.append(facts)
+    phrases = [facts for facts in found if "functor" in facts]
+    meanings = [composed.meanings[facts["path"]] for facts in phrases]
     if all(meaning.n == lexicon.n for meaning in meanings):  # products and slots have another space
-        for step, near in zip(found, lexicon.neighbours(meanings, 6), strict=True):
-            step["neighbours"] = [] if isinstance(near, Failed) else [item.to_dict() for item in near]
+        for facts, near in zip(phrases, lexicon.neighbours(meanings, 6), strict=True):
+            facts["neighbours"] = [] if isinstance(near, Failed) else [item.to_dict() for item in near]
     return found
 
 
@@ -105,37 +253,30 @@ def _methods(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
     return found
 
 
-def _read(lexicon: Lexicon, text: str, composed: Composition | None, method: str, nlp: Any) -> list[Disambiguation]:
-    """The ambiguous words from left to right, with the probability of each sense."""
-    if composed is None or not is_brackets(text):
-        return lexicon.read(text, method=method, min_weight=AMBIGUOUS, nlp=False if is_brackets(text) else nlp)
-    words = dict.fromkeys(leaf.word for leaf in leaves(composed.tree) if leaf.word in lexicon)
-    several = [word for word in words if len(senses_of(lexicon, word, AMBIGUOUS).ids) > 1]
-    results = lexicon.disambiguate([(word, composed) for word in several], method=method)
-    return [item for item in results if not isinstance(item, Failed)]
-
-
 # --------------------------------------------------------------------------------------------------------------- word
 
 
 def word(lexicon: AnyLexicon, asked: str, top: int = 12) -> Facts:
-    """The ambiguity of a word, its senses, their places on a plane, and similar words."""
-    spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)]
+    """The ambiguity of a word, its senses by name, and similar words; a word of the dictionary alone has no others."""
+    held = asked in lexicon
+    in_dictionary = isinstance(lexicon, Lexicon) and lexicon.dictionary is not None and asked in lexicon.dictionary
+    spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)] if held or not in_dictionary else asked
     (own,) = listing(lexicon).rows([spelled])
     facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon)}
-    facts |= {"senses": [], "plane": None, "similar": [item.to_dict() for item in lexicon.neighbours(spelled, top)]}
-    if isinstance(lexicon, Lexicon):
-        senses = lexicon.senses(spelled, top)
-        at, near_at, share = on_plane(lexicon, senses)
-        rows = np.cumsum([0, *(len(sense.neighbours) for sense in senses)])
-        neighbours = [near_at[a:b].tolist() for a, b in pairwise(rows)]
-        facts["senses"] = [_sense(sense) for sense in senses]
-        facts["plane"] = {"share": share.tolist(), "senses": at.tolist(), "neighbours": neighbours}
-    return {**facts, "like": listing(lexicon).like(spelled), "cannot": cannot(lexicon)}
+    facts["senses"] = _senses(lexicon.senses(spelled, top)) if isinstance(lexicon, Lexicon) else []
+    seen = sum(sense["count"] for sense in facts["senses"])
+    facts["senses"] = [{**sense, "interval": _wilson(sense["count"], seen)} for sense in facts["senses"]]
+    facts["similar"] = [item.to_dict() for item in lexicon.neighbours(spelled, top)] if held else []
+    return {**facts, "like": listing(lexicon).like(spelled) if held else [], "cannot": cannot(lexicon)}
 
 
-def _sense(sense: Sense) -> Facts:
-    return {**sense.to_dict(), "label": sense.label}
+def _wilson(count: int, total: int) -> list[float] | None:
+    """Wilson's 95 % interval of a share; None where nothing was counted."""
+    if total == 0:
+        return None
+    z2, share = 1.96**2, count / total
+    middle, wide = share + z2 / (2 * total), math.sqrt(share * (1 - share) * z2 / total + (z2 / (2 * total)) ** 2)
+    return [max(0.0, (middle - wide) / (1 + z2 / total)), (middle + wide) / (1 + z2 / total)]
 
 
 def _information(lexicon: AnyLexicon) -> str:
@@ -171,10 +312,11 @@ def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
     else:
         value = float(lexicon.similarity(*asked))
         rows.append(_measured("similarity", [value, value], "The cosine of two vectors.", True))
-    sides = [_side(lexicon, query, meaning) for query, meaning in zip((a, b), asked, strict=True)]
-    if isinstance(lexicon, Lexicon) and all(side["is_word"] for side in sides):
-        first, second = (senses_of(lexicon, side["query"]).vectors for side in sides)
-        shared = ((first @ second.T) ** 2).tolist()
+    senses = [_senses_of(lexicon, query) for query in (a, b)]
+    sides = [_side(lexicon, *each) for each in zip((a, b), asked, senses, strict=True)]
+    first, second = ([sense.vector for sense in own] for own in senses)
+    if first and second and len(first[0]) == len(second[0]):
+        shared = [[float(v @ w) ** 2 for w in second] for v in first]
     return {"a": sides[0], "b": sides[1], "measures": rows, "shared": shared}
 
 
@@ -182,14 +324,17 @@ def _measured(name: str, both: Sequence[float | None], formula: str, symmetric: 
     return {"measure": name, "mutual": symmetric, "a_to_b": both[0], "b_to_a": both[1], "formula": formula}
 
 
-def _side(lexicon: AnyLexicon, query: str, meaning: Any) -> Facts:
+def _senses_of(lexicon: AnyLexicon, query: str) -> list[Sense]:
+    return [*lexicon.senses(query, 6)] if isinstance(lexicon, Lexicon) and (query in lexicon or is_word(query)) else []
+
+
+def _side(lexicon: AnyLexicon, query: str, meaning: Any, senses: Sequence[Sense]) -> Facts:
     known = query in lexicon or is_word(query)
-    senses = lexicon.senses(query, 6) if known and isinstance(lexicon, Lexicon) else []
     return {
         "query": query,
         "is_word": known,
         "entropy": lexicon.entropy(meaning) if isinstance(lexicon, Lexicon) else None,
-        "senses": [_sense(sense) for sense in senses],
+        "senses": _senses(senses),
         "neighbours": [item.to_dict() for item in lexicon.neighbours(query if known else meaning, 8)],
     }
 
@@ -233,16 +378,7 @@ def in_two(first: AnyLexicon, second: AnyLexicon, asked: str, top: int = 20) -> 
     }
 
 
-# ---------------------------------------------------------------------------------------------- evaluation and about
-
-
-def evaluation_rows(report: Any) -> list[Facts]:
-    """The rows of a report of ``polysema evaluate --json``; anything else is an error."""
-    results = report.get("results") if isinstance(report, dict) else None
-    if not isinstance(results, list) or not all(isinstance(row, dict) and "spearman" in row for row in results):
-        raise FormatError("this report has no results: give the output of `polysema evaluate --json`")
-    columns = ("model", "set", "method", "items", "covered", "spearman", "sd", "interval")
-    return [{name: row.get(name) for name in columns} for row in results]
+# -------------------------------------------------------------------------------------------------------------- about
 
 
 def about(name: str, lexicon: AnyLexicon) -> Facts:
@@ -260,112 +396,15 @@ def about(name: str, lexicon: AnyLexicon) -> Facts:
     }
 
 
-def warm(lexicons: Sequence[AnyLexicon], nlp: Any) -> None:
-    """Compute what the first pages would wait for."""
+def warm(lexicons: Sequence[AnyLexicon]) -> None:
+    """Compute what the first pages of words and lists would wait for."""
     for lexicon in lexicons:
         if usual := listing(lexicon).examples(4):
             listing(lexicon).order("word")
             lexicon.neighbours(usual, 1)
-            sentence(lexicon, f"The {usual[0]} likes {' and '.join(usual)}.", nlp=nlp)
     for lexicon in lexicons:
         _ = listing(lexicon).parts_of_speech
 
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-# ----------------------------------------------------------------------------------------------------------- pictures
-
-LEVELS = 9
-"""Shades of entropy in the style sheet."""
-
-_ROW, _LETTER, _MARGIN = 74, 8.6, 46  # pixels
-
-
-def tree_picture(nodes: Sequence[Mapping[str, Any]], done: Collection[str], current: str | None) -> Facts:
-    """The positions of a tree's nodes and edges in pixels.
-
-    Args:
-        nodes: ``path``, ``phrase`` and ``entropy`` of each node.
-        done: paths of the nodes that are composed so far.
-        current: path of the node that was composed last.
-    """
-    paths = {str(node["path"]) for node in nodes}
-    most = max([0.05, *(node["entropy"] or 0.0 for node in nodes)])
-    words: dict[str, float] = {}
-    right = float(_MARGIN)
-    for node in sorted(nodes, key=lambda item: item["path"]):  # from left to right
-        if node["path"] + "l" not in paths:
-            width = max(58.0, _LETTER * len(node["phrase"]) + 18)
-            words[node["path"]] = right + width / 2
-            right += width
-    places = tree_places(words, paths)
-    height = _ROW * (max(level for _, level in places.values()) + 1) + 36
-    at = {path: (round(x, 1), height - 62 - _ROW * level) for path, (x, level) in places.items()}
-    marks = [
-        {
-            **{name: node[name] for name in ("path", "phrase", "entropy")},
-            "x": at[node["path"]][0],
-            "y": at[node["path"]][1],
-            "shade": round(LEVELS * min((node["entropy"] or 0.0) / most, 1.0)),
-            "word": node["path"] in words,
-            "done": node["path"] in words or node["path"] in done,
-            "current": node["path"] == current,
-        }
-        for node in nodes
-    ]
-    edges = [
-        {
-            "x1": at[path[:-1]][0],
-            "y1": at[path[:-1]][1],
-            "x2": at[path][0],
-            "y2": at[path][1],
-            "done": path[:-1] in done,
-        }
-        for path in sorted(paths)
-        if path
-    ]
-    return {"width": round(right + _MARGIN), "height": height, "nodes": marks, "edges": edges}
-
-
-def plane_picture(facts: Mapping[str, Any], width: int = 640, height: int = 420) -> Facts:
-    """The positions in pixels of a word's senses and their neighbours, with labels where they do not overlap."""
-    at: list[list[float]] = facts["plane"]["senses"]
-    near: list[list[list[float]]] = facts["plane"]["neighbours"]
-    points = np.array([*at, *(point for group in near for point in group)])
-    low, spread = points.min(axis=0), np.ptp(points, axis=0)
-
-    def placed(point: Sequence[float]) -> tuple[float, float]:
-        across, up = np.where(spread > 0, (np.array(point) - low) / np.where(spread > 0, spread, 1), 0.5).tolist()
-        return round(70 + across * (width - 140), 1), round(height - 36 - up * (height - 72), 1)
-
-    senses = []
-    for k, (point, sense) in enumerate(zip(at, facts["senses"], strict=True)):
-        x, y = placed(point)
-        senses.append({"x": x, "y": y, "r": round(9 + 16 * sense["weight"] ** 0.5, 1), "number": k + 1, "of": k})
-    taken: list[Box] = [(s["x"] - s["r"], s["x"] + s["r"], s["y"] - s["r"], s["y"] + s["r"]) for s in senses]
-    taken += [(x - 3, x + 3, y - 3, y + 3) for group in near for x, y in map(placed, group)]
-    words, named = [], set()
-    for k, (group, sense) in enumerate(zip(near, facts["senses"], strict=True)):
-        for point, item in zip(group, sense["neighbours"], strict=True):
-            (x, y), name, label = placed(point), item["word"], None
-            box = None if name in named else _free(x, y, _LETTER * 0.82 * len(name), width, height, taken)
-            if box is not None:
-                taken.append(box)
-                named.add(name)
-                label = {"x": round(box[0], 1), "y": round(box[3] - 4, 1)}
-            line = {"sx": senses[k]["x"], "sy": senses[k]["y"]}
-            words.append({"word": name, "x": x, "y": y, "of": k, **line, "label": label})
-    return {"width": width, "height": height, "senses": senses, "words": words}
-
-
-def _free(x: float, y: float, length: float, width: int, height: int, taken: Sequence[Box]) -> Box | None:
-    """The nearest free box for a label beside a point; None where there is none."""
-    for step in (0, 8, -8, 16, -16, 24, -24):
-        for left in (x + 6, x - 6 - length):
-            box = (left, left + length, y + step - 8, y + step + 8)
-            inside = box[0] > 0 and box[1] < width and box[2] > 0 and box[3] < height
-            if inside and not any(overlap(box, other) for other in taken):
-                return box
-    return None

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from polysema.errors import InputError, needing
+from polysema.explorer.public import MOST_MEMORY, Allowance, JsonLines, Metrics, client_of, is_forwarded, resident
 from polysema.explorer.web import Answer, Pages, is_json
 from polysema.lexicon.lexicon import AnyLexicon, load
+from polysema.version import __version__
 
 with needing("the explorer", "explore"):
     import uvicorn
@@ -28,7 +30,7 @@ with needing("the explorer", "explore"):
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from threadpoolctl import threadpool_limits
@@ -41,7 +43,8 @@ CONNECTIONS = 512
 """Most open connections; one more is answered 503."""
 PATIENCE = 45.0
 """Seconds after which an idle connection is closed."""
-LONGEST_URL = 6000
+LONGEST_URL = 12_000
+LONGEST_BODY = 64_000
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -104,6 +107,11 @@ class WorkQueue:
             while len(self._answers) > self.kept:
                 self._answers.popitem(last=False)
 
+    @property
+    def running(self) -> int:
+        """Questions that are being answered or wait."""
+        return len(self._running)
+
     def close(self) -> None:
         """Start nothing new."""
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -118,7 +126,7 @@ def application(
     prefix: str = "",
     hosts: Sequence[str] = (),
     framed: bool = False,
-    evaluation: Any = None,
+    public: bool = False,
 ) -> Application:
     """The explorer as an ASGI application.
 
@@ -127,17 +135,21 @@ def application(
         prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
         hosts: host names to answer to, besides those of this machine.
         framed: whether a notebook on this machine may show it in a frame.
-        evaluation: the report of ``polysema evaluate --json``.
+        public: whether to bound what each client may ask for, and the memory; ``hosts`` are then needed.
     """
+    if public and not hosts:
+        raise InputError("in public it answers to named hosts only: give the name that people type, --allow-host NAME")
     prefix = "/" + prefix.strip("/") if prefix.strip("/") else ""
-    return Application(Pages(lexicons, prefix, evaluation), WorkQueue(), hosts, framed)
+    work = WorkQueue(seconds=8.0 if public else 20.0)
+    return Application(Pages(lexicons, prefix), work, hosts, framed, public)
 
 
 class Application:
     """ASGI application: checks every request's host and length, strips the prefix, and sets the headers of answers."""
 
-    def __init__(self, pages: Pages, work: WorkQueue, hosts: Sequence[str], framed: bool) -> None:
-        self.pages, self.work = pages, work
+    def __init__(self, pages: Pages, work: WorkQueue, hosts: Sequence[str], framed: bool, public: bool) -> None:
+        self.pages, self.work, self.public = pages, work, public
+        self.allowance, self.metrics = Allowance(), Metrics()
         self._busy = lru_cache(8)(self._busy_page)  # rendered once: refusing costs nothing
         self.hosts = {*LOCAL, *(host.lower() for host in hosts)}
         frames = "'self' http://localhost:* http://127.0.0.1:* vscode-webview:" if framed else "'self'"
@@ -157,12 +169,15 @@ class Application:
             pages.word: ("/word", "/word.json", "/word/{word:path}.json", "/word/{word:path}"),
             pages.listed: ("/list", "/list.json"),
             pages.compare: ("/compare", "/compare.json"),
-            pages.evaluated: ("/evaluation", "/evaluation.json"),
+            pages.vocabulary: ("/map", "/map.json"),
             pages.about: ("/about", "/about.json"),
+            pages.surprise: ("/surprise",),
             pages.file: ("/openapi.json", "/static/{name}"),
         }
-        self.known = {path.split("/")[1] for paths in table.values() for path in paths}
+        self.known = {path.split("/")[1] for paths in table.values() for path in paths} | {"api", "health", "metrics"}
         routes = [Route(path, self._endpoint(page), methods=["GET"]) for page, paths in table.items() for path in paths]
+        routes += [Route("/health", self._health), Route("/metrics", self._metrics)]
+        routes.append(Route("/api/read", self._read, methods=["POST"]))
 
         async def elsewhere(request: Request, error: Exception) -> Response:
             status = error.status_code if isinstance(error, HTTPException) else 500
@@ -175,25 +190,55 @@ class Application:
 
     def _endpoint(self, page: Callable[[Request], Answer | Response]) -> Callable[[Request], Any]:
         """A page as an endpoint: pages that compute something run in the threads, the others at once."""
-        at_once = page in (self.pages.file, self.pages.evaluated, self.pages.about)
+        at_once = page in (self.pages.file, self.pages.about, self.pages.surprise)
 
         async def endpoint(request: Request) -> Response:
             if at_once:
                 return self.pages.respond(page, request)
-            asked = (request.method, request.scope["path"], request.scope["query_string"])
-            try:
-                found: Response = await self.work(
-                    asked, lambda: self.pages.respond(page, request), lambda response: response.status_code == 200
-                )
-                return found
-            except Busy as error:
-                return self._busy(is_json(request), str(error))
+            encoding = "gzip" in request.headers.get("accept-encoding", "")
+            asked = (request.scope["path"], request.scope["query_string"], encoding)
+            return await self._computed(request, asked, lambda: self.pages.respond(page, request))
 
         return endpoint
 
-    def _busy_page(self, as_json: bool, message: str) -> Response:
+    async def _computed(self, request: Request, asked: Hashable, answer: Callable[[], Response]) -> Response:
+        """An answer from the threads; a client that goes away, such as one that types on, is not waited for."""
+        working = asyncio.ensure_future(self.work(asked, answer, lambda response: response.status_code == 200))
+        leaving = asyncio.ensure_future(_left(request))
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                return Response(status_code=499)
+            return working.result()  # type: ignore[no-any-return]
+        except Busy as error:
+            return self._busy(is_json(request), str(error))
+        finally:
+            working.cancel()
+            leaving.cancel()
+
+    async def _read(self, request: Request) -> Response:
+        """``POST /api/read``."""
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LONGEST_BODY:
+                return self.pages.refuse(request, 413, f"at most {LONGEST_BODY:,} bytes at once; ask several times")
+        return await self._computed(
+            request, (request.url.query, body), lambda: self.pages.respond(self.pages.read_texts, request, body)
+        )
+
+    async def _health(self, request: Request) -> Response:
+        ready = not self.pages.warming
+        return JSONResponse({"status": "ok" if ready else "starting", "version": __version__}, 200 if ready else 503)
+
+    async def _metrics(self, request: Request) -> Response:
+        if is_forwarded(request.scope):  # for those who run it
+            return self.pages.refuse(request, 404, "there is no such page")
+        return Response(self.metrics.text(self.work.running), media_type="text/plain; version=0.0.4")
+
+    def _busy_page(self, as_json: bool, message: str, status: int = 503) -> Response:
         scope = {"type": "http", "method": "GET", "path": "/busy.json" if as_json else "/"}
-        return self.pages.refuse(Request({**scope, "query_string": b"", "headers": []}), 503, message)
+        return self.pages.refuse(Request({**scope, "query_string": b"", "headers": []}), status, message)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -217,17 +262,26 @@ class Application:
             log.warning("%s while answering", type(error).__name__)
         page = stripped["path"].lstrip("/").partition("/")[0]
         shown = page if page in self.known else "…"
-        log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * (time.perf_counter() - start))
+        took = time.perf_counter() - start
+        self.metrics.count(shown, status, took)
+        facts = {"method": scope["method"], "page": shown, "status": status, "ms": round(1e3 * took, 1)}
+        log.info("%s /%s %d %.0f ms", scope["method"], shown, status, 1e3 * took, extra={"facts": facts})
 
     def _refused(self, scope: Scope) -> Response | None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
         name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-        if name not in self.hosts:
+        if name not in self.hosts and scope["path"] not in ("/health", "/metrics"):
             message = "this host name is not one of the explorer's: see --allow-host\n"
             return Response(message, 421, media_type="text/plain")
         if len(scope.get("raw_path") or b"") + len(scope.get("query_string", b"")) > LONGEST_URL:
             return Response("this address is too long\n", 414, media_type="text/plain")
+        page = self._stripped(scope)["path"].split("/")[1]
+        if self.public and page not in ("static", "openapi.json", "health", "metrics"):
+            if wait := self.allowance.wait(client_of(scope), 4.0 if page == "api" else 1.0):
+                return self._busy(is_json(Request(scope)), f"too many questions: ask again in {wait:.0f} seconds", 429)
+            if resident() > MOST_MEMORY:
+                return self._busy(is_json(Request(scope)), "the explorer is out of memory: ask again later")
         return None
 
     def _stripped(self, scope: Scope) -> Scope:
@@ -236,6 +290,12 @@ class Application:
         if not prefix or not (path == prefix or path.startswith(prefix + "/")):
             return scope
         return {**scope, "path": path[len(prefix) :] or "/"}
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client goes away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 # ------------------------------------------------------------------------------------------------------------- running
@@ -322,6 +382,11 @@ def serve(
         port: 0 takes any that is free.
         ready: called with the address once the server listens.
     """
+    if app.public:
+        machine = logging.StreamHandler()
+        machine.setFormatter(JsonLines())
+        log.addHandler(machine)
+        log.setLevel(logging.INFO)
     with threadpool_limits(1, "blas"):  # the server has threads of its own
         running = Explorer(app, host, port)
         try:

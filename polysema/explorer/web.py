@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
+import random
+import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from polysema.composition.phrases import is_text
-from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, needing
-from polysema.explorer import answers
+from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, check_choice, needing
+from polysema.explorer import answers, atlas, pictures
 from polysema.explorer.listing import Facts, Filter, listing
-from polysema.lexicon.lexicon import AnyLexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.parsing.sentences import parser
 from polysema.version import __version__
 
@@ -29,30 +32,39 @@ with needing("the explorer", "explore"):
 log = logging.getLogger("polysema.explorer")
 
 HERE = Path(__file__).parent
-LONGEST = {"s": 500, "a": 500, "b": 500, "w": 100, "word": 100, "prefix": 100}
+LONGEST = {"s": 1000, "a": 500, "b": 500, "w": 100, "word": 100, "prefix": 100}
 """Most characters of a parameter; 64 for all others."""
+MOST_TEXTS = 32
+"""Texts of one question to ``/api/read`` at most."""
+EXAMPLES = (
+    "The bass player caught a bass.",
+    "The bank by the river was steep.",
+    "He lit the candle with a match.",
+    "The old man the boat.",
+    "She left her glasses in the cabinet.",
+    "The crane lifted the steel beam.",
+)
+VIEWS = {"": "Reading", "steps": "Word by word", "tree": "Tree"}
 STATIC = {
     "style.css": "text/css",
     "explorer.js": "text/javascript",
+    "map.js": "text/javascript",
+    "surprises.txt": "text/plain",
     "icon.svg": "image/svg+xml",
     "openapi.json": "application/json",
 }
 
 
-class CachedPipeline:
-    """A spaCy pipeline that keeps its last documents, so that a page parses its sentence once.
+class OneAtATime:
+    """A spaCy pipeline that parses for one thread at a time; all else is the pipeline's own."""
 
-    Only one thread parses at a time. Other attributes are the pipeline's own.
-    """
-
-    def __init__(self, nlp: Any, kept: int = 256) -> None:
-        self._nlp, self._lock = nlp, Lock()
-        self._cached = lru_cache(kept)(nlp)
+    def __init__(self, nlp: Any) -> None:
+        self._nlp, self._lock = nlp, threading.Lock()
 
     def __call__(self, text: Any) -> Any:
         """The document of a text."""
         with self._lock:
-            return self._cached(text) if isinstance(text, str) else self._nlp(text)
+            return self._nlp(text)
 
     def pipe(self, texts: Iterable[str], **_: Any) -> Iterator[Any]:
         """The document of each text."""
@@ -78,49 +90,101 @@ class Pages:
     Args:
         lexicons: by name; the first is the default.
         prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
-        evaluation: the report of ``polysema evaluate --json``.
     """
 
-    def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "", evaluation: Any = None) -> None:
+    def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "") -> None:
         if not lexicons:
             raise InputError("the explorer needs a lexicon")
         self.lexicons = dict(lexicons)
         self.usual = next(iter(self.lexicons))
-        self.prefix, self.evaluation = prefix, evaluation
-        self.rows = [] if evaluation is None else answers.evaluation_rows(evaluation)
+        self.prefix = prefix
         self.warming = False  # while the parser is being loaded
-        self._nlp: CachedPipeline | None = None
-        self._loading = Lock()
-        self._sentences = lru_cache(256)(self._sentence)  # one for all steps, HTML and JSON
+        self._nlp: OneAtATime | None = None
+        self._loading = threading.Lock()
+        self._facts = lru_cache(256)(self._asked)  # one for HTML and JSON
+        self._drawing: dict[str, threading.Thread] = {}
         self.templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
             auto_reload=False, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self.templates.filters |= {"number": _number, "percent": lambda share: f"{100 * share:.0f} %"}
+        self.templates.filters |= {"number": _number, "percent": _percent, "stack": _stacked}
         self.static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
 
     def sentence(self, request: Request) -> Answer:
-        """A sentence; without one, examples; while the parser is being loaded, a page that reloads itself."""
+        """A sentence, by its words, word by word or as a tree; without one, examples."""
         name, lexicon = self._lexicon(request)
-        text, method = _text(request, "s").strip(), _text(request, "method")
+        text, view, method = _text(request, "s").strip(), _text(request, "view"), _text(request, "method")
+        check_choice("view", view, VIEWS)
+        page: Facts = {"view": view, "views": VIEWS, "examples": EXAMPLES}
         if not text:
-            empty: Facts = {"sentence": "", "methods": list(lexicon.methods), "cannot": answers.cannot(lexicon)}
-            return Answer("sentence.html", empty)
-        if self.warming and not is_json(request) and is_text(text):
+            shown = {} if self.warming else self._facts(name, EXAMPLES[0], "", "")
+            empty: Facts = {"sentence": "", "words": [], "notes": [], "cannot": answers.cannot(lexicon)}
+            return Answer("start.html", empty, extra={**page, "shown": _drawn(shown) if shown else None})
+        if view == "tree" and self.warming and not is_json(request) and is_text(text):
             return Answer("loading.html", {"sentence": text}, 202)
-        facts = self._sentences(name, text, method)
-        steps = facts["steps"]
-        step = _integer(request, "step", len(steps), 0, len(steps))
-        picture = None
-        if facts["composition"] is not None:
-            done = {item["path"] for item in steps[:step]}
-            current = steps[step - 1]["path"] if step else None
-            picture = answers.tree_picture(facts["composition"]["nodes"], done, current)
-        numbers = {item["path"]: number for number, item in enumerate(steps, 1)}
-        return Answer("sentence.html", {**facts, "step": step}, extra={"picture": picture, "numbers": numbers})
+        facts = self._facts(name, text, view, method)
+        if view == "tree":
+            page["picture"] = pictures.tree_picture(facts["nodes"]) if facts["nodes"] else None
+            return Answer("sentence.html", facts, extra={**page, "notes": []})
+        if view == "steps":
+            last = len(facts["heard"])
+            step = _integer(request, "step", last, min(1, last), last)
+            heard = facts["heard"][step - 1]["end"] if last else 0
+            page |= {"step": step, "end": heard, "notes": facts.get("notes", [])}
+        return Answer("sentence.html", facts, extra={**page, "read": _drawn(facts)})
 
-    def _sentence(self, name: str, text: str, method: str) -> Facts:
-        return answers.sentence(self.lexicons[name], text, method, self.nlp(text))
+    def _asked(self, name: str, text: str, view: str, method: str) -> Facts:
+        lexicon = self.lexicons[name]
+        if view == "steps":
+            return answers.steps(lexicon, text)
+        if view == "tree":
+            return answers.tree(lexicon, text, method, self.nlp(text))
+        return answers.sentence(lexicon, text)
+
+    def surprise(self, request: Request) -> Response:
+        """To a sentence drawn from a list that people have read."""
+        known = self.static["surprises.txt"].decode().splitlines()
+        chosen = {"lexicon": self._chosen(request)} if self._chosen(request) != self.usual else {}
+        where = f"{self.prefix}/?{urlencode({**chosen, 's': random.choice(known)})}"  # noqa: S311
+        return Response(status_code=303, headers={"location": where, "cache-control": "no-store"})
+
+    def read_texts(self, request: Request, body: bytes) -> Answer:
+        """The answer to ``{"texts": [...]}``: one result for each text, in order."""
+        _, lexicon = self._lexicon(request)
+        try:
+            texts = json.loads(body)["texts"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise HTTPException(400, 'send JSON of the form {"texts": ["…", "…"]}') from None
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise HTTPException(400, '"texts" is a list of strings')
+        if len(texts) > MOST_TEXTS:
+            raise HTTPException(413, f"{len(texts)} texts: at most {MOST_TEXTS} at once; ask several times")
+        return Answer("", {"results": self._read_texts(lexicon, texts)})
+
+    def _read_texts(self, lexicon: AnyLexicon, texts: list[str]) -> list[Facts]:
+        most = LONGEST["s"]
+        read = iter(answers.sentences(lexicon, [text for text in texts if len(text) <= most]))
+        return [
+            next(read) if len(text) <= most else {"sentence": text[:80] + " …", "error": _too_long(text)}
+            for text in texts
+        ]
+
+    def vocabulary(self, request: Request) -> Answer | Response:
+        """The map; its data come by themselves, drawn in the background when they are asked for first."""
+        name, lexicon = self._lexicon(request)
+        if not is_json(request):
+            return Answer("map.html", {"cannot": answers.cannot(lexicon), "words_here": min(len(lexicon), atlas.MOST)})
+        if not atlas.is_drawn(lexicon):
+            if name not in self._drawing:
+                self._drawing[name] = threading.Thread(target=atlas.drawn, args=(lexicon,), daemon=True)
+                self._drawing[name].start()
+            self._drawing[name].join(0.2)
+            if not atlas.is_drawn(lexicon):
+                return Answer("", {"drawing": True}, 202)
+        text = json.dumps(atlas.drawn(lexicon), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(text, media_type="application/json")
+        return Response(gzip.compress(text, 6), 200, {"content-encoding": "gzip"}, "application/json")
 
     def word(self, request: Request) -> Answer:
         """A word; without one, examples."""
@@ -130,8 +194,7 @@ class Pages:
             raise HTTPException(414, f"a word has at most {LONGEST['w']} characters here")
         if not asked:
             return Answer("word_none.html", {"word": "", "examples": listing(lexicon).examples()})
-        facts = answers.word(lexicon, asked)
-        return Answer("word.html", facts, extra={"picture": answers.plane_picture(facts) if facts["senses"] else None})
+        return Answer("word.html", answers.word(lexicon, asked))
 
     def listed(self, request: Request) -> Answer:
         """A page of the vocabulary."""
@@ -147,17 +210,16 @@ class Pages:
         """Two phrases; or one word in two lexicons."""
         name, lexicon = self._lexicon(request)
         a, b, other = _text(request, "a").strip(), _text(request, "b").strip(), _text(request, "other")
-        facts: Facts = {"a": None, "b": None, "measures": [], "shared": [], "two": None}
+        facts: Facts = {"a": None, "b": None, "measures": [], "shared": [], "two": None, "sides": [], "uses": []}
         if a and other:
             facts["two"] = {"lexicons": [name, other], **answers.in_two(lexicon, self._named(other), a)}
+        elif a and b and is_text(a) and is_text(b) and isinstance(lexicon, Lexicon):
+            facts |= answers.two_sentences(lexicon, a, b)
         elif a and b:
             facts |= answers.compared(lexicon, a, b, self.nlp(a, b))
         facts["cannot"] = answers.cannot(lexicon)
-        return Answer("compare.html", facts, extra={"asked_a": a, "asked_b": b, "other": other})
-
-    def evaluated(self, request: Request) -> Answer:
-        """The report of ``polysema evaluate``."""
-        return Answer("evaluation.html", {"evaluation": self.evaluation}, extra={"rows": self.rows})
+        drawn = {"read": [_drawn(side) for side in facts["sides"]]}
+        return Answer("compare.html", facts, extra={"asked_a": a, "asked_b": b, "other": other, "notes": [], **drawn})
 
     def about(self, request: Request) -> Answer:
         """The meaning of each number, and the lexicon."""
@@ -170,18 +232,18 @@ class Pages:
             raise HTTPException(404, "there is no such page")
         return Response(self.static[name], media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
-    def respond(self, page: Callable[[Request], Answer | Response], request: Request) -> Response:
+    def respond(self, page: Callable[..., Answer | Response], request: Request, *given: Any) -> Response:
         """A page's answer as HTML or JSON. Every error becomes a page."""
         try:
             for key, value in request.query_params.multi_items():
                 if len(value) > (most := LONGEST.get(key, 64)) or len(key) > 64:
-                    raise HTTPException(414, f"too long: at most {most} characters")
-            answer = page(request)
+                    raise HTTPException(414, _too_long(value, most))
+            answer = page(request, *given)
             return answer if isinstance(answer, Response) else self._rendered(request, answer)
         except UnknownWordError as error:
             failure = _failure(404, str(error), error.word, error.close)
         except PolysemaError as error:
-            failure = _failure(501 if isinstance(error, MissingExtraError) else 400, str(error))
+            failure = _failure(501 if isinstance(error, MissingExtraError) else 400, _private(str(error)))
         except HTTPException as error:
             failure = _failure(error.status_code, error.detail)
         except Exception as error:
@@ -198,13 +260,13 @@ class Pages:
         return self._rendered(request, _failure(status, message))
 
     def _rendered(self, request: Request, answer: Answer) -> Response:
-        headers = {503: {"retry-after": "2"}, 202: {"refresh": "1"}}.get(answer.status, {})
+        headers = {503: {"retry-after": "2"}, 429: {"retry-after": "2"}, 202: {"refresh": "1"}}.get(answer.status, {})
         facts = answer.facts
         if is_json(request):
             content = {"lexicon": self._chosen(request), **facts}
             text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             return Response(text.encode("utf-8", "replace"), answer.status, headers, "application/json")
-        own = {"words_told": facts.get("words"), "prefix_asked": facts.get("prefix", "")}  # names used by macros, base
+        own = {"words_told": facts.get("words"), "prefix_asked": facts.get("prefix", ""), "asked": _text(request, "s")}
         page = self.templates.get_template(answer.template)
         html = page.render({**facts, **own, **(answer.extra or {}), **self._context(request)})
         return Response(html, answer.status, headers, "text/html; charset=utf-8")
@@ -238,7 +300,6 @@ class Pages:
             "chosen": name,
             "usual": self.usual,
             "version": __version__,
-            "has_evaluation": self.evaluation is not None,
         }
 
     def _chosen(self, request: Request) -> str:
@@ -254,28 +315,43 @@ class Pages:
             raise HTTPException(404, f"there is no lexicon of this name; there are: {', '.join(self.lexicons)}")
         return self.lexicons[name]
 
-    def nlp(self, *texts: str) -> CachedPipeline | None:
+    def nlp(self, *texts: str) -> OneAtATime | None:
         """The parser, loaded for the first plain text; None where none is installed: then the library says so."""
         if not any(map(is_text, texts)):
             return None
         with self._loading:
             if self._nlp is None:
                 try:
-                    self._nlp = CachedPipeline(parser())
+                    self._nlp = OneAtATime(parser())
                 except MissingExtraError:
                     return None
             return self._nlp
 
     def warm(self) -> None:
-        """Prepare the first pages: first the words, then the parser, which takes seconds."""
+        """Prepare the first pages: first a sentence, then the parser, which takes seconds, then the lists."""
         self.warming = True
         try:
             for lexicon in self.lexicons.values():
-                listing(lexicon).examples()
-            nlp = self.nlp("any text")
+                answers.sentence(lexicon, EXAMPLES[0])
+            self.nlp("any text")
         finally:
             self.warming = False
-        answers.warm(list(self.lexicons.values()), nlp)
+        answers.warm(list(self.lexicons.values()))
+
+
+def _drawn(facts: Facts) -> Facts:
+    """A sentence in pieces for a page."""
+    return {**facts, "pieces": pictures.pieces(facts["sentence"], facts["words"])}
+
+
+def _too_long(text: str, most: int = LONGEST["s"]) -> str:
+    more = " Give one sentence; `polysema read` reads whole files." if most >= 500 else ""
+    return f"{len(text):,} characters: at most {most:,} are read here.{more}"
+
+
+def _private(message: str) -> str:
+    """A message without the folders of this machine."""
+    return re.sub(r"(?<![\w.:/])(?:/[^\s/:'\"]+)+/(?=[^\s/])", "…/", message)
 
 
 def _failure(status: int, message: str, word: str = "", suggestions: Sequence[str] = ()) -> Answer:
@@ -285,7 +361,7 @@ def _failure(status: int, message: str, word: str = "", suggestions: Sequence[st
 
 def is_json(request: Request) -> bool:
     """Whether a request asks for JSON."""
-    return str(request.scope["path"]).endswith(".json")
+    return str(request.scope["path"]).endswith((".json", "/api/read"))
 
 
 def _text(request: Request, name: str) -> str:
@@ -318,3 +394,12 @@ _READERS: dict[str, Callable[[Request, str, str], Any]] = {
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.000
+
+
+def _percent(share: float) -> str:
+    """A share as people say it: never 0 % or 100 % of what is not certain."""
+    return "< 1 %" if 0 < share < 0.005 else "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
+
+
+def _stacked(senses: Sequence[Mapping[str, Any]], shares: Sequence[float] | None = None) -> list[Facts]:
+    return pictures.stack(senses, [sense["probability"] for sense in senses] if shares is None else shares)

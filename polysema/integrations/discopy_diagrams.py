@@ -29,11 +29,11 @@ from polysema.composition.phrases import Phrase
 from polysema.composition.trees import Leaf, Node, Tree, leaves, words_of
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice, needing
+from polysema.integrations.qubits import kraus
 from polysema.lexicon.lexicon import Lexicon
 
 Array = NDArray[np.float64]
 DRAWN = ("phaser", "fuzz", "mult", "add")
-_TIE = 1e-9  # as in composition.operators: eigenvalues nearer than this share of the largest are one eigenspace
 
 
 def word_state(rho: DensityMatrix, name: str = "") -> Any:
@@ -99,15 +99,10 @@ def _diagram(tree: Tree, lexicon: Lexicon, method: Method) -> Any:
         left, right = (functor, argument) if tree.functor_first else (argument, functor)
         spider = np.einsum("ij,ik->ijk", np.eye(lexicon.n), np.eye(lexicon.n))
         return left @ right >> circuit.Box("⊙", wire @ wire, wire, data=spider.ravel().tolist(), is_mixed=False)
-    values, vectors = evaluated(functor).eigen()
-    values, name = np.clip(values, 0.0, None), words_of(tree.functor)
-    if method.name == "phaser":
-        root = (vectors * np.sqrt(values)) @ vectors.T
-        return argument >> circuit.Box(f"√{name}", wire, wire, data=root.ravel().tolist(), is_mixed=False)
-    kraus = _kraus(values, vectors)  # (n, n, k)
-    space = _wire(kraus.shape[2])
-    box = circuit.Box(f"fuzz {name}", wire, wire @ space, data=kraus.ravel().tolist(), is_mixed=False)
-    return argument >> box >> wire @ _discarded(space)
+    acting = kraus(evaluated(functor), method.name)  # (n, n, k)
+    name, space = f"{'√' if method.name == 'phaser' else 'fuzz '}{words_of(tree.functor)}", _wire(acting.shape[2])
+    made = argument >> circuit.Box(name, wire, wire @ space, data=acting.ravel().tolist(), is_mixed=False)
+    return made >> wire @ _discarded(space) if len(space) else made
 
 
 def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
@@ -116,17 +111,6 @@ def _mixed(tree: Node, functor: Any, argument: Any, method: Method) -> Any:
     theirs = PhraseState(evaluated(argument).factor, len(list(leaves(tree.argument))))
     core = method.at(tree, ours, theirs).core
     return word_state(DensityMatrix(core), f"mix {words_of(tree)}")
-
-
-def _kraus(values: Array, vectors: Array) -> Array:
-    """Σᵢ √λᵢ Pᵢ ⊗ |i⟩ over the eigenspaces of a matrix, (n, n, k)."""
-    kept = values > _TIE * values[0]
-    values, vectors = values[kept], vectors[:, kept]
-    space = np.cumsum(np.concatenate([[0], values[:-1] - values[1:] > _TIE * values[0]]))
-    found = np.zeros((len(vectors), len(vectors), int(space[-1]) + 1))
-    for value, vector, which in zip(values, vectors.T, space.tolist(), strict=True):
-        found[:, :, which] += np.sqrt(value) * np.outer(vector, vector)
-    return found
 
 
 def _wire(dimension: int) -> Any:

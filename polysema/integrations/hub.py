@@ -8,14 +8,12 @@ from typing import Any
 
 from polysema.errors import FormatError, InputError, OutputError, needing
 from polysema.lexicon import formats
-from polysema.lexicon.formats.folder import card
+from polysema.lexicon.formats.folder import FILES, card
 from polysema.meanings.meanings import Meanings
 from polysema.storage import signed
 from polysema.version import __version__
 
 SCHEME = "hf://"
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", "senses.jsonl", "placing.safetensors")
-"""The files of a lexicon's folder that are pushed and fetched."""
 
 
 def push_to_hub(

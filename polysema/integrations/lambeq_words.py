@@ -15,10 +15,10 @@ from polysema.composition.compose import Composer, Composition
 from polysema.composition.trees import Leaf, Node, Tree
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
+from polysema.integrations import qubits
 from polysema.lexicon.lexicon import AnyLexicon
 
-START = "START"
-"""The token without meaning that ``cups_reader`` puts before a sentence."""
+START = "START"  # the token without meaning that ``cups_reader`` puts before a sentence
 
 
 def tree_of(diagram: Any) -> Tree:
@@ -51,25 +51,15 @@ def composed(lexicon: AnyLexicon, diagram: Any, method: str | Composer = "") -> 
     return lexicon.compose(tree_of(diagram), method)
 
 
-def word_circuit(rho: DensityMatrix, name: str = "") -> Any:
-    """A density matrix as a mixed state of qubits: its factor, padded to powers of two, its sense qubits discarded.
+def word_circuit(rho: DensityMatrix, discarded: bool = True) -> Any:
+    """A density matrix as a mixed state of ⌈log₂ n⌉ qubits, of Ry and CX, for ``to_tk`` and ``to_pennylane``.
 
-    The state has ⌈log₂ n⌉ qubits; amplitudes beyond n are zero.
+    Amplitudes beyond n are zero; the qubits of senses come last. Phrases: :mod:`polysema.integrations.qubits`.
+
+    Args:
+        discarded: whether the qubits of senses are discarded, or stay open.
     """
-    if len(rho.parts) > 1 or rho.shape:
-        raise InputError(f"a state of qubits is one density matrix in one space, not {rho!r}")
-    quantum = _backend("quantum")
-    n, m = rho.factor.shape
-    a, b = (int(np.ceil(np.log2(size))) for size in (n, m))
-    amplitudes = np.zeros((2**a, 2**b))
-    amplitudes[:n, :m] = rho.factor
-    box = quantum.Box(
-        name or rho.name or "ρ", quantum.Ty(), quantum.qubit ** (a + b), data=amplitudes.reshape((2,) * (a + b))
-    )
-    circuit = box.to_diagram()
-    for _ in range(b):
-        circuit = circuit >> quantum.Diagram.id(circuit.cod[:-1]) @ quantum.Discard()
-    return circuit
+    return qubits.word_circuit(rho).lambeq(discarded)
 
 
 def evaluated(circuit: Any, n: int) -> DensityMatrix:

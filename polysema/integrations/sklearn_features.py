@@ -15,8 +15,9 @@ from polysema.composition.occurrences import tokenised
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
+from polysema.meanings.results import Results
 from polysema.measures import entropy
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses.answers import Disambiguation
 from polysema.senses.senses import senses_of
 
 Array = NDArray[np.float64]
@@ -26,7 +27,8 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Transforms sentences into numbers.
 
     ============  ========  ======================================================================================
-    ``senses``    n         the mean over the content words of Σ_k p(k | sentence) v_k, their senses in context
+    ``senses``    n         the mean over the content words of Σ_k p(k | sentence) v_k, their senses in context; of a
+                            lexicon with a dictionary in its space, over the words that it has
     ``vectors``   n         the mean over all words of their heaviest sense: a bag of vectors, as a baseline
     ``matrix``    n(n+1)/2  the upper triangle of the composed density matrix, off the diagonal times √2, so that the
                             scalar product of two sentences is tr(ρσ)
@@ -73,7 +75,7 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif kind == "entropy":
                 names += ["entropy_of_sentence", "entropy_of_words", "entropy_in_context"]
             else:
-                names += [f"{kind}{i}" for i in range(n)]
+                names += [f"{kind}{i}" for i in range(_dimension(self._opened()) if kind == "senses" else n)]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -105,8 +107,13 @@ def _checked(sentences: Iterable[str]) -> list[str]:
     return found
 
 
-def _read(own: SentenceFeatures, lexicon: Lexicon, sentence: str) -> list[Disambiguation]:
-    return lexicon.read(sentence, every=True, top=1, nlp=False if own.nlp is None else own.nlp)
+def _read(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> list[Results[Disambiguation]]:
+    return lexicon.read(sentences, every=True, fine=True, top=1, nlp=False if own.nlp is None else own.nlp)
+
+
+def _dimension(lexicon: Lexicon) -> int:
+    """The dimension of the space that senses in context are vectors of."""
+    return lexicon.n if lexicon.dictionary is None else lexicon.dictionary.dimension
 
 
 def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
@@ -129,21 +136,25 @@ def _vectors(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> A
 
 
 def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
-    def mean(item: Disambiguation) -> Array:
-        probability = {sense.id: sense.probability for sense in item.senses}
-        known = senses_of(lexicon, item.word)
-        return np.array([probability[number] for number in known.ids.tolist()]) @ known.vectors
-
-    return _means([[mean(item) for item in _read(own, lexicon, sentence)] for sentence in sentences], lexicon.n)
+    n = _dimension(lexicon)
+    means = [
+        [
+            np.sum([s.probability * s.vector for s in item.senses], axis=0)
+            for item in read
+            if len(item.sense.vector) == n
+        ]
+        for read in _read(own, lexicon, sentences)
+    ]
+    return _means(means, n)
 
 
 def _entropy(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
     found = np.zeros((len(sentences), 3))
     composed = lexicon.compose(sentences, own.method, nlp=own.nlp)
-    for i, (sentence, item) in enumerate(zip(sentences, composed, strict=True)):
+    for i, (read, item) in enumerate(zip(_read(own, lexicon, sentences), composed, strict=True)):
         if isinstance(item, Composition) and isinstance(item.meaning, DensityMatrix):
             found[i, 0] = entropy(item.meaning)
-        if read := _read(own, lexicon, sentence):
+        if read:
             found[i, 1:] = np.mean([(word.entropy_before, word.entropy_after) for word in read], axis=0)
     return found
 

@@ -2,7 +2,8 @@
 
 =====================  ==============================================================================================
 ``token._.senses``     the senses of the word, without a context
-``token._.sense``      the sense in this context; None for function words and words that are not in the lexicon
+``token._.sense``      the sense in this context, with key and gloss where a dictionary has the word; None for function
+                       words and words that are not in the lexicon
 ``token._.ambiguity``  the ambiguity of the word; None for words that are not in the lexicon
 ``span._.meaning``     the density matrix (or vector) of the phrase; None if it has no word to compose
 ``doc._.composition``  the text composed, with the entropy at every node; None if it has no word to compose
@@ -29,8 +30,7 @@ from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError
 from polysema.lexicon.lexicon import AnyLexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
-from polysema.senses.disambiguation import Disambiguation, SenseInContext
-from polysema.senses.senses import Sense
+from polysema.senses.answers import Disambiguation, Sense, SenseInContext
 
 _KEY = "polysema"
 _COMPONENTS: WeakValueDictionary[str, PolysemaComponent] = WeakValueDictionary()
@@ -98,7 +98,7 @@ class PolysemaComponent:
     def spelled(self, token: Token) -> str | None:
         """The token as the lexicon spells it: as it is, in lower case, or its lemma; None if it is not there."""
         tried = (token.text, token.lower_, token.lemma_, token.lemma_.lower())
-        return next((form for form in tried if form and form in self.lexicon), None)
+        return next((form for form in tried if form and self.lexicon.knows(form)), None)
 
     def senses(self, token: Token) -> list[Sense]:
         """The senses of a token without its context."""
@@ -111,7 +111,8 @@ class PolysemaComponent:
         def disambiguated() -> dict[int, Disambiguation | Failed]:
             lexicon = with_matrices(self.lexicon, "a choice of senses")
             content = [t for t in token.doc if t.text[:1].isalpha() and t.lower_ not in STOP_WORDS and self.spelled(t)]
-            found = lexicon.disambiguate(content, method=self.method or "phaser", top=self.top)
+            method = self.method if lexicon.dictionary is None else ""
+            found = lexicon.disambiguate(content, method=method, top=self.top)
             return {known.i: item for known, item in zip(content, found, strict=True)}
 
         found = self.kept(token.doc, "senses", disambiguated).get(token.i)

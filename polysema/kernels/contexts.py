@@ -15,10 +15,10 @@ from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
-def context_sums(
-    tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, window: Any, out: Any
+def weighted_context_sums(
+    tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, weights: Any, out: Any
 ) -> Any:
-    """Σ of the vectors of the words around each position, itself left out.
+    """Σ of the vectors of the words around each position, itself left out, each times the weight of its distance.
 
     Args:
         tokens: the corpus.
@@ -26,26 +26,8 @@ def context_sums(
         positions: (k,).
         rows: (types,) each word's row among the vectors; negative for words that have none.
         vectors: (W, n).
-        window: how many words to each side.
-        out: (k, n).
-    """
-    for i in range(len(positions)):
-        out[i] = 0.0
-        at = positions[i]
-        for p in range(max(starts[i], at - window), min(ends[i], at + window + 1)):
-            row = rows[tokens[p]]
-            if p != at and row >= 0:
-                out[i] += vectors[row]
-
-
-@compiled()
-def weighted_context_sums(
-    tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, weights: Any, out: Any
-) -> Any:
-    """Σ of the vectors of the words around each position, each times the weight of its distance.
-
-    Args as in :func:`context_sums`, but for:
         weights: (2W,), at the distances −W … −1, 1 … W.
+        out: (k, n).
     """
     window = len(weights) // 2
     for i in range(len(positions)):

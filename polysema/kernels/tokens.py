@@ -34,8 +34,7 @@ WIDE = 11  # ends a sentence with no space after it: 。！？
 MARK = 12  # a combining mark: a word character after a letter
 UNCASED = 13  # a letter of a script without case
 
-MAX_WORD = 255
-"""Longer runs, in bytes, are no words."""
+MAX_WORD = 255  # longer runs, in bytes, are no words
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -419,17 +418,6 @@ def tokenise(
     return np.int64(words), np.int64(sentences)
 
 
-class Layout(NamedTuple):
-    """Where things stand in a file of one token a line."""
-
-    token: int  # the column to take, from 0; −1 takes the whole line
-    fallback: int  # the column to take where that one says ``_`` or ``<unknown>``
-    tag: int  # the column that is added after an underscore; −1 adds none
-    number: int  # the column whose ranges (1-2) and empty nodes (1.1) are left out; −1 where there is none
-    markup: bool  # whether lines such as ``<s>`` are marks, each of which ends a sentence
-    comments: bool  # whether lines that start with # are left out
-
-
 @kernel()
 def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
     """Where a tab-separated column of a line starts and ends; an empty one where there is none."""
@@ -457,12 +445,13 @@ def _missing(data: Any, start: Any, end: Any) -> Any:
 
 @compiled()
 def tokenise_lines(
-    rules: Any, layout: Any, raw: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch:
+    rules: Any, columns: Any, raw: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch:
     Any, tally: Any,
 ) -> Any:  # fmt: skip
     """Read one token a line; as :func:`tokenise` otherwise. A token is a word when it is one run, whole.
 
     Args:
+        columns: where things stand in a line, :class:`polysema.corpus.readers.Columns`.
         raw: take tokens as they are.
     """
     entries, arena, offsets, used, same = table.entries, table.arena, table.offsets, table.used, rules.same
@@ -477,7 +466,7 @@ def tokenise_lines(
         following = end + 1
         while end > at and (data[end - 1] == 13 or data[end - 1] == 32):
             end -= 1
-        is_mark = layout.markup and end > at and data[at] == 60
+        is_mark = columns.markup and end > at and data[at] == 60
         if is_mark:
             for i in range(at, end):
                 if data[i] == 9:
@@ -489,11 +478,11 @@ def tokenise_lines(
                 last_end = words
             at = following
             continue
-        if layout.comments and data[at] == 35:
+        if columns.comments and data[at] == 35:
             at = following
             continue
-        if layout.number >= 0:
-            first, last = _column(data, at, end, layout.number)
+        if columns.number >= 0:
+            first, last = _column(data, at, end, columns.number)
             ranged = False
             for i in range(first, last):
                 ranged = ranged or data[i] == 45 or data[i] == 46
@@ -501,10 +490,10 @@ def tokenise_lines(
                 at = following
                 continue
         first, last = at, end
-        if layout.token >= 0:
-            first, last = _column(data, at, end, layout.token)
+        if columns.token >= 0:
+            first, last = _column(data, at, end, columns.token)
             if _missing(data, first, last):
-                first, last = _column(data, at, end, layout.fallback)
+                first, last = _column(data, at, end, columns.fallback)
         length = last - first
         word = 0 < length <= MAX_WORD
         if length > MAX_WORD:
@@ -521,8 +510,8 @@ def tokenise_lines(
                 if data[i] >= 128:
                     code, _ = decode(data, i, last)
                     tally[0] += code < 0 and data[i] >= 0xC0
-        if word and layout.tag >= 0:
-            first, last = _column(data, at, end, layout.tag)
+        if word and columns.tag >= 0:
+            first, last = _column(data, at, end, columns.tag)
             if length + 1 + last - first > MAX_WORD:
                 word = False
                 tally[1] += 1

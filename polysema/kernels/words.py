@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.sampling import mixed
@@ -26,13 +25,13 @@ _END = np.uint64(1 << 32)  # no word's id
 
 
 @compiled()
-def hashed(tokens: Any, ends: Any, start: Any) -> Any:
-    """H of words and of the sentence ends among them; ``ends`` counts from ``start``."""
+def hashed(tokens: Any, ends: Any) -> Any:
+    """H of words and of the sentence ends among them."""
     base = np.uint64(_BASE)
     h = np.uint64(0)
     i = 0
     for s in range(ends.size):
-        while i < ends[s] - start:
+        while i < ends[s]:
             h = h * base + mixed(np.uint64(tokens[i]) + np.uint64(1))
             i += 1
         h = h * base + mixed(_END)
@@ -58,12 +57,8 @@ class Digest:
     def __init__(self) -> None:
         self._hash = self._length = 0
 
-    def add(self, tokens: NDArray[Any], ends: NDArray[Any], start: int = 0) -> None:
-        """Whole sentences: their ids, and where each ends, counted from ``start``."""
-        self.join(int(hashed(tokens, ends, start)), len(tokens) + len(ends))
-
     def join(self, piece: int, length: int) -> None:
-        """A piece that was hashed elsewhere, of so many words and ends."""
+        """Add a hashed piece of so many words and ends."""
         self._hash = joined(self._hash, piece, length)
         self._length += length
 

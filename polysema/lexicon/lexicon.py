@@ -29,11 +29,12 @@ from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from
 from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.parsing.sentences import read_phrases
-from polysema.senses import reading
-from polysema.senses.disambiguation import Disambiguation
+from polysema.senses import asking, reading
+from polysema.senses.answers import Disambiguation, Sense
+from polysema.senses.asking import Narrowed
+from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
 from polysema.senses.reading import Context, Which, Word
-from polysema.senses.senses import LEAST_WEIGHT, Sense, list_senses
 from polysema.slots.model import SLOTS
 from polysema.storage import recover
 from polysema.vectors import Vector
@@ -85,6 +86,10 @@ class LexiconOf(Meanings[M]):
     def default_method(self) -> str:
         """The name of the method that phrases are composed with where none is named."""
         return "add"
+
+    def knows(self, word: str) -> bool:
+        """Whether it can answer about a word."""
+        return word in self
 
     def meaning(self, query: Query) -> M:
         """The density matrix (or vector) of anything that can be asked about."""
@@ -161,6 +166,8 @@ class LexiconOf(Meanings[M]):
     def _composer(self, method: str | Composer) -> Composer:
         if isinstance(method, str):
             return method_named(method or self.default_method, self.methods)
+        if not hasattr(method, "compose"):
+            raise InputError(f"a method is a name or a polysema.Method, not {type(method).__name__}: see Method.by")
         if method.on != self.kind:
             raise InputError(f"{method.name} works on {method.on}: this lexicon holds {self.kind}")
         return method
@@ -283,13 +290,14 @@ class Lexicon(LexiconOf[DensityMatrix]):
     # ------------------------------------------------------------------------------------------------------ ambiguity
 
     def entropy(self, query: Query) -> float:
-        """The von Neumann entropy of a word or a phrase."""
-        return float(measures.entropy(self.meaning(query)))
+        """The von Neumann entropy of a word or a phrase; of a word of the dictionary that of its senses there."""
+        known = self.dictionary.entropy(query) if isinstance(query, str) and self.dictionary is not None else None
+        return float(measures.entropy(self.meaning(query))) if known is None else known
 
     @cached_property
     def ranking(self) -> Ranking:
         """How ambiguous every word is, by every measure there is, and how it stands among words of like frequency."""
-        return Ranking(self)
+        return Ranking(self, self.dictionary)
 
     @overload
     def ambiguity(
@@ -330,18 +338,45 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     # --------------------------------------------------------------------------------------------------------- senses
 
+    @cached_property
+    def dictionary(self) -> Dictionary | None:
+        """Senses with keys and glosses, and the encoder that reads them in text; None for senses found in text."""
+        return Dictionary.of(self.parts)
+
+    def knows(self, word: str) -> bool:
+        """Whether it can answer about a word: it holds the word, or its dictionary has a form of it."""
+        return word in self or (self.dictionary is not None and word in self.dictionary)
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """Slurs and obscene words of the dictionary, which are no neighbours of other words."""
+        return self.dictionary.hidden if self.dictionary is not None else frozenset()
+
     def senses(
-        self, word: str, top: int = 10, min_weight: float = LEAST_WEIGHT, common: int | None = COMMON
+        self,
+        word: str,
+        top: int = 10,
+        min_weight: float | None = None,
+        common: int | None = COMMON,
+        *,
+        pos: str | None = None,
+        lemma: str | None = None,
+        fine: bool = False,
     ) -> Results[Sense]:
-        """The senses of a word, the weightiest first.
+        """The senses of a word, the weightiest first: of the dictionary, else those found in text.
 
         Args:
-            top: how many neighbours to give for each.
-            min_weight: leave out senses that weigh less.
+            top: how many neighbours to give for each sense found in text.
+            min_weight: leave out senses that weigh less; by default 0.01 of those found in text.
             common: take neighbours from this many of the most frequent words; None takes them from all. A sense is a
                 pure state, and the words nearest to one are rare: those that were seen in one kind of context only.
+            pos: of the dictionary, the senses of a part of speech: ``noun``, ``verb``, ``adj`` or ``adv``.
+            lemma: of the dictionary, the senses of a lemma: *see* for the form *saw*.
+            fine: all senses that the dictionary tells apart; by default at most eight, as coarse as people think.
         """
-        return list_senses(self, word, top, min_weight, common)
+        return asking.list_senses(
+            self, self.dictionary, word, Narrowed(pos, lemma, fine), top=top, min_weight=min_weight, common=common
+        )
 
     @overload
     def disambiguate(
@@ -349,11 +384,14 @@ class Lexicon(LexiconOf[DensityMatrix]):
         word: list[Any],
         context: None = None,
         *,
-        method: str | Composer = "phaser",
+        method: str | Composer = "",
         pattern: str | None = None,
         top: int = 8,
         which: Which = None,
         nlp: Any = None,
+        pos: str | None = None,
+        lemma: str | None = None,
+        fine: bool = False,
     ) -> Results[Disambiguation | Failed]: ...
     @overload
     def disambiguate(
@@ -361,11 +399,14 @@ class Lexicon(LexiconOf[DensityMatrix]):
         word: Word,
         context: Context | None = None,
         *,
-        method: str | Composer = "phaser",
+        method: str | Composer = "",
         pattern: str | None = None,
         top: int = 8,
         which: int | None = None,
         nlp: Any = None,
+        pos: str | None = None,
+        lemma: str | None = None,
+        fine: bool = False,
     ) -> Disambiguation: ...
     @overload
     def disambiguate(
@@ -373,74 +414,148 @@ class Lexicon(LexiconOf[DensityMatrix]):
         word: Word,
         context: Context | None = None,
         *,
-        method: str | Composer = "phaser",
+        method: str | Composer = "",
         pattern: str | None = None,
         top: int = 8,
         which: Literal["all"],
         nlp: Any = None,
+        pos: str | None = None,
+        lemma: str | None = None,
+        fine: bool = False,
     ) -> Results[Disambiguation]: ...
     def disambiguate(
         self,
         word: Word | list[Any],
         context: Context | None = None,
         *,
-        method: str | Composer = "phaser",
+        method: str | Composer = "",
         pattern: str | None = None,
         top: int = 8,
         which: Which = None,
         nlp: Any = None,
+        pos: str | None = None,
+        lemma: str | None = None,
+        fine: bool = False,
     ) -> Disambiguation | Results[Disambiguation] | Results[Disambiguation | Failed]:
-        """Which sense of a word is meant in a context.
+        """Which sense of a word is meant in a context: of the dictionary, else of those found in text.
 
         Args:
             word: the word; any of its forms is found in the context. A Token of spaCy is asked about where it stands.
                 Or a list of pairs of a word and its context, or of Tokens: one answer each, in order,
-                :class:`~polysema.errors.Failed` where there is none; texts are parsed in batches.
-            context: plain text, brackets such as ``(bank (raised rates))``, a tree, words for a pattern, or a Doc or
-                Span of spaCy. Without the extra ``parse``, a plain text tells by its words alone. A Token needs none.
-            method: how to compose.
+                :class:`~polysema.errors.Failed` where there is none; texts are read in batches.
+            context: plain text of any length, brackets such as ``(bank (raised rates))``, a tree, words for a pattern,
+                or a Doc or Span of spaCy. A Token needs none. The encoder of a dictionary reads the words in order.
+                Senses found in text are chosen by the words around and, with the extra ``parse``, by composition.
+            method: how to compose, for senses found in text; by default ``phaser``.
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
-            top: how many neighbours to name each sense by.
+            top: how many neighbours to name each sense found in text by.
             which: which occurrence of the word to answer, from 0 on the left, or ``"all"``: a list of all from left to
                 right. By default the first that is spelled like the word; the result says how many there are.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
+            pos, lemma, fine: as :meth:`senses` takes them.
         """
         many = isinstance(word, list)
         questions: Any = word if many else [(word, context)]
-        found = reading.disambiguate(
-            self, questions, self._composer(method), pattern=pattern, top=top, which=which, nlp=nlp
+        found = asking.disambiguate(
+            self,
+            self.dictionary,
+            questions,
+            self._composer(method) if method else None,
+            self.methods["phaser"],
+            Narrowed(pos, lemma, fine),
+            pattern=pattern,
+            top=top,
+            which=which,
+            nlp=nlp,
         )
         if many:
             return found
         answers = Results(_sound(answer) for answer in found)
         return answers if which == "all" else answers[0]
 
+    def same_use(
+        self, word: str, first: str, second: str, *, pos: str | None = None, lemma: str | None = None
+    ) -> float:
+        """How alike two uses of a word are: the trace similarity of its matrices in two texts, 0 to 1."""
+        if self.dictionary is not None and word in self.dictionary:
+            return self.dictionary.same_use(word, first, second, pos=pos, lemma=lemma)
+        a, b = (self.disambiguate(word, text, pos=pos, lemma=lemma) for text in (first, second))
+        return self.similarity(a, b)
+
+    @overload
+    def read(
+        self,
+        text: list[Any],
+        *,
+        method: str | Composer = "",
+        top: int = 8,
+        min_weight: float | None = None,
+        memory: bool = False,
+        every: bool = False,
+        fine: bool = False,
+        nlp: Any = None,
+    ) -> list[Results[Disambiguation]]: ...
+    @overload
     def read(
         self,
         text: str | SpacyParse,
         *,
-        method: str | Composer = "phaser",
+        method: str | Composer = "",
         top: int = 8,
-        min_weight: float = 0.1,
+        min_weight: float | None = None,
         memory: bool = False,
         every: bool = False,
+        fine: bool = False,
         nlp: Any = None,
-    ) -> Results[Disambiguation]:
+    ) -> Results[Disambiguation]: ...
+    def read(
+        self,
+        text: str | SpacyParse | list[Any],
+        *,
+        method: str | Composer = "",
+        top: int = 8,
+        min_weight: float | None = None,
+        memory: bool = False,
+        every: bool = False,
+        fine: bool = False,
+        nlp: Any = None,
+    ) -> Results[Disambiguation] | list[Results[Disambiguation]]:
         """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
-        Function words are left out, and words that the lexicon does not hold as they stand, in lower case or by their
-        lemma.
+        Function words are left out. With a dictionary, words of several senses there are given, *ice cream* as one, and
+        words that it lacks where the lexicon holds them; else words that the lexicon holds as they stand, in lower case
+        or by their lemma.
 
         Args:
-            min_weight: a word is ambiguous if two of its senses weigh at least this much.
-            memory: whether each sentence is a context of its own, and what it tells of a word holds in those after it;
-                by default the whole text is the context.
+            text: of any length; or a list of texts, one result each, which is far quicker than one by one.
+            min_weight: a word is ambiguous if two of its senses weigh at least this much; by default 0.1 for senses
+                found in text, and anything for those of a dictionary.
+            memory: for senses found in text, whether each sentence is a context of its own, and what it tells of a word
+                holds in those after it; by default the whole text is the context.
             every: whether content words that are not ambiguous are given, too.
+            fine: as :meth:`senses` takes it.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
         """
-        return reading.read(
-            self, text, self._composer(method), top=top, min_weight=min_weight, memory=memory, every=every, nlp=nlp
+        found = asking.read(
+            self,
+            self.dictionary,
+            text if isinstance(text, list) else [text],
+            self._composer(method) if method else None,
+            self.methods["phaser"],
+            fine,
+            top=top,
+            min_weight=min_weight,
+            memory=memory,
+            every=every,
+            nlp=nlp,
         )
+        return found if isinstance(text, list) else found[0]
+
+    def read_steps(self, text: str, *, every: bool = False, fine: bool = False) -> list[Results[Disambiguation]]:
+        """:meth:`read` after each word of a text: what its words mean to a reader who has come so far."""
+        if not isinstance(text, str):
+            raise InputError(f"a text is a string, not {type(text).__name__}")
+        return self.read(asking.beginnings(text), every=every, fine=fine, nlp=False)
 
 
 AnyLexicon = Lexicon | VectorLexicon

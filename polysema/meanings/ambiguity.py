@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +19,14 @@ from polysema.measures import entropy
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """How ambiguous a word is.
+    """How ambiguous a word is."""
 
-    Attributes:
-        word: the word.
-        entropy: its von Neumann entropy.
-        effective_senses: exp of that.
-        count: how often the word was seen; 0 where that is not known.
-        information: how much of its meaning contexts tell; None where that is not known.
-        percentile: the share, in percent, of words of like frequency that are less ambiguous; None where there are no
-            others.
-    """
-
-    word: str
-    entropy: float
-    effective_senses: float
-    count: int
-    information: float | None = None
+    word: str  # the word
+    entropy: float  # its von Neumann entropy
+    effective_senses: float  # exp of that
+    count: int  # how often the word was seen; 0 where that is not known
+    information: float | None = None  # how much of its meaning contexts tell; None where that is not known
+    # the share, in percent, of words of like frequency that are less ambiguous; None where there are no others
     percentile: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,30 +39,63 @@ class Ambiguity:
 
 
 MEASURES = ("information", "entropy", "percentile")
-LIKE = 250
-"""How many words to each side, by frequency, a word is compared with."""
+LIKE = 250  # how many words to each side, by frequency, a word is compared with
+
+
+class Lexemes(Protocol):
+    """Words with their senses, such as a dictionary."""
+
+    @property
+    def hidden(self) -> Collection[str]:
+        """Words that are not listed."""
+
+    def entropies(self, words: Sequence[str], /) -> NDArray[np.float64]:
+        """The von Neumann entropy of each word (k,); not a number for those that are no lemmas."""
+
+    def entropy(self, word: str, /) -> float | None:
+        """The von Neumann entropy of a word in any form; None for those that are not here."""
 
 
 class Ranking:
     """How ambiguous the words of a lexicon are.
 
+    Args:
+        lexemes: a dictionary: entropies of the words that it has are those of their senses there, and listings hold
+            its lemmas alone, not their forms.
+
     Attributes:
-        entropies: (V,), von Neumann entropies.
         information: (V,), how much of each word's meaning contexts tell; not a number where that is not known.
     """
 
-    def __init__(self, model: Matrices) -> None:
-        self.vocabulary = model.vocabulary
-        self.entropies = np.empty(len(model))
-        for part in blocks(len(model), 8192):
-            self.entropies[part] = entropy(model.stack(model.vocabulary.words[part]))
+    def __init__(self, model: Matrices, lexemes: Lexemes | None = None) -> None:
+        self.vocabulary, self._model, self._lexemes = model.vocabulary, model, lexemes
         known = model.parts.information
         self.information = None if known is None else np.asarray(known.values, np.float64)
 
     @cached_property
+    def _of_lexemes(self) -> NDArray[np.float64]:
+        """(V,), the entropies of lemmas of the dictionary; not a number for all else."""
+        words = self.vocabulary.words
+        return np.full(len(words), np.nan) if self._lexemes is None else self._lexemes.entropies(words)
+
+    @cached_property
+    def entropies(self) -> NDArray[np.float64]:
+        """(V,), von Neumann entropies."""
+        words, values = self.vocabulary.words, self._of_lexemes.copy()
+        rows = np.flatnonzero(np.isnan(values))
+        for part in blocks(len(rows), 8192):
+            values[rows[part]] = entropy(self._model.stack([words[row] for row in rows[part].tolist()]))
+        return values
+
+    @cached_property
     def content(self) -> NDArray[np.bool_]:
-        """Which words are content words, (V,)."""
-        return np.array(is_content(self.vocabulary.words), bool)
+        """Which words are content words, (V,); with a dictionary, those that are lemmas and not hidden."""
+        words = self.vocabulary.words
+        found = np.array(is_content(words), bool)
+        if self._lexemes is not None:
+            hidden = self._lexemes.hidden
+            found &= np.isfinite(self._of_lexemes) & [word.lower() not in hidden for word in words]
+        return found
 
     @cached_property
     def percentiles(self) -> NDArray[np.float64]:
@@ -96,7 +120,9 @@ class Ranking:
             try:
                 results.append(self._of(self.vocabulary.index(word)))
             except UnknownWordError as error:
-                results.append(Failed(word, error))
+                known = None if self._lexemes is None else self._lexemes.entropy(word)
+                found = None if known is None else Ambiguity(word, known, float(np.exp(known)), 0)
+                results.append(found or Failed(word, error))
         return results
 
     def _values(self, by: str) -> NDArray[np.float64]:
@@ -111,16 +137,23 @@ class Ranking:
         return self.entropies if by == "entropy" or self.information is None else self.information
 
     def _of(self, row: int) -> Ambiguity:
+        word, value = self.vocabulary.words[row], self._entropy(row)
         information = np.nan if self.information is None else float(self.information[row])
         percentile = float(self.percentiles[row])
         return Ambiguity(
-            self.vocabulary.words[row],
-            float(self.entropies[row]),
-            float(np.exp(self.entropies[row])),
+            word,
+            value,
+            float(np.exp(value)),
             int(self.vocabulary.counts[row]),
             information if np.isfinite(information) else None,
             percentile if np.isfinite(percentile) else None,
         )
+
+    def _entropy(self, row: int) -> float:
+        """The entropy of one word; of a form in the dictionary, that of its lemma."""
+        word = self.vocabulary.words[row]
+        known = None if self._lexemes is None else self._lexemes.entropy(word)
+        return float(self.entropies[row]) if known is None else known
 
 
 def percentiles(

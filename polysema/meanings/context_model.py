@@ -56,11 +56,8 @@ class ContextModel:
 USUAL = ContextModel(sharpness=7.0, little=0.25, subsampled=True)
 """For lexicons that do not say: chosen on planted senses, pairs of words made one and told apart again."""
 
-RARE = 1e-4
-"""Words that make up this share of a text count half where rare ones count more."""
-
-RARELY_KEPT = 0.02
-"""Words whose chance to survive subsampling is lower give no evidence."""
+RARE = 1e-4  # words that make up this share of a text count half where rare ones count more
+RARELY_KEPT = 0.02  # words whose chance to survive subsampling is lower give no evidence
 
 
 def evidence_weights(vocabulary: Vocabulary, formula: ContextModel, metadata: Mapping[str, Any]) -> Array:

@@ -47,23 +47,14 @@ class Synset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SenseDescription:
-    """One sense of a word in use.
+    """One sense of a word in use."""
 
-    Attributes:
-        words: those that tell it from the word's other senses, the most telling first.
-        collocations: pairs of words that stand side by side, the word among them.
-        examples: sentences of the corpus.
-        part: its part of speech; None where that is not known.
-        part_share: how many of its occurrences are that.
-        synset: of WordNet; None where none was looked for, or none matches.
-    """
-
-    words: tuple[str, ...] = ()
-    collocations: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    part: PartOfSpeech | None = None
-    part_share: float | None = None
-    synset: Synset | None = None
+    words: tuple[str, ...] = ()  # those that tell it from the word's other senses, the most telling first
+    collocations: tuple[str, ...] = ()  # pairs of words that stand side by side, the word among them
+    examples: tuple[Example, ...] = ()  # sentences of the corpus
+    part: PartOfSpeech | None = None  # its part of speech; None where that is not known
+    part_share: float | None = None  # how many of its occurrences are that
+    synset: Synset | None = None  # of WordNet; None where none was looked for, or none matches
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar, cast, overload, runtime_checkable
@@ -22,8 +22,7 @@ from polysema.vocabulary import Vocabulary
 
 M = TypeVar("M", DensityMatrix, Vector)
 
-COMMON = 10_000
-"""How many of the most frequent words the names of senses are taken from."""
+COMMON = 10_000  # how many of the most frequent words the names of senses are taken from
 
 
 @runtime_checkable
@@ -223,11 +222,22 @@ class Meanings(Generic[M]):
         found: list[Any] = [self.meaning(query) for query in queries]
         return stack(found).factor if self.kind == "matrices" else np.stack([vector.dense() for vector in found])
 
+    @property
+    def hidden(self) -> Collection[str]:
+        """Words that are no neighbours of others."""
+        return ()
+
+    @cached_property
+    def _listed(self) -> NDArray[np.int64]:
+        """The rows of the words that may be neighbours."""
+        rows = [row for word in self.hidden if (row := self.vocabulary.find(word)) >= 0]
+        return np.delete(np.arange(len(self)), rows)
+
     @cached_property
     def _index(self) -> NeighbourIndex:
-        """All words, ready to be searched."""
-        self._check(np.arange(len(self)))
-        return NeighbourIndex(self.array)
+        """All words that may be neighbours, ready to be searched."""
+        self._check(self._listed)
+        return NeighbourIndex(self.array if len(self._listed) == len(self) else self.array[self._listed])
 
     def _check(self, rows: NDArray[np.int64]) -> None:
         """Refuse meanings that are zero or not finite, with the word's name."""
@@ -243,16 +253,15 @@ class Meanings(Generic[M]):
         counts = self.vocabulary.counts
         size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
         if size == len(self):
-            return self._index, np.arange(size)
+            return self._index, self._listed
         if self._common is None or self._common[0] != size:
-            rows = np.sort(np.argsort(-counts, kind="stable")[:size])
+            rows = np.intersect1d(np.argsort(-counts, kind="stable")[:size], self._listed)
             self._check(rows)
             self._common = size, NeighbourIndex(self.array[rows]), rows
         return self._common[1:]
 
 
-Matrices = Meanings[DensityMatrix]
-"""Words and their density matrices."""
+Matrices = Meanings[DensityMatrix]  # words and their density matrices
 
 
 def from_matrices(words: Vocabulary | Iterable[str], matrices: ArrayLike, tolerance: float | None = None) -> Matrices:

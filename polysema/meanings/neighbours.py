@@ -11,7 +11,7 @@ two ways to take it:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,14 +79,14 @@ class NeighbourIndex:
         where = np.zeros((len(queries), k), dtype=np.int64)
         if k == 0:
             return where, best
-        if len(queries) <= _FEW or k > _MOST:
+        keep_largest = None if len(queries) <= _FEW or k > _MOST else _selection()
+        if keep_largest is None:
             for i in range(len(queries)):
                 scores = self.scores(self.pack(queries[i : i + 1]), 1)[0]
                 nearest = np.argpartition(-scores, k - 1)[:k]
                 where[i] = nearest[np.lexsort((nearest, -scores[nearest]))]
                 best[i] = scores[where[i]]
             return where, best
-        keep_largest = _selection()
         for some in blocks(len(queries), _QUERIES):
             packed = self.pack(queries[some])
             for part in blocks(len(self), _WORDS):
@@ -95,23 +95,13 @@ class NeighbourIndex:
         return where, best
 
 
-def _selection() -> Callable[..., None]:
-    """What keeps the k largest: compiled, or NumPy's where no compiler is installed; to the same bits."""
+def _selection() -> Any:
+    """The compiled selection; None where no compiler is installed."""
     try:
         from polysema.kernels import selection
     except MissingExtraError:
-        return _keep_largest
-    return cast("Callable[..., None]", selection.keep_largest)
-
-
-def _keep_largest(scores: NDArray[Any], first: int, best: NDArray[Any], where: NDArray[Any]) -> None:
-    """As :func:`polysema.kernels.selection.keep_largest`."""
-    for row, known, items in zip(scores, best, where, strict=True):
-        better = np.flatnonzero(row > known[-1])
-        if len(better):
-            both = np.concatenate([known, row[better]])
-            order = np.argsort(-both, kind="stable")[: len(known)]
-            known[:], items[:] = both[order], np.concatenate([items, first + better])[order]
+        return None
+    return selection.keep_largest
 
 
 def cosines(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
@@ -120,13 +110,8 @@ def cosines(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(pack_vectors(left) @ pack_vectors(right).T)
     if is_packed(left.shape[1], max(left.shape[2], right.shape[2])):
         return np.asarray(pack_matrices(left) @ pack_matrices(right).T)
-    return _squares(pack_factors(left) @ pack_factors(right).T, len(left), len(right))
-
-
-def _squares(product: NDArray[Any], left: int, right: int) -> NDArray[Any]:
-    """‖BᵀC‖²_F for every pair, from the products of all columns."""
-    product *= product
-    return np.asarray(product.reshape(left, product.shape[0] // left, right, -1).sum(axis=(1, 3)))
+    products = (pack_factors(left) @ pack_factors(right).T) ** 2  # ‖BᵀC‖²_F is the sum over all pairs of columns
+    return np.asarray(products.reshape(len(left), left.shape[2], len(right), right.shape[2]).sum(axis=(1, 3)))
 
 
 def pack_vectors(vectors: NDArray[Any]) -> NDArray[np.float64]:

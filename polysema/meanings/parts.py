@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polysema.errors import InputError
 from polysema.meanings.context_model import ContextModel
 from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech, SenseDescriptions
+from polysema.vectors import units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,9 +52,8 @@ class SenseClusters:
         """The weights (k,) of a word's clusters, falling, and their unit vectors (k, n)."""
         own = slice(int(self.starts[row]), int(self.starts[row + 1]))
         counts, vectors = np.asarray(self.counts[own], np.float64), np.asarray(self.vectors[own], np.float64)
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
         order = np.argsort(-counts, kind="stable")
-        return (counts / counts.sum())[order], (vectors / np.where(length > 0, length, 1.0))[order]
+        return (counts / counts.sum())[order], units(vectors)[order]
 
     def __repr__(self) -> str:
         return f"SenseClusters({len(self.vectors)} of {len(self.starts) - 1} words)"
@@ -96,8 +96,7 @@ class Inventory:
         return f"Inventory({len(self.senses)} words)"
 
 
-SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")
-"""What the columns of a lexicon of slots are."""
+SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")  # what the columns of a lexicon of slots are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,8 +128,7 @@ def grouped(
     for column in np.flatnonzero(owner >= 0):
         joined[owner[column]] += weights[column]
         mean[:, owner[column]] += weights[column] * vectors[:, column]
-    length = np.linalg.norm(mean, axis=0)
-    return joined / max(joined.sum(), 1e-300), mean / np.where(length > 0, length, 1.0)
+    return joined / max(joined.sum(), 1e-300), units(mean, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +156,13 @@ class SlotFillers:
         return f"SlotFillers({len(self.keys)} slots, {len(self.fillers)} fillers)"
 
 
+class Stored(Protocol):
+    """What is written into the folder of a lexicon as files of its own."""
+
+    def save(self, folder: str | Path, /) -> None:
+        """Write the files."""
+
+
 Columns = Literal["senses", "eigen"]
 
 
@@ -181,6 +186,8 @@ class Parts:
     speech: Speech | None = None  # the part of speech of each sense
     descriptions: SenseDescriptions | None = None  # what the senses look like in use
     slots: SlotFillers | None = None  # what fills the slots of each word
+    # senses with keys and glosses, and the encoder that reads them in text; or the folder that holds both
+    dictionary: Path | Stored | None = None
     placing: Path | None = None  # the file with the regression that :func:`polysema.adapt` places new words with
 
     def check(self, shape: tuple[int, ...]) -> None:

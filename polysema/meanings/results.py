@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from polysema.errors import check_choice, needing
@@ -16,6 +17,24 @@ class Results(list[T]):
     def to_frame(self, library: str = "pandas") -> Any:
         """A row an answer, in the order given; see :func:`polysema.frame`."""
         return frame(self, library)
+
+
+class Record:
+    """A frozen dataclass, or a NamedTuple, whose JSON is its fields."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {name: _plain(getattr(self, name)) for name in self.__match_args__}  # type: ignore[attr-defined]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return dict(zip(value._fields, value, strict=True)) if hasattr(value, "_fields") else [_plain(v) for v in value]
+    return value
 
 
 def to_row(item: Any) -> dict[str, Any]:
@@ -75,3 +94,14 @@ class Neighbour(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Neighbour({self.word!r}, {self.similarity:.3f})"
+
+
+def clean(value: Any) -> Any:
+    """What JSON can hold of a value: numbers that are not finite become null, what it does not know becomes text."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value if isinstance(value, str | int | bool) or value is None else str(value)

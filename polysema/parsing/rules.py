@@ -1,8 +1,8 @@
 """The table from dependency labels to parts of a composition tree.
 
-Labels are those of spaCy's English models. A word's dependents join it step by step, and within a step the nearest
-first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase or the
-noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
+Labels are those of spaCy's English models. A word's dependents join it step by step, and on either side of it the
+nearest first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase
+or the noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
 """
 
 from __future__ import annotations
@@ -27,11 +27,8 @@ class Rule(NamedTuple):
     example: str = ""
 
 
-AFTER_OBJECTS = 4
-"""The step at which an adverb joins when its own head is left out."""
-
-CLAUSE = 9
-"""The step at which whole clauses are joined: conjuncts that have a subject of their own."""
+AFTER_OBJECTS = 4  # the step at which an adverb joins when its own head is left out
+CLAUSE = 9  # the step at which whole clauses are joined: conjuncts that have a subject of their own
 
 RULES: dict[str, Rule] = {
     # words on words
@@ -92,8 +89,7 @@ RULES: dict[str, Rule] = {
 WIDE = "amod-wide"
 """The label, polysema's own, of an adjective that reaches over a coordination; see :func:`other_readings`."""
 
-SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
-"""Labels of the subjects of a clause."""
+SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")  # labels of the subjects of a clause
 
 FUNCTION_WORDS: dict[str, str] = {
     "ADP": "preposition or particle",
@@ -112,21 +108,15 @@ FUNCTION_WORDS: dict[str, str] = {
 city* becomes *city*, *is cheap* becomes *cheap*. The matrices of function words say little about a sentence: acting on
 *city*, *in* gives a phrase nearest to *in*."""
 
-COPULA = "be"
-"""The lemma that falls away although it may be tagged as a verb."""
+COPULA = "be"  # the lemma that falls away although it may be tagged as a verb
 
 IN_TURN = ("amod", "advmod")
 """Modifiers that, joined by *and*, each act in turn: a *small and cheap* hotel is both. Joined by *or* they mix."""
 
 
-PHRASE_ODDS = 0.25
-"""The odds of the other attachment of a prepositional phrase against the parser's."""
-
-SCOPE_ODDS = 1.0
-"""The odds of an adjective on all that is coordinated against one on the first alone."""
-
-MOST = 4
-"""How many other readings a sentence has at most."""
+PHRASE_ODDS = 0.25  # the odds of the other attachment of a prepositional phrase against the parser's
+SCOPE_ODDS = 1.0  # the odds of an adjective on all that is coordinated against one on the first alone
+MOST = 4  # how many other readings a sentence has at most
 
 
 def other_readings(tokens: Sequence[Token]) -> list[tuple[float, list[Token]]]:

@@ -54,8 +54,7 @@ WORD_SIMILARITY = _TABLES["word similarity"]
 DISAMBIGUATION: Mapping[str, Figures] = {name: _TABLES[name] for name in DATA_SETS}
 """Tables 3 to 6: Spearman's ρ, in the order of ``METHODS``; vectors have no Phaser, sentence encoders one figure."""
 
-AMBIGUITY = _TABLES["ambiguity"]
-"""Table 7: Pearson's r and Spearman's ρ of entropy and number of WordNet synsets."""
+AMBIGUITY = _TABLES["ambiguity"]  # table 7: Pearson's r and Spearman's ρ of entropy and number of WordNet synsets
 
 ENTROPY: Mapping[str, Figures] = {name: _TABLES[f"{name} entropy"] for name in DATA_SETS}
 """Tables 8 to 11: mean entropy of the verbs and of the composed phrases, in the order of ``METHODS``."""
@@ -63,8 +62,7 @@ ENTROPY: Mapping[str, Figures] = {name: _TABLES[f"{name} entropy"] for name in D
 ENCODERS = ("BERT", "InferSent1", "InferSent2")
 
 
-ROWS = tuple(DISAMBIGUATION["GS2011"])
-"""All systems of the paper, in the order of its tables."""
+ROWS = tuple(DISAMBIGUATION["GS2011"])  # all systems of the paper, in the order of its tables
 
 
 def paper_row(metadata: Mapping[str, Any], name: str, kind: str = "") -> str | None:

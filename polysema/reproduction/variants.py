@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from polysema.errors import InputError, chosen
@@ -71,39 +73,8 @@ class Preset:
         return VARIANTS + (RECOMMENDED if self.recommended else ())
 
 
-PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (
-        Preset("smoke", "200 000 words, to see that everything works: a minute", 200_000, 1, True, {
-            "word2vec": {"dim": 50, "epochs": 3},
-            "glove": {"dim": 50, "epochs": 5},
-            "fasttext": {"dim": 50, "epochs": 2, "buckets": 50_000},
-            "word2dm": {"epochs": 1},
-            "ms-word2dm": {"epochs": 3},
-            "context2dm": {"min_count": 20, "occurrences": 20},
-            "bert2dm": {"words": 20_000, "min_count": 2},
-        }, bootstraps=200, noise_draws=3),
-        Preset("small", "200 million words at most, two seeds: an hour or two on a laptop", 200_000_000, 2, True, {
-            "word2vec": {"dim": 100},
-            "glove": {"dim": 100},
-            "fasttext": {"dim": 100, "epochs": 1},
-            "word2dm": {"epochs": 1},
-            "context2dm": {"max_size": 20_000},
-            "bert2dm": {"words": 1_000_000},
-        }),
-        Preset("paper", "the whole corpus with the paper's settings, and with ours; 300-dimensional vectors", None, 1,
-               False, {
-            "word2vec": {"dim": 300, "min_count": 50, "epochs": 4},
-            "glove": {"dim": 300, "min_count": 50},
-            "fasttext": {"dim": 300, "min_count": 50, "epochs": 4},
-            "context2dm": {"min_count": 50},
-            "word2dm": {"preset": "paper", "init": "paper"},
-            "ms-word2dm": {"preset": "paper", "init": "paper"},
-            "bert2dm": {"words": 10_000_000},
-            "bert2dm + cluster": {"words": 20_000_000},
-        }, recommended=True),
-    )
-}  # fmt: skip
+_TABLES = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+PRESETS: dict[str, Preset] = {name: Preset(**{"name": name, "words": None, **facts}) for name, facts in _TABLES.items()}
 """The presets by name."""
 
 
@@ -135,8 +106,7 @@ def changed(preset: Preset, changes: Sequence[str]) -> Preset:
     return dataclasses.replace(preset, options=options, changes=(*preset.changes, *changes))
 
 
-ALL = 1 << 40
-"""As a number of occurrences: all there are."""
+ALL = 1 << 40  # as a number of occurrences: all there are
 
 
 def options_of(variant: Variant, preset: Preset, all_occurrences: bool = False) -> dict[str, Any]:

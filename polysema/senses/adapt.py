@@ -25,7 +25,7 @@ From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import log
@@ -47,6 +47,9 @@ from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.meanings.parts import Information, Inventory, Speech
 from polysema.progress import Progress, Report, silent
+from polysema.senses.dictionary import Dictionary
+from polysema.senses.dictionary_files import Definition
+from polysema.senses.glossary import read_glossary
 from polysema.senses.inventory import Occurrences, draw_positions, least_cosines
 from polysema.storage import atomic_file
 from polysema.vocabulary import Vocabulary
@@ -187,20 +190,16 @@ def _add_pairs(gram: Array, owner: Ids, grams: Ids, share: NDArray[np.float32]) 
 
 REACH = 10
 
-HELD_OUT = 10
-"""One known word in ten is held out of the regression."""
-
-FEWEST = 500
-"""With fewer known words in the text no regression can be learnt from it."""
-
-PRIOR = 100.0
-"""N: how many occurrences the weights of a known word's senses stand for."""
+HELD_OUT = 10  # one known word in ten is held out of the regression
+FEWEST = 500  # with fewer known words in the text no regression can be learnt from it
+PRIOR = 100.0  # N: how many occurrences the weights of a known word's senses stand for
 
 
 def adapt(
     lexicon: L,
-    text: Corpus | str | Path | Iterable[Any],
+    text: Corpus | str | Path | Iterable[Any] | None = None,
     *,
+    glossary: str | Path | Sequence[Definition] | None = None,
     min_count: int = 5,
     occurrences: int = 50,
     max_size: int | None = None,
@@ -211,10 +210,13 @@ def adapt(
 ) -> L:
     """The lexicon with the words of a text that it did not know, its known words adapted to that text.
 
-    It needs context vectors, as the model that ships has them, and no encoder.
+    A text needs a lexicon with context vectors, a glossary one with a dictionary; the model that ships has both. Give a
+    text, a glossary or both.
 
     Args:
         text: an encoded corpus or its folder; or text, as :func:`polysema.build_corpus` takes it.
+        glossary: your own senses, from their definitions alone: a CSV file of words, glosses and, where they are not
+            ``noun``, parts of speech; or a list of :class:`~polysema.senses.dictionary_files.Definition`.
         min_count: new words that stand in it less often are not placed.
         occurrences: how many of a word's occurrences are looked at, at most, drawn by the seed.
         max_size: at most this many new words, the most frequent.
@@ -227,16 +229,31 @@ def adapt(
         a lexicon whose metadata say under ``adapted`` how many words were placed, and how near words that were left out
         of the regression came to where they are: the mean similarity, and the median of their rank among all words.
     """
+    if glossary is not None:
+        lexicon = _defined(lexicon, glossary)
+    if text is None:
+        if glossary is None:
+            raise InputError("nothing to adapt to: give a text, a glossary or both")
+        return lexicon
     if lexicon.parts.columns != "senses" or lexicon.parts.contexts is None or lexicon.parts.contexts.ndim != 2:
         raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    named = text.path if isinstance(text, Corpus) else text
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = encoded(text, Path(temporary) / "corpus")
         result = _adapted(lexicon, corpus, min_count, occurrences, max_size, weights, seed, placing, progress)
-    named = text.path if isinstance(text, Corpus) else text
     result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
     return result
+
+
+def _defined(lexicon: L, glossary: str | Path | Sequence[Definition]) -> L:
+    """The lexicon with the senses of a glossary in its dictionary."""
+    dictionary = Dictionary.of(lexicon.parts)
+    if dictionary is None:
+        raise InputError("a glossary adds to a dictionary, and this lexicon has none: take the model that ships")
+    definitions = read_glossary(glossary) if isinstance(glossary, str | Path) else list(glossary)
+    return lexicon.with_parts(dictionary=dictionary.with_glossary(definitions))
 
 
 def _adapted(
@@ -344,8 +361,7 @@ def learn_placing(
     return Ridge.fitted(lexicon.vocabulary.words, rows[seen], around, _targets(lexicon), fitted)
 
 
-FEW = (5, 50)
-"""From how many occurrences to how many a word is looked at."""
+FEW = (5, 50)  # from how many occurrences to how many a word is looked at
 
 
 def _is_left_out(word: str) -> bool:

@@ -23,7 +23,8 @@ from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import InputError
 from polysema.senses.dictionary import Calibration, Dictionary, softmax
-from polysema.senses.dictionary_files import LETTERS, POS
+from polysema.senses.dictionary_files import LETTERS, POS, DictionaryFile
+from polysema.senses.doubt import features
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -39,6 +40,7 @@ class Scored:
         similarities: (s,) ⟨g_s, c⟩.
         frequencies: (s,) p_s.
         right: (s,) whether the sense is a right one.
+        context: (n,) c.
     """
 
     target: Target
@@ -46,6 +48,7 @@ class Scored:
     similarities: Floats
     frequencies: Floats
     right: NDArray[np.bool_]
+    context: Vectors
 
     def probabilities(self, sharpness: float, prior: float) -> Floats:
         """p(s | c): (s,)."""
@@ -88,8 +91,31 @@ def score(
         if len(rows):
             right = np.array([file.key(row) in target.keys for row in rows.tolist()])
             similarities = (file.unit_vectors(rows) @ vector).astype(float)
-            found.append(Scored(target, rows, similarities, file.frequencies(rows, source), right))
+            found.append(Scored(target, rows, similarities, file.frequencies(rows, source), right, vector))
     return found
+
+
+def without_right_group(file: DictionaryFile, words: Sequence[Scored]) -> list[Scored]:
+    """Words as a dictionary without their right coarse senses would score them, where others are left."""
+    found = []
+    for word in words:
+        groups = file.group[word.rows]
+        kept = ~np.isin(groups, groups[word.right])
+        if word.right.any() and kept.any():
+            p = word.frequencies[kept] / word.frequencies[kept].sum()
+            found.append(
+                replace(word, rows=word.rows[kept], similarities=word.similarities[kept], frequencies=p,
+                        right=word.right[kept])
+            )  # fmt: skip
+    return found
+
+
+def doubt_features(words: Sequence[Scored], background: Vectors, calibration: Calibration) -> Floats:
+    """What doubt goes by, see :mod:`polysema.senses.doubt`: (words, 4)."""
+    best = [word.probabilities(calibration.sharpness, calibration.prior).max() for word in words]
+    nearest, senses = [word.similarities.max() for word in words], [len(word.rows) for word in words]
+    similar = np.stack([word.context for word in words]) @ background.T
+    return features(similar, np.array(nearest), np.array(best), np.array(senses))
 
 
 def accuracy(words: Sequence[Scored], prior: float, sharpness: float, total: int | None = None) -> float:

@@ -2,11 +2,12 @@
 
 Two senses of one spelling and part of speech belong together with probability σ(w·f + b), where f holds
 
-- the cosine of their gloss vectors, and its square;
-- whether they have the same lexical field;
-- whether one is the other's hypernym, whether they share a hypernym, and whether their synsets are linked otherwise;
-- the share of gloss words that both have;
-- the distance of their ranks.
+- the cosine of their definitions, and of their definitions with words, field and hypernym, as read by an encoder that
+  was not trained to tell senses apart;
+- whether they have the same lexical field, whether one is linked to the other, how many relations they share, and how
+  far apart they lie in the tree of hypernyms;
+- the share of the definitions' words that both have;
+- how far their ranks lie apart, the rank of the first of them, and how many senses the spelling has.
 
 The weights are learnt from a second dictionary's sense ids in SemCor: two keys whose majority id is the same belong
 together. Senses are merged by complete linkage: a group holds only pairs that all reach the threshold, so that no chain
@@ -15,10 +16,12 @@ of pairs joins what does not belong together.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -27,11 +30,18 @@ from numpy.typing import NDArray
 
 from polysema.encoders.tagged_text import TaggedSentence
 from polysema.errors import InputError
-from polysema.senses.wordnet_files import SenseKey, Synset, WordNet
+from polysema.senses.logistic import logistic_regression
+from polysema.senses.wordnet_files import SenseKey, WordNet
 
 Floats = NDArray[np.float64]
 
-FEATURES = ("cosine", "cosine²", "field", "hypernym", "siblings", "linked", "words", "ranks")
+FEATURES = ("definitions", "texts", "field", "linked", "distance", "words", "relations", "ranks", "first", "senses")
+FAR = 12
+"""The distance of two senses that share no hypernym."""
+
+THRESHOLD = 0.55
+"""Rather two senses that people would join than one of two that they tell apart."""
+
 LEAST_IDS = 3
 """Occurrences with an id that a key needs for its majority to count."""
 
@@ -41,14 +51,12 @@ class PairModel:
     """A logistic regression on pairs of senses.
 
     Attributes:
-        weights: (features,)
+        weights: (features,) w.
         bias: b.
-        threshold: pairs of at least this probability may share a group.
     """
 
     weights: Floats
     bias: float
-    threshold: float = 0.5
 
     def probabilities(self, features: Floats) -> Floats:
         """σ(w·f + b) of each row."""
@@ -59,27 +67,46 @@ class Pairs:
     """The features of pairs of senses.
 
     Args:
-        vectors: (S, n) unit gloss vectors, in WordNet's order.
+        definitions, texts: (S, n) unit vectors of every synset's definition and of its whole text, in WordNet's order.
     """
 
-    def __init__(self, wordnet: WordNet, vectors: NDArray[np.floating[Any]]) -> None:
-        self.wordnet, self.vectors = wordnet, vectors
+    def __init__(
+        self, wordnet: WordNet, definitions: NDArray[np.floating[Any]], texts: NDArray[np.floating[Any]]
+    ) -> None:
+        self.wordnet, self.definitions, self.texts = wordnet, definitions, texts
         self.rows = {name: row for row, name in enumerate(wordnet.synsets)}
+        self.senses = wordnet.senses()
+        self._above = lru_cache(maxsize=None)(self._hypernyms)
 
     def features(self, first: SenseKey, second: SenseKey) -> list[float]:
         """f of two senses: (features,)."""
         a, b = self.wordnet.synsets[first.synset], self.wordnet.synsets[second.synset]
-        cosine = float(self.vectors[self.rows[a.id]] @ self.vectors[self.rows[b.id]])
-        above, others = _hypernyms(a), _hypernyms(b)
+        i, j = self.rows[a.id], self.rows[b.id]
+        above, others = self._above(a.id), self._above(b.id)
         words, more = _content(a.gloss), _content(b.gloss)
-        shared = len(words & more) / max(min(len(words), len(more)), 1)
-        linked = any(name == b.id for _, name in a.relations) or any(name == a.id for _, name in b.relations)
-        is_above = a.id in others or b.id in above
-        ranks = min(abs(first.number - second.number), 10) / 10
+        links, further = {name for _, name in a.relations}, {name for _, name in b.relations}
         return [
-            cosine, cosine * cosine, float(a.field == b.field), float(is_above), float(bool(above & others)),
-            float(linked and not is_above), shared, ranks,
-        ]  # fmt: skip
+            float(self.definitions[i] @ self.definitions[j]),
+            float(self.texts[i] @ self.texts[j]),
+            float(a.field == b.field),
+            float(b.id in links or a.id in further),
+            min((above[name] + others[name] for name in above.keys() & others.keys()), default=FAR) / FAR,
+            len(words & more) / max(min(len(words), len(more)), 1),
+            min(len(links & further), 5) / 5,
+            min(abs(first.number - second.number), 10) / 10,
+            min(first.number, second.number, 10) / 10,
+            math.log(len(self.senses[first.lemma])) / 4,
+        ]
+
+    def _hypernyms(self, synset: str) -> dict[str, int]:
+        """Every synset above one, and itself, with its distance."""
+        found, rising = {synset: 0}, [synset]
+        for name in rising:
+            for symbol, above in self.wordnet.synsets[name].relations:
+                if symbol in ("@", "@i", "&") and above not in found:
+                    found[above] = found[name] + 1
+                    rising.append(above)
+        return found
 
 
 def second_ids(sentences: Iterable[TaggedSentence]) -> dict[str, str]:
@@ -104,7 +131,7 @@ def labelled_pairs(
     rows: list[list[float]] = []
     truth: list[bool] = []
     owners: list[str] = []
-    for spelling, keys in pairs.wordnet.senses().items():
+    for spelling, keys in pairs.senses.items():
         if wanted is not None and spelling not in wanted:
             continue
         for first, second in combinations([key for key in keys if key.key in ids], 2):
@@ -115,33 +142,15 @@ def labelled_pairs(
     return np.array(rows, np.float64).reshape(len(rows), len(FEATURES)), np.array(truth, bool), owners
 
 
-def fit_pairs(features: Floats, truth: NDArray[np.bool_], ridge: float = 1.0, threshold: float = 0.5) -> PairModel:
-    """Ridge logistic regression by Newton's method."""
+def fit_pairs(features: Floats, truth: NDArray[np.bool_], ridge: float = 1.0) -> PairModel:
+    """The regression of truth on features."""
     if not truth.any() or truth.all():
         raise InputError(f"{len(truth)} pairs, {int(truth.sum())} of one sense: give pairs of both kinds")
-    x = np.column_stack([features, np.ones(len(features))])
-    penalty = ridge * np.diag([*np.ones(features.shape[1]), 0.0])
-    theta = np.zeros(x.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-x @ theta))
-        gradient = x.T @ (p - truth) + penalty @ theta
-        curvature = (x * (p * (1 - p))[:, None]).T @ x + penalty + 1e-9 * np.eye(x.shape[1])
-        step = np.linalg.solve(curvature, gradient)
-        theta -= step
-        if np.abs(step).max() < 1e-8:
-            break
-    return PairModel(theta[:-1], float(theta[-1]), threshold)
+    theta = logistic_regression(features, truth, ridge=ridge)
+    return PairModel(theta[:-1], float(theta[-1]))
 
 
-def best_threshold(p: Floats, truth: NDArray[np.bool_]) -> float:
-    """The threshold of the largest F1 on pairs."""
-    order = np.argsort(-p)
-    right = np.cumsum(truth[order])
-    f1 = 2 * right / (np.arange(1, len(p) + 1) + truth.sum())
-    return float(p[order[int(f1.argmax())]])
-
-
-def pair_scores(p: Floats, truth: NDArray[np.bool_], threshold: float) -> tuple[float, float]:
+def pair_scores(p: Floats, truth: NDArray[np.bool_], threshold: float = 0.5) -> tuple[float, float]:
     """AUC and F1 of pairs."""
     ranks = np.empty(len(p))
     order = np.argsort(p, kind="stable")
@@ -178,33 +187,38 @@ def complete_linkage(p: Floats, threshold: float) -> list[int]:
     return found
 
 
-def coarse_groups(pairs: Pairs, model: PairModel) -> dict[str, int]:
-    """The group of every sense key within its spelling, from 0; parts of speech are never merged."""
+def coarse_groups(
+    pairs: Pairs, model: PairModel, ids: Mapping[str, str] | None = None, threshold: float = THRESHOLD
+) -> dict[str, int]:
+    """The group of every sense key within its spelling, from 0; parts of speech are never merged.
+
+    Args:
+        ids: a second dictionary's ids: where both senses of a pair have one, these decide.
+        threshold: pairs of at least this probability may share a group.
+    """
     found: dict[str, int] = {}
-    for keys in pairs.wordnet.senses().values():
+    for keys in pairs.senses.values():
         first = 0
         for letter in "nvar":
             same = [key for key in keys if key.synset[-1] == letter]
             if same:
-                numbers = _groups_of(pairs, model, same)
+                numbers = complete_linkage(_probabilities(pairs, model, same, ids or {}), threshold)
                 found.update({key.key: first + number for key, number in zip(same, numbers, strict=True)})
                 first += max(numbers) + 1
     return found
 
 
-def _groups_of(pairs: Pairs, model: PairModel, keys: Sequence[SenseKey]) -> list[int]:
-    if len(keys) == 1:
-        return [0]
-    places = list(combinations(range(len(keys)), 2))
-    p = model.probabilities(np.array([pairs.features(keys[i], keys[j]) for i, j in places]))
+def _probabilities(pairs: Pairs, model: PairModel, keys: Sequence[SenseKey], ids: Mapping[str, str]) -> Floats:
+    """How likely each two of some senses belong together, (s, s)."""
     table = np.ones((len(keys), len(keys)))
-    for (i, j), value in zip(places, p.tolist(), strict=True):
-        table[i, j] = table[j, i] = value
-    return complete_linkage(table, model.threshold)
-
-
-def _hypernyms(synset: Synset) -> set[str]:
-    return {name for symbol, name in synset.relations if symbol in ("@", "@i", "&")}
+    places = list(combinations(range(len(keys)), 2))
+    if places:
+        p = model.probabilities(np.array([pairs.features(keys[i], keys[j]) for i, j in places]))
+        for (i, j), value in zip(places, p.tolist(), strict=True):
+            one, other = ids.get(keys[i].key), ids.get(keys[j].key)
+            known = one is not None and other is not None
+            table[i, j] = table[j, i] = float(one == other) if known else value
+    return table
 
 
 def _content(gloss: str) -> set[str]:

@@ -19,16 +19,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.composition.occurrences import Span, first_choice
+from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
-from polysema.measures import entropy, similarity
-from polysema.senses.dictionary_files import LETTERS, POS, Definition, DictionaryFile
+from polysema.meanings.parts import Parts
+from polysema.meanings.results import Results
+from polysema.measures import mixture_entropies, similarity
+from polysema.senses.answers import Disambiguation, Sense
+from polysema.senses.dictionary_files import POS, Definition, DictionaryFile
+from polysema.senses.doubt import COMMON, Doubt
+from polysema.senses.entries import Entry, Found, Place
 from polysema.senses.forms import Forms
 
 LONGEST_ENTRY = 5
@@ -46,7 +52,9 @@ FUNCTION_WORDS = frozenset((
 ))  # fmt: skip
 """Words that :meth:`Dictionary.read` passes over; :meth:`Dictionary.disambiguate` answers about them when asked."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
+_BETWEEN = re.compile(r"\s+|-")  # what may stand between the words of an entry
+_MOST_KEPT = 20_000  # entries, so that a word is not looked up again at every call
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Calibration:
     Attributes:
         sharpness: β of p(s | c).
         prior: a, the power of p_s; 0 leaves frequencies out.
-        matrix_sharpness: β of the matrix in context, which is smoother: two uses are compared by it.
+        matrix_sharpness: β by which two uses are compared, which is smoother.
         source: the corpus that p_s comes from.
     """
 
@@ -66,108 +74,11 @@ class Calibration:
     source: str = "semcor"
 
 
-@dataclass(frozen=True, slots=True)
-class DictionarySense:
-    """One sense of a word.
-
-    Attributes:
-        key: WordNet's sense key.
-        synset: offset and part of speech.
-        pos: ``noun``, ``verb``, ``adj`` or ``adv``.
-        gloss: the definition.
-        synonyms: the words of the synset, the lemma included.
-        examples: WordNet's.
-        field: the lexical field, such as ``animal``; "" for most adjectives and adverbs.
-        group: coarse sense within its spelling, from 0.
-        frequency: p_s among the senses asked for.
-        count: occurrences in the tagged corpus that p_s comes from.
-    """
-
-    key: str
-    synset: str
-    pos: str
-    gloss: str
-    synonyms: tuple[str, ...]
-    examples: tuple[str, ...]
-    field: str
-    group: int
-    frequency: float
-    count: int
-
-    @property
-    def lemma(self) -> str:
-        """The word that the key belongs to."""
-        return self.key.partition("%")[0].replace("_", " ")
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "key": self.key,
-            "synset": self.synset,
-            "pos": self.pos,
-            "gloss": self.gloss,
-            "synonyms": list(self.synonyms),
-            "examples": list(self.examples),
-            "field": self.field,
-            "group": self.group,
-            "frequency": self.frequency,
-            "count": self.count,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A word of a text and how likely each of its senses is there.
-
-    Attributes:
-        word: as it is written.
-        start, end: its characters in the text.
-        senses: most likely first.
-        p: the probability of each.
-        matrix: the word in this context, ρ_{w|c}.
-    """
-
-    word: str
-    start: int
-    end: int
-    senses: tuple[DictionarySense, ...]
-    p: tuple[float, ...]
-    matrix: DensityMatrix
-
-    @property
-    def best(self) -> DictionarySense:
-        """The most likely sense."""
-        return self.senses[0]
-
-    @property
-    def only_sense(self) -> bool:
-        """Whether the dictionary knows no other sense: then p says nothing."""
-        return len(self.senses) == 1
-
-    @property
-    def entropy(self) -> float:
-        """The von Neumann entropy of the word in this context, in nats."""
-        return float(entropy(self.matrix))
-
-    def groups(self) -> list[tuple[tuple[DictionarySense, ...], float]]:
-        """Coarse senses, most likely first: the fine senses of each and the sum of their probabilities."""
-        found: dict[tuple[str, int], list[int]] = {}
-        for i, sense in enumerate(self.senses):
-            found.setdefault((sense.lemma, sense.group), []).append(i)
-        pairs = [(tuple(self.senses[i] for i in rows), sum(self.p[i] for i in rows)) for rows in found.values()]
-        return sorted(pairs, key=lambda pair: -pair[1])
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        senses = [{**sense.to_dict(), "p": p} for sense, p in zip(self.senses, self.p, strict=True)]
-        return {"word": self.word, "start": self.start, "end": self.end, "entropy": self.entropy, "senses": senses}
-
-    def __repr__(self) -> str:
-        return f"Reading({self.word!r}: {self.best.key}, p {self.p[0]:.2f}, {self.best.gloss!r})"
-
-
 class Dictionary:
     """Looks up senses, and finds which one is meant.
+
+    Senses are coarse unless ``fine`` asks for all that the dictionary distinguishes; see
+    :class:`~polysema.senses.entries.Entry`. ``pos`` is ``noun``, ``verb``, ``adj`` or ``adv``.
 
     Args:
         file: the senses and their vectors.
@@ -176,16 +87,27 @@ class Dictionary:
 
     def __init__(self, file: DictionaryFile, encoder: GlossEncoder | None = None) -> None:
         self.file, self._encoder = file, encoder
-        if encoder is not None and encoder.dimension != file.vectors.shape[1]:
-            raise InputError(
-                f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {file.vectors.shape[1]}"
-            )
+        if encoder is not None and encoder.dimension != self.dimension:
+            raise InputError(f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {self.dimension}")
         self.calibration = Calibration(**file.options.get("calibration", {}))
+        self._found: dict[str, Found | None] = {}
+        self._opening: dict[str, bool] = {}
 
     @classmethod
     def load(cls, folder: str | Path) -> Dictionary:
         """A dictionary and its encoder from their folder."""
         return cls(DictionaryFile.load(folder), GlossEncoder.load(folder))
+
+    @classmethod
+    def of(cls, parts: Parts) -> Dictionary | None:
+        """The dictionary of a lexicon; None where it has none."""
+        held = parts.dictionary
+        return cls.load(held) if isinstance(held, Path) else held  # type: ignore[return-value]
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``dictionary.safetensors``, ``encoder.safetensors`` and ``pieces.txt`` into a folder."""
+        self.file.save(folder)
+        self.encoder.save(folder)
 
     @property
     def encoder(self) -> GlossEncoder:
@@ -195,12 +117,28 @@ class Dictionary:
         return self._encoder
 
     @cached_property
+    def doubt(self) -> Doubt | None:
+        """Tells words of which no known sense fits; None where that was not learnt."""
+        weights = self.file.options.get("doubt")
+        return weights and Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the space that glosses are vectors of."""
+        return int(self.file.vectors.shape[1])
+
+    @cached_property
     def forms(self) -> Forms:
         """From inflected forms to lemmas."""
         return Forms(self.file.letters, self.file.exceptions)
 
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """Words that are slurs, disparaging or obscene: never shown unless they are asked about."""
+        return self.file.offensive_words(self.calibration.source)
+
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and bool(self.forms.lemmas(_plain(word)))
+        return isinstance(word, str) and self.find(word) is not None
 
     def __len__(self) -> int:
         return len(self.file.spellings)
@@ -208,180 +146,282 @@ class Dictionary:
     def __repr__(self) -> str:
         return f"Dictionary({len(self.file.spellings)} words, {len(self.file.synset_of)} senses)"
 
-    def senses(self, word: str, pos: str | None = None, lemma: str | None = None) -> list[DictionarySense]:
-        """The senses of a word, most frequent first.
+    # -------------------------------------------------------------------------------------------------------- look-up
+
+    def find(self, form: str) -> Found | None:
+        """The entry of a form, whatever its case; None where it is no form of a word that is here."""
+        form = _plain(form)
+        if form not in self._found:
+            if len(self._found) > _MOST_KEPT:
+                self._found.clear()
+            self._found[form] = self._looked_up(form)
+        return self._found[form]
+
+    def _looked_up(self, form: str) -> Found | None:
+        own = [(base, self.file.senses(base, letter)) for base, letter in self.forms.lemmas(form)]
+        bases = {base for base, _ in own}
+        if not bases:
+            return None
+        if form in bases or len(bases) > 1:
+            return Found(self._entry(form, own))
+        found = self.find(bases.pop())  # its senses keep the numbers that they have there
+        assert found is not None
+        rows = np.concatenate([rows for _, rows in own])
+        kept = np.isin(found.entry.synsets, self.file.synset_of[rows])
+        return Found(found.entry, None if kept.all() else kept)
+
+    def _entry(self, word: str, own: Sequence[tuple[str, NDArray[np.int64]]]) -> Entry:
+        """The senses of a word by its lemmas and their rows, one a synset."""
+        rows = np.concatenate([found for _, found in own])
+        bases = [base for base, found in own for _ in found]
+        first = np.sort(np.unique(self.file.synset_of[rows], return_index=True)[1])
+        p = self.file.frequencies(rows[first], self.calibration.source)
+        order = np.argsort(-p, kind="stable")
+        chosen = first[order]
+        counts = self.file.counts[self.calibration.source][rows[chosen]]
+        return Entry(self.file, word, [bases[i] for i in chosen], rows[chosen], p[order], counts, self.hidden)
+
+    def look_up(self, word: str, pos: str | None = None, lemma: str | None = None) -> Found:
+        """The entry of a word and the senses of one part of speech, or of one lemma; an error where there are none."""
+        if not isinstance(word, str):
+            raise InputError(f"a word is text, not {type(word).__name__}")
+        if pos is not None and pos not in POS:
+            raise UnknownChoiceError("part of speech", pos, POS)
+        found = self.find(word)
+        if found is None:
+            raise UnknownWordError(word, self.file.spellings)
+        if pos is None and lemma is None:
+            return found
+        entry, kept = found.entry, np.ones(len(found.entry), bool) if found.kept is None else found.kept
+        if pos is not None:
+            kept = kept & (entry.parts == POS.index(pos))
+        if lemma is not None:
+            kept = kept & np.array([base == _plain(lemma) for base in entry.bases])
+        if not kept.any():
+            asked = " ".join(filter(None, [pos, f"of the lemma {lemma!r}" if lemma else ""]))
+            raise InputError(f"{word!r} has no sense as {asked}: leave it out to see all its senses")
+        return Found(entry, kept)
+
+    def senses(
+        self, word: str, *, pos: str | None = None, lemma: str | None = None, fine: bool = False
+    ) -> Results[Sense]:
+        """The senses of a word, the most frequent first.
 
         Args:
             word: a lemma, an inflected form or a multi-word entry.
-            pos: ``noun``, ``verb``, ``adj`` or ``adv``; by default all.
             lemma: keep the senses of this lemma: *see* for the form *saw*.
         """
-        rows = self._rows(word, pos, lemma)
-        p = self.file.frequencies(rows, self.calibration.source)
-        return [self._sense(int(rows[i]), float(p[i])) for i in np.argsort(-p, kind="stable")]
+        entry, kept = self.look_up(word, pos, lemma)
+        return Results(entry.listed(kept, fine))
 
-    def matrix(self, word: str, pos: str | None = None, lemma: str | None = None) -> DensityMatrix:
+    def matrix(self, word: str, *, pos: str | None = None, lemma: str | None = None) -> DensityMatrix:
         """ρ_w: the mixture of a word's senses by their frequencies."""
-        rows = self._rows(word, pos, lemma)
-        return self._mixture(self.file.frequencies(rows, self.calibration.source), rows, word)
+        entry, kept = self.look_up(word, pos, lemma)
+        rows = slice(None) if kept is None else kept
+        return DensityMatrix.mixture(entry.frequency[rows], entry.vectors[rows], entry.word)
 
-    def disambiguate(
-        self, word: str, text: str, pos: str | None = None, lemma: str | None = None, start: int | None = None
-    ) -> Reading:
-        """Which sense of a word a text means.
+    def entropy(self, word: str) -> float | None:
+        """S(ρ_w) of a word in any form; None where it is not here."""
+        found = self.find(word)
+        return None if found is None else found.entry.entropy
 
-        Args:
-            word: in any form; a form of it must stand in the text.
-            start: its first character in the text; by default the first place where it stands.
-        """
-        begin, end = self._find(word, text, start)
-        rows = self._shared(self._rows(word, pos, lemma), self._rows(text[begin:end]))
-        return self._readings([(begin, end, rows)], text)[0]
-
-    def in_context(self, word: str, text: str, pos: str | None = None, lemma: str | None = None) -> DensityMatrix:
-        """ρ_{w|c}: the word in a text."""
-        return self.disambiguate(word, text, pos, lemma).matrix
-
-    def same_use(self, word: str, first: str, second: str, pos: str | None = None) -> float:
-        """How alike two uses of a word are: the trace similarity of its matrices in two texts, 0 to 1."""
-        return float(similarity(self.in_context(word, first, pos), self.in_context(word, second, pos)))
+    def entropies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """S(ρ_w) of many words, (k,); not a number for those that are no lemmas."""
+        values = np.full(len(words), np.nan)
+        rows: dict[int, list[tuple[int, NDArray[np.int64]]]] = {}
+        for i, word in enumerate(words):
+            senses = self.file.senses(_plain(word)) if self.file.letters(_plain(word)) else ()
+            if len(senses):
+                rows.setdefault(len(senses), []).append((i, np.asarray(senses)))
+        for count, own in rows.items():
+            places, senses = np.array([i for i, _ in own]), np.stack([each for _, each in own])
+            weights = self.file.weights(senses, self.calibration.source)
+            vectors = self.file.unit_vectors(senses.ravel()).reshape(len(own), count, -1).astype(np.float64)
+            p = weights / weights.sum(axis=1, keepdims=True)
+            values[places] = mixture_entropies(p, vectors @ vectors.mT)
+        return values
 
     def with_glossary(self, definitions: Sequence[Definition]) -> Dictionary:
         """A dictionary with a user's own senses beside the others, made from their definitions alone.
 
         An added sense has no counts, so its frequency is that of a first sense never seen.
         """
-        words = [f"{found.pos}. {found.word}: {found.gloss}" for found in definitions]
-        empty = [found.word for found in definitions if not (found.word.strip() and found.gloss.strip())]
+        tidy = [Definition(*(" ".join(text.split()) for text in own[:3]), own.examples) for own in definitions]
+        empty = [found.word for found in tidy if not (found.word and found.gloss)]
         if empty:
             raise InputError(f"a definition needs a word and a gloss: {empty[0]!r} lacks one")
+        words, definitions = [f"{found.pos}. {found.word}: {found.gloss}" for found in tidy], tidy
         return Dictionary(self.file.extended(definitions, self.encoder.glosses(words)), self.encoder)
 
-    def steps(self, text: str) -> list[list[Reading]]:
-        """:meth:`read` after each word of a text, as it is read from left to right."""
-        ends = [found.end() for found in _WORD.finditer(text)]
-        return self.read_all([text[:end] for end in ends])
+    # -------------------------------------------------------------------------------------------------------- in text
 
-    def read(self, text: str) -> list[Reading]:
+    def disambiguate(
+        self,
+        word: str,
+        text: str,
+        *,
+        pos: str | None = None,
+        lemma: str | None = None,
+        which: int | None = None,
+        fine: bool = False,
+    ) -> Disambiguation:
+        """Which sense of a word a text means.
+
+        Args:
+            word: in any form; a form of it must stand in the text.
+            which: the occurrence of the word, from 0; by default the first that is spelled like it.
+        """
+        return self.answers(self.places(word, text, self.look_up(word, pos, lemma), which)[:1], fine)[0]
+
+    def read(self, text: str, *, fine: bool = False) -> Results[Disambiguation]:
         """Every word of a text that the dictionary knows, with its senses; function words are passed over.
 
         The longest entry is taken: *ice cream* is one word.
         """
-        return self.read_all([text])[0]
+        return self.read_all([text], fine=fine)[0]
 
-    def read_all(self, texts: Sequence[str]) -> list[list[Reading]]:
+    def read_all(self, texts: Sequence[str], *, fine: bool = False) -> list[Results[Disambiguation]]:
         """:meth:`read` of many texts at once, which is faster."""
-        found = [self._entries(text) for text in texts]
-        vectors = self.encoder.contexts(texts, [[(a, z) for a, z, _ in entries] for entries in found])
-        edges = np.cumsum([0, *(len(entries) for entries in found)])
+        places = [self.entries_of(text) for text in texts]
+        answers = iter(self.answers([place for own in places for place in own], fine))
+        return [Results(next(answers) for _ in own) for own in places]
+
+    def in_context(
+        self, word: str, texts: Sequence[str], *, pos: str | None = None, lemma: str | None = None
+    ) -> list[DensityMatrix]:
+        """The word in each of some texts, to be compared: p(s | c) ∝ exp(β′⟨g_s, c⟩), smoother and without p_s."""
+        places = [self.places(word, text, self.look_up(word, pos, lemma))[0] for text in texts]
+        found = []
+        for place, context in zip(places, self.contexts(places), strict=True):
+            vectors = place.entry.vectors if place.kept is None else place.entry.vectors[place.kept]
+            weights = softmax(self.calibration.matrix_sharpness * (vectors @ context).astype(np.float64))
+            found.append(DensityMatrix.mixture(weights, vectors, place.entry.word))
+        return found
+
+    def same_use(
+        self, word: str, first: str, second: str, *, pos: str | None = None, lemma: str | None = None
+    ) -> float:
+        """How alike two uses of a word are: the trace similarity of its matrices in two texts, 0 to 1."""
+        return float(similarity(*self.in_context(word, [first, second], pos=pos, lemma=lemma)))
+
+    def contexts(self, places: Sequence[Place]) -> NDArray[np.float32]:
+        """The vectors of words where they stand, (places, n); each text is read once."""
+        rows: dict[str, list[int]] = {}
+        for i, place in enumerate(places):
+            rows.setdefault(place.text, []).append(i)
+        spans = [[places[i].span for i in own] for own in rows.values()]
+        found = np.empty((len(places), self.encoder.dimension), np.float32)
+        found[[i for own in rows.values() for i in own]] = self.encoder.contexts([*rows], spans)
+        return found
+
+    def answers(self, places: Sequence[Place], fine: bool = False) -> list[Disambiguation]:
+        """Which sense is meant at each of some places."""
         return [
-            [self._reading(text, *entry, vectors[edges[i] + k]) for k, entry in enumerate(entries)]
-            for i, (text, entries) in enumerate(zip(texts, found, strict=True))
+            self._answer(place, context, fine) for place, context in zip(places, self.contexts(places), strict=True)
         ]
 
-    def probabilities(
-        self, rows: NDArray[np.int64], context: NDArray[np.float32], sharpness: float | None = None
-    ) -> NDArray[np.float64]:
-        """p(s | c) of sense rows, from a context vector (n,)."""
-        c = self.calibration
-        beta = c.sharpness if sharpness is None else sharpness
-        logits = beta * (self.file.unit_vectors(rows) @ context).astype(np.float64)
-        if c.prior:
-            logits += c.prior * np.log(self.file.frequencies(rows, c.source))
-        return softmax(logits)
+    def _answer(self, place: Place, context: NDArray[np.float32], fine: bool) -> Disambiguation:
+        entry, kept, c = place.entry, place.kept, self.calibration
+        similarities = (entry.vectors @ context).astype(np.float64)
+        logits = c.sharpness * similarities + c.prior * entry.logarithms
+        if kept is not None:
+            logits[~kept] = -np.inf
+            similarities = similarities[kept]
+        p = softmax(logits)
+        return Disambiguation(
+            word=entry.word,
+            context=place.text,
+            span=place.span,
+            occurrence=place.occurrence,
+            occurrences=place.occurrences,
+            senses=tuple(entry.shown(p.tolist(), kept, fine)),
+            meaning=DensityMatrix.mixture(p, entry.vectors, entry.word),
+            entropy_before=entry.entropy,
+            entropy_after=float(mixture_entropies(p, entry.overlaps)),
+            fits=None if self.doubt is None else not self.doubt.of(context, similarities, p),
+        )
 
-    def _readings(self, entries: Sequence[tuple[int, int, NDArray[np.int64]]], text: str) -> list[Reading]:
-        vectors = self.encoder.contexts([text], [[(a, z) for a, z, _ in entries]])
-        return [self._reading(text, *entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
+    def places(self, word: str, text: str, found: Found, which: int | str | None = None) -> list[Place]:
+        """Where a word stands in a text: the occurrence of a number, ``all``, or the first that is spelled like it."""
+        if not isinstance(text, str):
+            raise InputError(f"a text is a string, not {type(text).__name__}")
+        spans = self.spans(word, text)
+        if not spans:
+            raise InputError(f"{word!r} is not in {shown(text)}" if text.strip() else "the text is empty")
+        if which is None:
+            which = first_choice(text, word, spans)
+        if isinstance(which, int) and not 0 <= which < len(spans):
+            raise InputError(f"{word!r} stands {len(spans)} times in the context: there is no occurrence {which}")
+        chosen = [which] if isinstance(which, int) else range(len(spans))
+        return [self.place(found, text, spans[i], i, len(spans)) for i in chosen]
 
-    def _reading(
-        self, text: str, start: int, end: int, rows: NDArray[np.int64], context: NDArray[np.float32]
-    ) -> Reading:
-        p = self.probabilities(rows, context)
-        frequency = self.file.frequencies(rows, self.calibration.source)
-        order = np.argsort(-p, kind="stable")
-        senses = tuple(self._sense(int(rows[i]), float(frequency[i])) for i in order)
-        weights = softmax(self.calibration.matrix_sharpness * (self.file.unit_vectors(rows) @ context).astype(float))
-        matrix = self._mixture(weights, rows, text[start:end])
-        return Reading(text[start:end], start, end, senses, tuple(p[order].tolist()), matrix)
+    def place(self, found: Found, text: str, span: Span, occurrence: int = 0, occurrences: int = 1) -> Place:
+        """A word at a place, with the senses that its form there can have: of *saw* for *see* those of the verb."""
+        entry, kept = found
+        own = self.find(text[slice(*span)])
+        if own is not None and (own.entry is not entry or own.kept is not None):
+            rows = own.entry.synsets if own.kept is None else own.entry.synsets[own.kept]
+            shared = np.isin(entry.synsets, rows) if kept is None else np.isin(entry.synsets, rows) & kept
+            kept = kept if not shared.any() or shared.all() else shared
+        return Place(entry, kept, text, span, occurrence, occurrences)
 
-    def _mixture(self, weights: NDArray[np.float64], rows: NDArray[np.int64], name: str) -> DensityMatrix:
-        return DensityMatrix.mixture(weights, self.file.unit_vectors(rows), name)
-
-    def _sense(self, row: int, frequency: float) -> DictionarySense:
-        file = self.file
-        synset = int(file.synset_of[row])
-        text, (name, field) = file.text(synset), file.synset(synset)
-        count = int(file.counts[self.calibration.source][row])
-        return DictionarySense(
-            file.key(row), name, POS[file.pos[synset]], text.gloss, text.words, text.examples, field,
-            int(file.group[row]), frequency, count,
-        )  # fmt: skip
-
-    def _rows(self, word: str, pos: str | None = None, lemma: str | None = None) -> NDArray[np.int64]:
-        """The sense rows of a word; an error where there are none."""
-        if not isinstance(word, str):
-            raise InputError(f"a word is text, not {type(word).__name__}")
-        if pos is not None and pos not in POS:
-            raise UnknownChoiceError("part of speech", pos, POS)
-        letters = LETTERS if pos is None else LETTERS[POS.index(pos)]
-        found = self.forms.lemmas(_plain(word), letters)
-        if lemma is not None:
-            found = [pair for pair in found if pair[0] == _plain(lemma)]
-        if not found:
-            if word in self:
-                asked = " ".join(filter(None, [pos, f"of the lemma {lemma!r}" if lemma else ""]))
-                raise InputError(f"{word!r} has no sense as {asked}: leave it out to see all its senses")
-            raise UnknownWordError(word, self.file.spellings)
-        return self._distinct(np.concatenate([self.file.senses(base, letter) for base, letter in found]))
-
-    def _distinct(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One row a synset, the first."""
-        _, first = np.unique(self.file.synset_of[rows], return_index=True)
-        return rows[np.sort(first)]
-
-    def _shared(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows whose synsets both have, or the first ones where they share none."""
-        shared = rows[np.isin(self.file.synset_of[rows], self.file.synset_of[others])]
-        return shared if len(shared) else rows
-
-    def _find(self, word: str, text: str, start: int | None) -> tuple[int, int]:
-        """Where a form of a word stands in a text."""
-        wanted = {lemma for lemma, _ in self.forms.lemmas(_plain(word))} or {_plain(word)}
-        count = _plain(word).count(" ") + 1
-        words = [(found.start(), found.end()) for found in _WORD.finditer(text)]
+    def spans(self, word: str, text: str) -> list[Span]:
+        """The places of a word's forms in a text, from left to right."""
+        plain = _plain(word)
+        wanted = {base for base, _ in self.forms.lemmas(plain)} | {plain}
+        words = [found.span() for found in _WORD.finditer(text)]
+        count = len(_WORD.findall(plain)) or 1
+        found = []
         for first in range(len(words) - count + 1):
-            begin, end = words[first][0], words[first + count - 1][1]
-            if start is not None and begin != start:
-                continue
-            form = _plain(text[begin:end])
-            if form == _plain(word) or wanted & {lemma for lemma, _ in self.forms.lemmas(form)}:
-                return begin, end
-        where = "" if start is None else f" at character {start}"
-        raise InputError(f"{word!r} does not stand in the text{where}: {text[:60]!r}")
+            span = words[first][0], words[first + count - 1][1]
+            form = _plain(text[slice(*span)])
+            if form == plain or self._is_form(form, wanted) or self._is_form(form.replace("-", " "), wanted):
+                found.append(span)
+        return found
 
-    def _entries(self, text: str) -> list[tuple[int, int, NDArray[np.int64]]]:
-        """(first character, end, sense rows) of the known words of a text."""
-        words = [(found.start(), found.end()) for found in _WORD.finditer(text)]
-        found: list[tuple[int, int, NDArray[np.int64]]] = []
+    def _is_form(self, form: str, wanted: set[str]) -> bool:
+        found = self.find(form)
+        return found is not None and not wanted.isdisjoint(found.entry.bases)
+
+    def entries_of(self, text: str) -> list[Place]:
+        """The words of a text that have an entry, the longest first; function words are passed over."""
+        words = [found.span() for found in _WORD.finditer(text)]
+        places: list[Place] = []
         at = 0
         while at < len(words):
-            for count in range(min(LONGEST_ENTRY, len(words) - at), 0, -1):
-                begin, end = words[at][0], words[at + count - 1][1]
-                form = _plain(text[begin:end])
-                if count > 1 and form.count(" ") != count - 1:
-                    continue  # a mark stands between
-                if count == 1 and form in FUNCTION_WORDS:
-                    continue
-                lemmas = self.forms.lemmas(form)
-                if lemmas:
-                    rows = np.concatenate([self.file.senses(base, letter) for base, letter in lemmas])
-                    found.append((begin, end, self._distinct(rows)))
-                    at += count
-                    break
-            else:
-                at += 1
-        return found
+            span, found, count = self._longest(text, words[at : at + LONGEST_ENTRY])
+            if found is not None:
+                places.append(Place(found.entry, found.kept, text, span))
+            at += count
+        return places
+
+    def _longest(self, text: str, words: Sequence[Span]) -> tuple[Span, Found | None, int]:
+        """The longest entry that begins with the first of some words: where it stands, and how many words it takes."""
+        begin, end = words[0]
+        form = _plain(text[begin:end])
+        if self._opens(form):
+            for count in range(len(words), 1, -1):
+                if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(count - 1)):
+                    stop = words[count - 1][1]
+                    several = _plain(text[begin:stop])
+                    found = self.find(several) or self.find(several.replace("-", " "))
+                    if found is not None:
+                        return (begin, stop), found, count
+        if form in FUNCTION_WORDS:
+            return words[0], None, 1
+        found = self.find(form)
+        if found is None and text[end : end + 1] == ".":  # of an abbreviation
+            found, end = self.find(f"{form}."), end + 1
+        return (begin, end), found, 1
+
+    def _opens(self, form: str) -> bool:
+        """Whether an entry of several words may begin with a form."""
+        known = self._opening.get(form)
+        if known is None:
+            bases = {form, *(base for base, _ in self.forms.lemmas(form, "nv"))}
+            known = any(self.file.begins(base) for base in bases)
+            self._opening[form] = known
+        return known
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,12 +11,15 @@
 ``synset_of``     (K,) int32   row of the synset
 ``number``        (K,) uint8   WordNet's rank among the senses of its part of speech
 ``group``         (K,) uint8   coarse sense within the spelling
+``offensive``     (S,) uint8   whether the gloss calls it a slur, disparaging or obscene
 ``count.SOURCE``  (K,) uint16  occurrences in a tagged corpus
 ``spellings``     bytes        zlib, a line each, sorted
 ``keys``          bytes        zlib, what follows ``lemma%`` in each sense key, a line each
 ``exceptions``    bytes        zlib, irregular forms: form, lemma, letter
 ``text``          bytes        zlib blocks of :data:`BLOCK` synsets: words, gloss and examples, with tabs
 ``blocks``        int64        where each block starts
+``added``         bytes        zlib, a user's own senses, a line each: word, gloss, part of speech, examples, with tabs
+``added.vectors`` (A, n) int8  their gloss vectors
 ================  ===========  =====================================================================
 
 The spellings are read at once, sense keys and text when they are first asked for.
@@ -25,7 +28,9 @@ The spellings are read at once, sense keys and text when they are first asked fo
 from __future__ import annotations
 
 import json
+import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
@@ -45,6 +50,16 @@ BLOCK = 256
 
 POS = ("noun", "verb", "adj", "adv")
 LETTERS = "nvar"
+OFFENSIVE = re.compile(
+    r"\([^)]*\b(slur|offensive)\b|(?:\([^)]*\) )?(?:an? )?(?:\w+ but |often |extremely )?"
+    r"(?:offensive|derogatory|disparaging|vulgar|obscene|insulting)(?: (?:and|or) \w+)?"
+    r" (?:terms?|names?|words?|slang|expression|reference)\b"
+)
+"""How the glosses of slurs, disparaging and obscene words begin."""
+
+SHOWN_SHARE = 0.9
+"""A word is hidden where the senses that are not offensive have less of it."""
+
 _TENSORS = ("vectors", "synset", "pos", "field", "starts", "synset_of", "number", "group", "spellings", "keys",
             "exceptions", "text", "blocks")  # fmt: skip
 
@@ -107,7 +122,14 @@ class DictionaryFile:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
                     raise FormatError(f"{path} is not a dictionary: its format is {metadata.get('format')!r}")
-                return cls({name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["options"]))  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                options = json.loads(metadata["options"])
+            added = [line.split("\t") for line in _unpacked(tensors.pop("added", np.empty(0, np.uint8)))]
+            vectors, found = tensors.pop("added.vectors", None), cls(tensors, options)
+            if vectors is None:
+                return found
+            definitions = [Definition(word, gloss, pos, tuple(rest)) for word, gloss, pos, *rest in added]
+            return found.extended(definitions, vectors.astype(np.float32))
         except (OSError, SafetensorError, ValueError, KeyError, zlib.error) as error:
             raise FormatError(f"{path} is not a dictionary: {error}") from None
 
@@ -116,8 +138,11 @@ class DictionaryFile:
         from safetensors.numpy import save_file
 
         Path(folder).mkdir(parents=True, exist_ok=True)
-        metadata = {"format": FORMAT, "options": json.dumps(self.options)}
-        save_file(self.tensors, Path(folder) / NAME, metadata)
+        metadata, tensors = {"format": FORMAT, "options": json.dumps(self.options)}, dict(self.tensors)
+        if self.added:
+            lines = ["\t".join([d.word, d.gloss, d.pos, *d.examples]) for d in self.added]
+            tensors |= {"added": _packed(lines), "added.vectors": self.vectors[len(self.tensors["pos"]) :]}
+        save_file(tensors, Path(folder) / NAME, metadata)
 
     @cached_property
     def keys(self) -> list[str]:
@@ -131,7 +156,7 @@ class DictionaryFile:
         return [(form, lemma, letter) for form, lemma, letter in found]
 
     def extended(self, definitions: Sequence[Definition], vectors: NDArray[np.floating[Any]]) -> DictionaryFile:
-        """A copy with further senses, in memory alone. Their keys are ``word%added:1``, ``word%added:2`` …
+        """A copy with further senses. Their keys are ``word%added:1``, ``word%added:2`` …
 
         Args:
             vectors: (definitions, n) the gloss vector of each.
@@ -139,16 +164,19 @@ class DictionaryFile:
         found = copy(self)
         found.added = [*self.added, *definitions]
         found._added_rows = {word: list(rows) for word, rows in self._added_rows.items()}
+        groups = []
         for i, definition in enumerate(definitions):
             check_choice("part of speech", definition.pos, POS)
             word = " ".join(definition.word.lower().replace("_", " ").split())
-            found._added_rows.setdefault(word, []).append(len(self.synset_of) + i)
+            rows = found._added_rows.setdefault(word, [])
+            rows.append(len(self.synset_of) + i)
+            groups.append(max(256 - len(rows), 128))  # a group of its own
         count, synsets = len(definitions), len(self.pos)
         found.vectors = np.concatenate([self.vectors, _codes(vectors)])
         found.pos = np.append(self.pos, [POS.index(definition.pos) for definition in definitions]).astype(np.uint8)
         found.synset_of = np.append(self.synset_of, np.arange(synsets, synsets + count)).astype(np.int32)
         found.number = np.append(self.number, np.ones(count, np.uint8))
-        found.group = np.append(self.group, np.arange(count) + 200).astype(np.uint8)  # a group of their own
+        found.group = np.append(self.group, groups).astype(np.uint8)
         found.counts = {name: np.append(value, np.zeros(count, value.dtype)) for name, value in self.counts.items()}
         return found
 
@@ -184,6 +212,10 @@ class DictionaryFile:
         vectors = self.vectors[self.synset_of[senses]].astype(np.float32)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
+    def common_vectors(self, source: str, most: int) -> NDArray[np.float32]:
+        """The vectors of the most frequent senses: (most, n), unit."""
+        return self.unit_vectors(np.argsort(-self.counts[source].astype(np.int64), kind="stable")[:most])
+
     def synset(self, row: int) -> tuple[str, str]:
         """The id and the lexical field of a synset row; "" for added senses and where the field says nothing."""
         if row >= len(self.tensors["pos"]):
@@ -191,6 +223,32 @@ class DictionaryFile:
         field = self.options["fields"][self.tensors["field"][row]]
         name = f"{self.tensors['synset'][row]:08d}-{LETTERS[self.pos[row]]}"
         return name, "" if field in ("all", "pert", "ppl", "Tops") else field
+
+    def is_offensive(self, synset: int) -> bool:
+        """Whether a synset is a slur, disparaging or obscene."""
+        return OFFENSIVE.match(self.text(synset).gloss) is not None
+
+    def offensive_words(self, source: str) -> frozenset[str]:
+        """The spellings of which offensive senses have a tenth or more."""
+        known = self.tensors.get("offensive")
+        if known is None:
+            glosses = (line.split("\t")[1] for b in range(len(self.tensors["blocks"]) - 1) for line in self._block(b))
+            known = np.array([OFFENSIVE.match(gloss) is not None for gloss in glosses])
+        senses = np.flatnonzero(known[self.synset_of[: self.starts[-1]]])
+        found = set()
+        for row in np.unique(np.searchsorted(self.starts, senses, side="right") - 1).tolist():
+            own = np.arange(self.starts[row], self.starts[row + 1])
+            if self.frequencies(own, source)[known[self.synset_of[own]] > 0].sum() > 1 - SHOWN_SHARE:
+                found.add(self.spellings[row])
+        return frozenset(found)
+
+    def begins(self, word: str) -> bool:
+        """Whether an entry of several words begins with a word."""
+        for start in (f"{word} ", f"{word}-"):
+            at = bisect_left(self.spellings, start)
+            if at < len(self.spellings) and self.spellings[at].startswith(start):
+                return True
+        return any(added.startswith(f"{word} ") for added in self._added_rows)
 
     def text(self, synset: int) -> Text:
         """Words, gloss and examples of a synset row."""
@@ -208,10 +266,14 @@ class DictionaryFile:
 
         p_s ∝ count_s + smoothing / number_s, so that a sense that was never seen has the share of its rank.
         """
+        weights = self.weights(spelling_senses, source, smoothing)
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def weights(self, senses: NDArray[np.int64], source: str, smoothing: float = 0.5) -> NDArray[np.float64]:
+        """count_s + smoothing / number_s, in the shape of ``senses``."""
         if source not in self.counts:
             raise InputError(f"no sense frequencies of {source!r}: choose {', '.join(sorted(self.counts))}")
-        weights = self.counts[source][spelling_senses] + smoothing / self.number[spelling_senses].astype(float)
-        return np.asarray(weights / weights.sum(), np.float64)
+        return np.asarray(self.counts[source][senses] + smoothing / self.number[senses].astype(float), np.float64)
 
     @lru_cache(maxsize=512)  # noqa: B019
     def _block(self, block: int) -> list[str]:
@@ -253,6 +315,7 @@ def build_dictionary(
         "synset_of": np.array([rows[key.synset] for key in flat], np.int32),
         "number": np.array([min(max(key.number, 1), 255) for key in flat], np.uint8),
         "group": np.array(_groups(words, groups or {}), np.uint8),
+        "offensive": np.array([OFFENSIVE.match(s.gloss) is not None for s in synsets], np.uint8),
         "spellings": _packed([spelling for spelling, _ in words]),
         "keys": _packed([key.key.partition("%")[2] for key in flat]),
         "exceptions": _packed(["\t".join(exception) for exception in wordnet.exceptions]),
@@ -294,5 +357,5 @@ def _packed(lines: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def _unpacked(data: NDArray[np.uint8]) -> list[str]:
-    text = zlib.decompress(data.tobytes()).decode()
+    text = zlib.decompress(data.tobytes()).decode() if len(data) else ""
     return text.split("\n") if text else []

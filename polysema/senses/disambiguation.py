@@ -33,7 +33,7 @@ from polysema.composition.compose import Composer, Method, fold
 from polysema.composition.occurrences import Occurrence, Span, Tokenised
 from polysema.composition.phrases import Read
 from polysema.composition.sentences import as_sentence
-from polysema.composition.trees import Leaf, Tree
+from polysema.composition.trees import Leaf
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import InContext, sense_probabilities, senses_in_context
@@ -47,12 +47,12 @@ from polysema.meanings.context_model import (
     mean_direction,
     softmax,
 )
-from polysema.meanings.descriptions import PartOfSpeech
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.meanings.parts import SLOT_COLUMNS
-from polysema.meanings.results import Neighbour, Results
 from polysema.measures import entropy, mixture_entropies
+from polysema.senses.answers import Disambiguation as Disambiguation
+from polysema.senses.answers import SenseInContext
 from polysema.senses.senses import WordSenses, description_of, label, names_of, part_of_speech_of, senses_of
 
 Array = NDArray[np.float64]
@@ -65,129 +65,6 @@ MOST_KEPT = 5000
 """The senses of this many words are kept with their names, so that a word is not looked up again at every call."""
 
 _TOGETHER = 1024  # places weighed together
-
-
-class SenseInContext(NamedTuple):
-    """One sense of a word in a context.
-
-    Attributes:
-        id: its number among the word's senses, the same in every context and whatever the order.
-        probability: p(k | context), by all that is known.
-        weight: its share of the word without a context.
-        by_context: its probability by the words around alone.
-        by_composition: its probability by composition alone; None where there is no tree.
-        neighbours: the words nearest to it.
-        label: what to call it: words that tell it from the others, else those nearest to it.
-        part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
-        part_share: how many of its occurrences are that; None where that is not known.
-    """
-
-    id: int
-    probability: float
-    weight: float
-    by_context: float
-    by_composition: float | None
-    neighbours: list[Neighbour]
-    label: str = ""
-    part: PartOfSpeech | None = None
-    part_share: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {**self._asdict(), "neighbours": [near.to_dict() for near in self.neighbours]}
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Disambiguation:
-    """A word in a context.
-
-    Attributes:
-        word: the word that was asked about, as the lexicon spells it.
-        context: the text it stands in.
-        span: where it stands there, in characters.
-        occurrence: which of its occurrences there this is, from 0.
-        occurrences: how many there are.
-        senses: its senses, the most probable first.
-        meaning: the word's density matrix in this context.
-        entropy_before: the von Neumann entropy of the word without a context.
-        entropy_after: that of its meaning here.
-        tree: the tree that composition followed; None for a text that was not parsed.
-        no_tree: why there is no tree; empty where there is.
-        fits: whether one of the senses fits: False says that the context is further from all of them than nearly all of
-            the word's own occurrences are; None where the lexicon does not know.
-    """
-
-    word: str
-    context: str
-    span: Span
-    occurrence: int
-    occurrences: int
-    senses: tuple[SenseInContext, ...]
-    meaning: DensityMatrix
-    entropy_before: float
-    entropy_after: float
-    tree: Tree | None
-    no_tree: str
-    fits: bool | None = None
-
-    @property
-    def sense(self) -> SenseInContext:
-        """The most probable sense."""
-        return self.senses[0]
-
-    @property
-    def form(self) -> str:
-        """The word as it stands in the context."""
-        return self.context[slice(*self.span)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; without the density matrix."""
-        return {
-            "word": self.word,
-            "context": self.context,
-            "form": self.form,
-            "span": list(self.span),
-            "occurrence": self.occurrence,
-            "occurrences": self.occurrences,
-            "tree": None if self.tree is None else str(self.tree),
-            "no_tree": self.no_tree,
-            "fits": self.fits,
-            "entropy_before": self.entropy_before,
-            "entropy_after": self.entropy_after,
-            "senses": [sense.to_dict() for sense in self.senses],
-        }
-
-    def to_row(self) -> dict[str, Any]:
-        """For a table: the word, where it stands, and the sense that is meant."""
-        return {
-            "word": self.word,
-            "form": self.form,
-            "start": self.span[0],
-            "end": self.span[1],
-            "sense": self.sense.id,
-            "probability": self.sense.probability,
-            "part": self.sense.part,
-            "label": self.sense.label,
-            "fits": self.fits,
-            "entropy_before": self.entropy_before,
-            "entropy_after": self.entropy_after,
-        }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """A row a sense, the most probable first."""
-        return Results(self.senses).to_frame(library)
-
-    def __repr__(self) -> str:
-        near = " ".join(item.word for item in self.sense.neighbours[:3])
-        found = f"sense {self.sense.id} ({near}) {self.sense.probability:.2f}"
-        return f"Disambiguation({self.word!r} at {self.span}: {found})"
-
-    def __str__(self) -> str:
-        lines = [f"{self.word}: {self.context}", f"entropy {self.entropy_before:.3f} → {self.entropy_after:.3f}"]
-        for sense in self.senses:
-            near = " ".join(item.word for item in sense.neighbours)
-            lines.append(f"  {sense.probability:.2f}  (before {sense.weight:.2f})  {near}")
-        return "\n".join(lines)
 
 
 # ------------------------------------------------------------------------------------------------------- Bayes' rule
@@ -211,7 +88,7 @@ class _Candidates:
 
     senses: WordSenses
     directions: Array
-    names: list[tuple[list[Neighbour], str, PartOfSpeech | None, float | None]] = field(default_factory=list)
+    names: list[dict[str, Any]] = field(default_factory=list)  # what each is called, by the names of its attributes
     entropy: float = 0.0
 
     @cached_property
@@ -291,10 +168,11 @@ class Disambiguator:
             own.entropy = float(entropy(self.model[word]))
             for number, items in zip(own.senses.ids.tolist(), near, strict=True):
                 if self.by_encoder:
-                    own.names.append((items, label(items, None), None, None))
+                    own.names.append({"label": label(items, None), "neighbours": items})
                 else:
                     called = label(items, description_of(self.model, word, number))
-                    own.names.append((items, called, *part_of_speech_of(self.model, word, number)))
+                    part, share = part_of_speech_of(self.model, word, number)
+                    own.names.append({"label": called, "part": part, "part_share": share, "neighbours": items})
 
     def _weighed(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places; arrays are padded to the largest number of senses, K."""
@@ -331,7 +209,13 @@ class Disambiguator:
                 occurrences=place.occurrences,
                 senses=tuple(
                     SenseInContext(
-                        ids[k], chances[k], shares[k], alone[k], composed[k] if has_tree[i] else None, *each.names[k]
+                        ids[k],
+                        shares[k],
+                        each.senses.vectors[k],
+                        **each.names[k],
+                        probability=chances[k],
+                        by_context=alone[k],
+                        by_composition=composed[k] if has_tree[i] else None,
                     )
                     for k in order[i]
                     if k < len(ids)
@@ -438,8 +322,7 @@ class Disambiguator:
         def meaning_of(leaf: Leaf) -> Array:
             return vectors[:, :, None] if leaf == item.leaf else self.model[leaf.word].parts[0]
 
-        root = fold(item.tree, meaning_of, self.composer)[-1]
-        return np.broadcast_to(root.log_trace, len(vectors))
+        return np.broadcast_to(fold(item.tree, meaning_of, self.composer)[-1].log_trace, len(vectors))
 
     def _fits(self, word: str, nearest: float | None) -> bool | None:
         """Whether the nearest sense is as near as it is at nearly all of the word's own occurrences."""

@@ -43,12 +43,12 @@ from polysema.meanings.neighbours import blocks
 from polysema.measures import mixture_entropies
 from polysema.progress import Progress, Report, silent
 from polysema.senses.senses import senses_of
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-WINDOW = 10
-"""How many words to each side are looked at, where a lexicon does not say."""
+WINDOW = 10  # how many words to each side are looked at, where a lexicon does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,8 @@ def posteriors(lexicon: Matrices, word: str, own: Seen, formula: ContextModel) -
     return softmax(np.log(weights) + evidence)
 
 
-UNFIT = 0.05
-"""The share of a word's own occurrences that no sense is said to fit."""
-
-FEWEST = 20
-"""Words seen less often have no such figure."""
+UNFIT = 0.05  # the share of a word's own occurrences that no sense is said to fit
+FEWEST = 20  # words seen less often have no such figure
 
 
 def least_cosine(fit: NDArray[np.float64]) -> float:
@@ -178,11 +175,8 @@ def least_cosines(
     return least
 
 
-LEAST_SHARE = 0.05
-"""A column that fewer of a word's occurrences choose is dead."""
-
-SEPARATION = 3.0
-"""D of two columns below which they are one sense. Both were chosen on planted words."""
+LEAST_SHARE = 0.05  # a column that fewer of a word's occurrences choose is dead
+SEPARATION = 3.0  # D of two columns below which they are one sense. Both were chosen on planted words.
 
 _STEPS = 12  # of the weights; they hardly move after that
 
@@ -217,8 +211,7 @@ def count_senses(
         contexts: (occurrences, n), the context vectors.
         amounts: (occurrences,), how much evidence each is.
     """
-    length = np.linalg.norm(contexts, axis=1, keepdims=True)
-    unit = contexts / np.where(length > 0, length, 1.0)
+    unit = units(contexts)
     members = [[k] for k in np.flatnonzero(weights > 0).tolist()]
     v, p = vectors[[k for (k,) in members]], weights[[k for (k,) in members]] / weights.sum()
     senses, shares = np.full(len(weights), -1, np.int64), np.zeros(len(weights))

@@ -24,14 +24,20 @@ from polysema.encoders.gloss_training import (
     TorchEncoder,
     read_minilm,
 )
-from polysema.encoders.head_training import HeadTraining, pooled_glosses, pooled_words, train_heads
 from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
-from polysema.senses.calibration import accuracy, context_vectors, fit, reliability, score
+from polysema.senses.calibration import (
+    accuracy,
+    context_vectors,
+    doubt_features,
+    fit,
+    reliability,
+    score,
+    without_right_group,
+)
 from polysema.senses.coarse import (
     Pairs,
-    best_threshold,
     coarse_groups,
     fit_pairs,
     labelled_pairs,
@@ -40,8 +46,9 @@ from polysema.senses.coarse import (
 )
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
+from polysema.senses.doubt import COMMON, fit_doubt
 from polysema.senses.forms import Forms
-from polysema.senses.wordnet_files import WordNet, gloss_text
+from polysema.senses.wordnet_files import WordNet
 
 ROLES = ("choose", "calibrate", "report")
 _EVERY, _HELD_OUT = 8, 24  # every eighth fully tagged document, 24 of them
@@ -94,7 +101,7 @@ def train_encoder(
     out: Path,
     options: GlossTraining,
     report: Callable[[str], None] = lambda _: None,
-    every: float = 300.0,
+    every: float = 600.0,
 ) -> GlossEncoder:
     """Train MiniLM towards WordNet's glosses.
 
@@ -106,30 +113,16 @@ def train_encoder(
     reader, table = WordPiece.load(minilm / "vocab.txt"), SenseTable(wordnet)
     encoder = TorchEncoder(read_minilm(minilm), reader, frozen_layers=options.frozen_layers, device=options.device)
     sentences = training_pieces(table, text.train, reader, options)
-    glosses = [reader.read(gloss_text(synset)).ids for synset in wordnet.synsets.values()]
+    glosses = [reader.read(text).ids for text in wordnet.gloss_texts()]
     chosen = table.encode(text.held_out["choose"], reader)[:400]
-    trainer = GlossTrainer(encoder, glosses, table.senses, sentences, options)
+    trainer = GlossTrainer(encoder, glosses, table, sentences, options)
+    if chosen:
+        report(f"before training: right on held-out documents {trainer.accuracy(chosen):.3f}")
     for steps in trainer.run(report, every):
         encoder.finished().save(out)
         if chosen:
-            with encoder.torch.no_grad():
-                _, right, count = trainer.loss(chosen, _glosses_of(table, chosen))
-            report(f"saved after {steps} steps; right on held-out documents {right / max(count, 1):.3f} of {count}")
+            report(f"saved after {steps} steps; right on held-out documents {trainer.accuracy(chosen):.3f}")
     return encoder.finished()
-
-
-def refit_heads(
-    wordnet: WordNet,
-    text: TaggedText,
-    encoder: GlossEncoder,
-    options: HeadTraining | None = None,
-    report: Callable[[str], None] = lambda _: None,
-) -> GlossEncoder:
-    """Train the heads of an encoder on SemCor with every sense in the softmax; its layers stay as they are."""
-    report("encoding glosses and words once")
-    glosses = pooled_glosses(wordnet, encoder)
-    words = pooled_words(wordnet, encoder, [sentence for sentence in text.train if sentence.source == "semcor"])
-    return train_heads(encoder, glosses, words, options, report)
 
 
 def training_pieces(
@@ -155,7 +148,7 @@ def encode_glosses(
     Args:
         report: takes the number of glosses done, and of all.
     """
-    texts = [gloss_text(synset) for synset in wordnet.synsets.values()]
+    texts = wordnet.gloss_texts()
     found = np.empty((len(texts), encoder.dimension), np.float32)
     for first in range(0, len(texts), 2000):
         found[first : first + 2000] = encoder.glosses(texts[first : first + 2000])
@@ -223,44 +216,89 @@ def _counted(text: TaggedText) -> dict[str, int]:
 
 
 def make_dictionary(
-    wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, vectors: NDArray[np.float32]
+    wordnet: WordNet,
+    text: TaggedText,
+    encoder: GlossEncoder,
+    vectors: NDArray[np.float32],
+    plain: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
 ) -> tuple[Dictionary, dict[str, Any]]:
     """The dictionary of an encoder, and figures about it.
 
     Frequencies come from the training documents of SemCor, the coarse groups from its second sense ids, learnt on four
-    fifths of the words and scored on the others, β and a from the documents for calibration, and the calibration error
-    from those for the report.
+    fifths of the words and scored on the others; β, a and doubt come from the documents for calibration, and what is
+    reported from a third set.
+
+    Args:
+        vectors: (S, n) the sense vectors.
+        plain: what to group senses by, see :func:`plain_vectors`; by default nothing is grouped.
     """
-    groups, figures = _grouped(wordnet, text, vectors)
-    options: dict[str, Any] = {"groups": bool(groups)}
-    file = build_dictionary(wordnet, vectors, {"semcor": _counted(text)}, options, groups)
+    figures: dict[str, Any] = {}
+    groups: dict[str, int] = {}
+    if plain is not None:
+        groups, figures["pairs"] = group_senses(wordnet, text, *plain)
+    counts = _counted(text)
+    file = build_dictionary(wordnet, vectors, {"semcor": counts}, {}, groups)
     dictionary = Dictionary(file, encoder)
-    if text.held_out["calibrate"]:
-        fitted = fit(score(dictionary, text.held_out["calibrate"], known_pos=False), dictionary.calibration)
-        dictionary = Dictionary(DictionaryFile(file.tensors, {**file.options, "calibration": asdict(fitted)}), encoder)
-        figures["calibration"] = asdict(fitted)
+    calibrating = score(dictionary, text.held_out["calibrate"], known_pos=False)
+    fitted = fit(calibrating, dictionary.calibration)
+    figures["calibration"] = options = asdict(fitted)
+    background = file.common_vectors(fitted.source, COMMON)
+    calibrating = [word for word in calibrating if len(word.rows) > 1]
+    missing = without_right_group(file, calibrating)
+    doubt = None
+    if missing:
+        known = doubt_features(calibrating, background, fitted)
+        doubt = np.array(fit_doubt(known, doubt_features(missing, background, fitted)))
+        figures["doubt"] = {"weights": doubt.tolist()}
     if text.held_out["report"]:
         reported = score(dictionary, text.held_out["report"], known_pos=False)
-        figures["reliability"] = reliability(reported, dictionary.calibration).to_dict()
-    return dictionary, figures
+        figures["reliability"] = reliability(reported, fitted).to_dict()
+        if doubt is not None:
+            reported = [word for word in reported if len(word.rows) > 1]
+            lost = without_right_group(file, reported)
+            tagged = {key for sentence in text.train for target in sentence.targets for key in target.keys}
+            never = [word for word in lost if not tagged & set(word.target.keys)]
+            for name, words in (("false_alarms", reported), ("found", lost), ("found_if_never_tagged", never)):
+                said = doubt_features(words, background, fitted) @ doubt[:-1] + doubt[-1] > 0 if words else np.zeros(0)
+                figures["doubt"][name] = {"words": len(words), "share": float(said.mean()) if words else None}
+    made = {"calibration": options, **({} if doubt is None else {"doubt": doubt.tolist()})}
+    return Dictionary(DictionaryFile(file.tensors, {**file.options, **made}), encoder), figures
 
 
-def _grouped(wordnet: WordNet, text: TaggedText, vectors: NDArray[np.float32]) -> tuple[dict[str, int], dict[str, Any]]:
-    pairs = Pairs(wordnet, vectors)
+def plain_vectors(wordnet: WordNet, minilm: Path, batch: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Unit vectors of definitions and of gloss texts, (S, 384) each, by the encoder that training starts from.
+
+    Only of synsets that some word has beside another one of the same part of speech; the others are zero.
+    """
+    encoder = TorchEncoder(read_minilm(minilm), WordPiece.load(minilm / "vocab.txt"))
+    by_pos = Counter((key.lemma, key.synset[-1]) for key in wordnet.keys)
+    used = {key.synset for key in wordnet.keys if by_pos[key.lemma, key.synset[-1]] > 1}
+    rows = np.array([row for row, name in enumerate(wordnet.synsets) if name in used])
+    definitions = [synset.gloss or synset.words[0] for synset in wordnet.synsets.values()]
+    found = []
+    for texts in (definitions, wordnet.gloss_texts()):
+        pieces = {row: encoder.reader.read(texts[row]).ids[: encoder.shape.window] for row in rows.tolist()}
+        vectors = np.zeros((len(texts), len(encoder.tensors["embeddings.norm.bias"])), np.float32)
+        order = np.array(sorted(pieces, key=lambda row: len(pieces[row])))
+        for part in np.array_split(order, len(order) // batch + 1):
+            with encoder.torch.no_grad():
+                spans = [[(0, len(pieces[row]))] for row in part]
+                vectors[part] = encoder.pooled([pieces[row] for row in part], spans).float().cpu().numpy()
+        found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
+    return found[0], found[1]
+
+
+def group_senses(
+    wordnet: WordNet, text: TaggedText, definitions: NDArray[np.float32], texts: NDArray[np.float32]
+) -> tuple[dict[str, int], dict[str, Any]]:
+    """The coarse sense of every key, and how well pairs are told on held-out words."""
+    pairs = Pairs(wordnet, definitions, texts)
     ids = second_ids([*text.train, *(s for found in text.held_out.values() for s in found)])
     features, truth, owners = labelled_pairs(pairs, ids)
     words = sorted(set(owners))
     if len(words) < 50:
         return {}, {}
     held = np.isin(owners, words[::5])
-    model = fit_pairs(features[~held], truth[~held])
-    threshold = best_threshold(model.probabilities(features[~held]), truth[~held])
-    auc, f1 = pair_scores(model.probabilities(features[held]), truth[held], threshold)
-    final = fit_pairs(features, truth, threshold=threshold)
-    figures = {"pairs": {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}}
-    return coarse_groups(pairs, final), figures
-
-
-def _glosses_of(table: SenseTable, sentences: Sequence[TaggedPieces]) -> NDArray[np.int64]:
-    rows = [table.senses[word.spelling] for sentence in sentences for word in sentence.words]
-    return np.unique(np.concatenate(rows))
+    auc, f1 = pair_scores(fit_pairs(features[~held], truth[~held]).probabilities(features[held]), truth[held])
+    figures = {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}
+    return coarse_groups(pairs, fit_pairs(features, truth), ids), figures

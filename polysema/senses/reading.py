@@ -11,7 +11,7 @@ so that the *bank* of the second sentence is what the first has made of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -35,7 +35,8 @@ from polysema.errors import Failed, InputError, PolysemaError
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.results import Results
 from polysema.parsing.sentences import read_phrases
-from polysema.senses.disambiguation import Disambiguation, Disambiguator, Place
+from polysema.senses.answers import Disambiguation
+from polysema.senses.disambiguation import Disambiguator, Place
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -87,11 +88,14 @@ def read(
     min_weight: float = 0.1,
     memory: bool = False,
     every: bool = False,
+    only: Collection[Span] | None = None,
     nlp: Any = None,
 ) -> Results[Disambiguation]:
-    """Every ambiguous content word of a text with the sense that is meant; see :meth:`polysema.Lexicon.read`."""
-    if not isinstance(text, str) and not is_parsed(text):
-        raise InputError(f"a text is a string, or what spaCy has parsed, not {type(text).__name__}")
+    """Every ambiguous content word of a text with the sense that is meant; see :meth:`polysema.Lexicon.read`.
+
+    Args:
+        only: the places to answer about; by default all.
+    """
     rule = Disambiguator(model, composer, top)
     (found,) = _read([PlainText(text) if isinstance(text, str) else text], model, None, nlp)
     whole, no_tree = _sound(found)
@@ -102,7 +106,8 @@ def read(
         Place(word, part, why, token.span)
         for part, why in parts
         for token in part.tokens
-        if (word := content_word(model, token)) is not None
+        if (only is None or token.span in only)
+        and (word := content_word(model, token)) is not None
         and (every or int((rule.senses(word).weights >= min_weight).sum()) > 1)
     ]
     number, seen = Counter(place.word for place in places), Counter[str]()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,52 +11,10 @@ from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
 from polysema.meanings.meanings import COMMON, Matrices
 from polysema.meanings.parts import SLOT_COLUMNS
 from polysema.meanings.results import Neighbour, Results
+from polysema.senses.answers import Sense as Sense
 
 LEAST_WEIGHT = 0.01
 """Senses that weigh less are left out, unless all of them do."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Sense:
-    """One sense of a word.
-
-    Attributes:
-        id: the number of its column in the word's factor (of its eigenvector, where columns are not senses): it stays
-            the same whatever order senses are listed in.
-        weight: its share of the word's occurrences where the lexicon was described from a corpus, else of its trace;
-            the weights of all senses sum to one.
-        vector: its direction, a unit vector (n,).
-        neighbours: the words nearest to it.
-        description: what it looks like in use; None where the lexicon was not described from a corpus.
-        part: its part of speech (Universal Dependencies), such as ``NOUN``; None where that is not known.
-        part_share: how many of its occurrences are that; None where that is not known.
-    """
-
-    id: int
-    weight: float
-    vector: NDArray[np.float64]
-    neighbours: list[Neighbour]
-    description: SenseDescription | None = None
-    part: PartOfSpeech | None = None
-    part_share: float | None = None
-
-    @property
-    def label(self) -> str:
-        """What to call it: the words that tell it from the others, else those nearest to it."""
-        return label(self.neighbours, self.description)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; without the vector."""
-        facts = {"id": self.id, "weight": self.weight, "neighbours": [item.to_dict() for item in self.neighbours]}
-        described = {} if self.description is None else self.description.to_dict()
-        return {**facts, **described, "part": self.part, "part_share": self.part_share}
-
-    def to_row(self) -> dict[str, Any]:
-        """For a table."""
-        return {"id": self.id, "weight": self.weight, "label": self.label, "part": self.part}
-
-    def __repr__(self) -> str:
-        return f"Sense({self.id}, weight={self.weight:.2f}, {self.label})"
 
 
 def label(neighbours: list[Neighbour], description: SenseDescription | None) -> str:
@@ -126,14 +83,9 @@ def list_senses(
     """The senses of a word, the weightiest first; see :meth:`polysema.Lexicon.senses`."""
     own = senses_of(model, word, min_weight)
     (near,) = names_of(model, [word], [own], top, common)
-    return Results(
-        Sense(
-            number,
-            weight,
-            vector,
-            named,
-            description_of(model, word, number),
-            *part_of_speech_of(model, word, number),
-        )
-        for number, weight, vector, named in zip(own.ids.tolist(), own.weights.tolist(), own.vectors, near, strict=True)
-    )
+    results: Results[Sense] = Results()
+    for number, weight, vector, named in zip(own.ids.tolist(), own.weights.tolist(), own.vectors, near, strict=True):
+        described = description_of(model, word, number)
+        part = part_of_speech_of(model, word, number)
+        results.append(Sense(number, weight, vector, label(named, described), *part, named, described))
+    return results

@@ -30,14 +30,9 @@ Ids = NDArray[np.int64]
 TaggedAs = tuple[PartOfSpeech, float] | tuple[None, None]
 """A part of speech and its share; None where too few occurrences tell."""
 
-EACH = 8
-"""How many occurrences of a sense are tagged, at most."""
-
-LEAST = 3
-"""How many there must be."""
-
-REACH = 4
-"""Words to each side that the tagger is shown: as many as spaCy's small pipelines look at."""
+EACH = 8  # how many occurrences of a sense are tagged, at most
+LEAST = 3  # how many there must be
+REACH = 4  # words to each side that the tagger is shown: as many as spaCy's small pipelines look at
 
 _BLOCK = 512  # words whose occurrences are drawn together
 _TOGETHER = 64  # windows that are tagged as one document, which is quicker than one each

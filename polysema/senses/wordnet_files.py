@@ -8,7 +8,7 @@ Reads the ``data.*``, ``index.sense`` and ``*.exc`` files of WordNet 3.0 (Debian
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,10 @@ class WordNet:
     keys: tuple[SenseKey, ...]
     exceptions: tuple[tuple[str, str, str], ...]
 
+    def gloss_texts(self) -> list[str]:
+        """What the encoder reads for each synset, in order; see :func:`gloss_text`."""
+        return [gloss_text(synset, self.synsets) for synset in self.synsets.values()]
+
     def senses(self) -> dict[str, list[SenseKey]]:
         """The keys of each spelling: nouns, verbs, adjectives, adverbs, each by WordNet's rank."""
         found: dict[str, list[SenseKey]] = {}
@@ -121,7 +125,7 @@ def _synsets(path: Path) -> Iterator[Synset]:
         for line in lines:
             if line.startswith("  "):
                 continue  # the licence
-            data, _, text = line.partition("| ")
+            data, _, text = line.rstrip().partition("| ")
             parts = data.split()
             pos = PARTS_OF_SPEECH[parts[2]]
             count = int(parts[3], 16)
@@ -147,14 +151,17 @@ def split_gloss(text: str) -> tuple[str, tuple[str, ...]]:
     return " ".join(definition.split()).strip(" ;:,"), examples
 
 
-def gloss_text(synset: Synset) -> str:
-    """What the encoder reads for a synset: part of speech, field, words, gloss.
+def gloss_text(synset: Synset, synsets: Mapping[str, Synset]) -> str:
+    """What the encoder reads for a synset: part of speech, field, words, gloss, and a hypernym where it has one.
 
-    >>> gloss_text(Synset("1-n", "noun", "animal", ("dog", "domestic dog"), "a member of the genus Canis", (), ()))
-    'noun animal. dog, domestic dog: a member of the genus Canis'
+    >>> canine = Synset("2-n", "noun", "animal", ("canine", "canid"), "a fissiped mammal", (), ())
+    >>> dog = Synset("1-n", "noun", "animal", ("dog",), "a member of the genus Canis", (), (("@", "2-n"),))
+    >>> gloss_text(dog, {"1-n": dog, "2-n": canine})
+    'noun animal. dog: a member of the genus Canis; kind of canine'
     """
     topic = f"{synset.pos} {synset.field}" if synset.field not in ("all", "pert", "ppl", "Tops") else synset.pos
-    return f"{topic}. {', '.join(synset.words)}: {synset.gloss}"
+    above = next((synsets[name].words[0] for symbol, name in synset.relations if symbol in ("@", "@i")), None)
+    return f"{topic}. {', '.join(synset.words)}: {synset.gloss}" + (f"; kind of {above}" if above else "")
 
 
 def _keys(path: Path, synsets: dict[str, Synset]) -> Iterator[SenseKey]:

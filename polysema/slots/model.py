@@ -30,22 +30,19 @@ from polysema.errors import InputError
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import SlotFillers
 from polysema.slots.relations import SPACES, filler_space, head_space
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 
-SHARPNESS = 8.0
-"""τ, chosen on WordNet's examples and planted verbs (``docs/measurements/slots.md``)."""
-
-PLAUSIBILITY = 0.2
-"""The weight of one nat of plausibility added to the similarity; chosen the same way."""
+SHARPNESS = 8.0  # τ, chosen on WordNet's examples and planted verbs (``docs/measurements/slots.md``)
+PLAUSIBILITY = 0.2  # the weight of one nat of plausibility added to the similarity; chosen the same way
 
 PLACES = {"subj": 0, "obj": 1, "mod": 2, "comp": 2}
 """The place of a slot in the direct sum; prepositions share the last."""
 
 PREPOSITION = 3
 
-ALTERNATIVES = 20
-"""Number of other heads in the worldly context of a negated one."""
+ALTERNATIVES = 20  # number of other heads in the worldly context of a negated one
 
 
 def condition(weights: Array, vectors: Array, x: Array) -> tuple[Array, float]:
@@ -78,8 +75,7 @@ class Slots:
         """Unit vectors of words as one part of speech, (k, d); zero where a word is never that."""
         number = SPACES.index(space)
         part = self.lexicon.array[rows, number * self.dim : (number + 1) * self.dim, number].astype(np.float64)
-        length = np.linalg.norm(part, axis=1, keepdims=True)
-        return np.asarray(part / np.where(length > 0, length, 1.0))
+        return units(part)
 
     def vector(self, word: str, space: str) -> Array:
         """The unit vector of one word as one part of speech, (d,)."""
@@ -129,8 +125,7 @@ class Filled:
     weight: float = 1.0  # the probability of the reading that it belongs to
 
 
-Heads = tuple[Filled, ...]
-"""A phrase; it has several heads if they are coordinated."""
+Heads = tuple[Filled, ...]  # a phrase; it has several heads if they are coordinated
 
 
 def filled(tree: Tree, modifying: Mapping[int, str] | None = None) -> dict[int, Heads]:

@@ -40,11 +40,8 @@ FORMAT = "polysema-parsed"
 VERSION = 1
 owner = holds(FORMAT, VERSION, ("config.json", "words.txt", "counts.safetensors"))
 
-PIECE = 32
-"""Blocks whose counts are saved together."""
-
-LONG = 10_000
-"""Characters of a line that are parsed at once."""
+PIECE = 32  # blocks whose counts are saved together
+LONG = 10_000  # characters of a line that are parsed at once
 
 
 @dataclass(frozen=True, eq=False)

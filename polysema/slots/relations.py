@@ -20,19 +20,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-SPACES = ("noun", "verb", "adjective")
-"""The spaces that words have vectors in, in their order."""
-
-NOUN_SLOTS = frozenset({"mod", "comp", "of"})
-"""Slots of nouns; all others are slots of verbs."""
+SPACES = ("noun", "verb", "adjective")  # the spaces that words have vectors in, in their order
+NOUN_SLOTS = frozenset({"mod", "comp", "of"})  # slots of nouns; all others are slots of verbs
 
 VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 ADJECTIVES = frozenset({"JJ", "JJR", "JJS"})
 RELATIVE = frozenset({"WDT", "WP"})
 
-AT_MOST = 6
-"""The most coordinated nouns of a slot."""
+AT_MOST = 6  # the most coordinated nouns of a slot
 
 
 def filler_space(slot: str) -> str:

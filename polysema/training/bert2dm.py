@@ -44,14 +44,9 @@ from polysema.training.streams import REDUCTIONS, Clusters, Moments, Projection,
 
 log = logging.getLogger(__name__)
 
-Arrays = dict[str, NDArray[Any]]
-"""The centroids (k, d) of some vectors, and how many vectors each has."""
-
-BUDGET = 1 << 29
-"""Bytes for sums of words, or for the vectors of words to be clustered, at a time."""
-
-TOGETHER = 64
-"""Batches whose sentences are sorted by length together; between them the state can be saved."""
+Arrays = dict[str, NDArray[Any]]  # the centroids (k, d) of some vectors, and how many vectors each has
+BUDGET = 1 << 29  # bytes for sums of words, or for the vectors of words to be clustered, at a time
+TOGETHER = 64  # batches whose sentences are sorted by length together; between them the state can be saved
 
 MEAN_SENTENCES = 1000
 """How many sentences the means and spreads of layers are taken from, which contextual matrices are centred by."""
@@ -61,8 +56,7 @@ KEPT_SENSES = 5
 """Clusters of a word's reduced vectors that an unclustered lexicon keeps as its senses. Five told homographs apart in
 87 % of sentences, the number of the best silhouette, which is mostly two, in 78 % (``docs/encoders.md``)."""
 
-SENSE_SIZE = 5
-"""Vectors that such a cluster has at least, on average: rarer words have fewer clusters."""
+SENSE_SIZE = 5  # vectors that such a cluster has at least, on average: rarer words have fewer clusters
 
 
 STORES = {

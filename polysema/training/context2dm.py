@@ -25,7 +25,7 @@ from polysema.checkpoints import Checkpoint, WorkingFolder
 from polysema.corpus.corpus import Corpus
 from polysema.engine import Local
 from polysema.errors import CorpusError, InputError, needing
-from polysema.kernels.contexts import context_sums
+from polysema.kernels.contexts import weighted_context_sums
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon, load
 from polysema.options import option
 from polysema.progress import Progress, Report
@@ -37,11 +37,8 @@ from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 
-BLOCK = 2048
-"""Words between two writings of the state."""
-
-PART = 32
-"""Words that a task of a cluster takes."""
+BLOCK = 2048  # words between two writings of the state
+PART = 32  # words that a task of a cluster takes
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ class _Contexts:
     """The context of any position of a corpus as a vector."""
 
     def __init__(self, corpus: Corpus, vectors: VectorLexicon, window: int, inverse_frequency: float = 0.0) -> None:
-        self.tokens, self.window = np.asarray(corpus.tokens), window
+        self.tokens, self.weights = np.asarray(corpus.tokens), np.ones(2 * window, np.float32)
         self.sentences = np.asarray(corpus.sentences)
         self.vectors = np.ascontiguousarray(vectors.vectors, np.float32)
         bad = np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))
@@ -149,7 +146,7 @@ class _Contexts:
         sentence = np.searchsorted(self.sentences, positions, side="right") - 1
         out = np.empty((len(positions), self.vectors.shape[1]), np.float32)
         starts, ends = self.sentences[sentence], self.sentences[sentence + 1]
-        context_sums(self.tokens, starts, ends, positions, self.rows, self.vectors, self.window, out)
+        weighted_context_sums(self.tokens, starts, ends, positions, self.rows, self.vectors, self.weights, out)
         return out
 
 

@@ -42,8 +42,7 @@ from polysema.training.run import DivergenceError
 from polysema.training.text import model_rows, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
-MEMORY = 1 << 29
-"""Bytes of runs that are held before they are written. Each thread works on another 150 MB."""
+MEMORY = 1 << 29  # bytes of runs that are held before they are written. Each thread works on another 150 MB.
 
 _PART = 3_000_000  # pairs that are counted at once, about
 _PIECE = 2_000_000  # counts that are merged at once

@@ -32,8 +32,7 @@ from polysema.training.objectives import PAPER, MSWord2DMOptions, Word2DMOptions
 
 Taken = TypeVar("Taken")
 
-_WORTH = 60.0
-"""Seconds of reading after which a run that is refused keeps the text as it was read."""
+_WORTH = 60.0  # seconds of reading after which a run that is refused keeps the text as it was read
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,7 @@ _SAMPLED: dict[str, Any] = {
     "spread": "replicas",
 }
 
-DESCRIBED = "ms-word2dm"
-"""The model whose columns are senses that context vectors tell apart."""
+DESCRIBED = "ms-word2dm"  # the model whose columns are senses that context vectors tell apart
 
 MODELS: dict[str, TrainableModel] = {
     model.name: model

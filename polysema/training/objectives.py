@@ -25,16 +25,14 @@ INITS: dict[str, str] = {
     "paper": "each number uniform in ± 0.5/(n·m), as the paper's Word2DM",
     "unit": "each column normal, of squared length 1/m on average, so that a word's trace is about 1",
 }
-OPTIMISERS: dict[str, float] = {"sgd": 0.025, "adam": 0.001}
-"""Optimisers, with their learning rates."""
+OPTIMISERS: dict[str, float] = {"sgd": 0.025, "adam": 0.001}  # optimisers, with their learning rates
 COMBINERS: dict[str, str] = {
     "counts": "the sum for words that move seldom between two merges, towards the mean for others",
     "sum": "the sum",
     "mean": "the mean of those that moved a word",
 }
 """How the updates of replicas are merged."""
-SEEDS = 2**63 - 1
-"""The largest seed."""
+SEEDS = 2**63 - 1  # the largest seed
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,7 @@ Step = tuple[NDArray[np.int64], Array, NDArray[np.int32]]
 """Rows that moved, by how much in all, and how many replicas moved each; of the rows (V · m, n) of a model's side."""
 
 
-KEPT = 64
-"""Replicas that a process keeps ready at once."""
+KEPT = 64  # replicas that a process keeps ready at once
 
 PULL = 0.05
 """The share of its way that a word goes in one move, over the rate; chosen by held-out loss (docs/cluster.md)."""

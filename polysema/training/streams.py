@@ -86,8 +86,7 @@ class Moments:
 
 T = TypeVar("T")
 
-BLOCK = 1 << 20
-"""Bytes of vectors that are read at a time."""
+BLOCK = 1 << 20  # bytes of vectors that are read at a time
 
 
 class Spill:
@@ -153,8 +152,7 @@ class Spill:
         self.rows = 0
 
 
-TOGETHER = 1 << 21
-"""Bytes of vectors, or of their inner products, that a thread takes at a time."""
+TOGETHER = 1 << 21  # bytes of vectors, or of their inner products, that a thread takes at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from polysema.kernels.sampling import GOLDEN, alias_table, held_out_marks, mixed
 from polysema.training.objectives import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
-NONE = np.uint32(2**32 - 1)
-"""The row of a word that the model leaves out."""
+NONE = np.uint32(2**32 - 1)  # the row of a word that the model leaves out
 
 
 def trained_vocabulary(corpus: Corpus, options: TextOptions, keep: Iterable[str] = ()) -> Vocabulary:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysema import Brackets, DensityMatrix, Lexicon, VectorLexicon, measures
+from polysema.composition import operators
 from polysema.composition.compose import Composition, Method, PhraseState, fold
 from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import read_phrase
@@ -212,3 +213,32 @@ def test_a_method_of_ones_own_says_what_it_works_on(lexicon: Lexicon, vectors: V
     refused(InputError, "functor works on matrices: this lexicon holds vectors", vectors.compose, "(old cars)", own)
     summed = Method("sum", "a + b", "vectors", lambda node, f, a: PhraseState(f.core + a.core))
     assert isinstance(vectors.compose("(old cars)", summed).meaning, Vector)
+
+
+def test_a_method_of_ones_own():
+    """An operator makes a method that agrees with the one in the table; what makes no factor is refused in one line."""
+    table = words(5)
+    mine = Method.by("mine", "", operators.phaser)
+    lexicon = Lexicon([*table], [*table.values()])
+    for tree in SENTENCES:
+        assert np.allclose(lexicon.compose(tree, mine).meaning.dense(), composed(tree, "phaser", table).meaning.dense())
+    left = Method.by("left", "", operators.phaser, acts=lambda node: node.functor_first)
+    found = lexicon.compose("(a b*)", left).meaning.dense()
+    assert np.allclose(found, composed("(a b*)", "phaser-left", table).meaning.dense())
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        (lambda b, c: b @ c, "'mine' fails on shapes"),
+        (lambda b, c: b * np.nan, "not finite"),
+        (lambda b, c: b.mT, "must make"),
+        (lambda b, c: None, "NoneType"),
+    ],
+)
+def test_a_method_that_fails(operator, message):
+    lexicon = Lexicon([*words(5)], [*words(5).values()])
+    with pytest.raises(InputError, match=message):
+        lexicon.compose("(a b)", Method.by("mine", "", operator))
+    with pytest.raises(InputError, match="not function"):
+        lexicon.compose("(a b)", operator)

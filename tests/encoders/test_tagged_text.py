@@ -8,10 +8,12 @@ import pytest
 
 from polysema.encoders.tagged_text import (
     TaggedSentence,
+    Target,
     held_out_synset,
     read_all_words,
     read_semcor,
     read_tagged_glosses,
+    with_neighbours,
     wordnet_examples,
 )
 from polysema.errors import DataError
@@ -109,3 +111,10 @@ def test_missing_files(tmp_path: Path) -> None:
         list(read_semcor(tmp_path, []))
     with pytest.raises(DataError, match=r"lacks ALL\.data\.xml"):
         list(read_all_words(tmp_path, "ALL"))
+
+
+def test_sentences_with_their_neighbours() -> None:
+    found = [TaggedSentence(f"w{i} x", (Target(0, 2, "w", ("k",)),), "semcor", "ab"[i > 1]) for i in range(3)]
+    wide = with_neighbours(found)
+    assert [s.text for s in wide] == ["w0 x w1 x", "w0 x w1 x", "w2 x"]
+    assert [s.text[t.start : t.end] for s in wide for t in s.targets] == ["w0", "w1", "w2"]

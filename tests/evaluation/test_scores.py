@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from polysema import METHODS, Lexicon, VectorLexicon, evaluate
+from polysema import METHODS, Lexicon, Method, VectorLexicon, evaluate
+from polysema.composition import operators
 from polysema.composition.methods import VECTOR_METHODS
 from polysema.errors import InputError
 from polysema.evaluation.datasets import EvaluationSet
@@ -77,7 +78,7 @@ def test_the_json(known, data):
     flat = found.to_rows()
     assert len(flat) == len(rows)
     assert {type(value) for one in flat for value in one.values()} <= {str, int, float, type(None)}
-    assert found.figures()["mine"]["GS2011"]["phaser"] == row["spearman"]
+    assert found["GS2011", "phaser"].spearman == row["spearman"]
     assert repr(found) == f"Evaluation(1 models, 9 sets, {len(rows)} rows)"
 
 
@@ -181,3 +182,17 @@ def test_phrase_pairs_may_differ_anywhere(lexicon):
     scores = LexiconModel(lexicon).scores(data, "phaser").similarity
     assert scores[0] == pytest.approx(lexicon.similarity("(old cars)", "(old money)"))
     assert scores[2] == pytest.approx(1.0)
+
+
+def test_methods_of_ones_own(lexicon, phrases):
+    """Those made of an operator, and those that only compose, score as the table's does."""
+
+    class Whole:
+        name, formula, on = "whole", "", "matrices"
+
+        def compose(self, words, read):
+            return METHODS["phaser"].compose(words, read)
+
+    found = evaluate(lexicon, {"toy": phrases}, methods=["phaser", Method.by("mine", "", operators.phaser), Whole()])
+    own, expected = [found["toy", name].spearman for name in ("mine", "whole")], found["toy", "phaser"].spearman
+    assert own == [expected, expected]

@@ -1,10 +1,11 @@
-"""The explorer's pages over a small lexicon: content, JSON twins, escaping, bounds, hosts, hostile requests."""
+"""The explorer's pages over small lexicons: content, JSON twins, escaping, bounds, hosts, serving in public."""
 
 import asyncio
 import json
 import logging
 import re
 import threading
+import time
 from html import unescape
 from urllib.parse import quote, urlencode
 
@@ -17,13 +18,16 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 from starlette.testclient import TestClient
 
 from polysema import Lexicon, VectorLexicon, Vocabulary
-from polysema.errors import FormatError, InputError
-from polysema.explorer import answers
+from polysema.errors import InputError
+from polysema.explorer import answers, atlas, pictures
 from polysema.explorer.listing import LARGEST_PAGE, Listing
+from polysema.explorer.public import Allowance, JsonLines, client_of
 from polysema.explorer.server import Busy, WorkQueue, application, named
+from polysema.explorer.web import EXAMPLES, OneAtATime
 from polysema.meanings.descriptions import PARTS_OF_SPEECH, Example, SenseDescription, SenseDescriptions, Synset
 from polysema.meanings.parts import Parts, Speech
 from tests.refusals import refused
+from tests.senses import five_words
 
 NASTY = "<script>alert(1)</script>"
 WORDS = [
@@ -31,24 +35,26 @@ WORDS = [
     NASTY, "..", "a/b", "x.json", "100%", "{{7*7}}",
 ]  # fmt: skip
 SENTENCE = "(bob (likes (old cars)))"
-FIGURES = {"items": 5, "covered": 4, "spearman": 0.25, "sd": None, "interval": [0.1, 0.4]}
-REPORT = {"results": [{"model": "m", "set": "verbs", "method": "phaser", **FIGURES}]}
+TEXT = "The bank saw old cars by the bank."
 
 
-def made(seed: int = 7) -> Lexicon:
+def made(seed: int = 7, dictionary=None) -> Lexicon:
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(len(WORDS), 6, 3)).astype(np.float32)
     examples, synset = (Example(f"at the bank {NASTY}", 3, 2),), Synset("bank.n.01", "gloss & co", 0.5)
     face = SenseDescription(("money", "<b>"), ("the bank",), examples, "NOUN", 0.9, synset)
     faces = SenseDescriptions([SenseDescriptions.line("bank", dict.fromkeys(range(3), face))])
     return Lexicon(
-        Vocabulary(WORDS, range(180, 0, -10)), factors, parts=Parts(descriptions=faces), metadata={"model": NASTY}
+        Vocabulary(WORDS, range(180, 0, -10)),
+        factors,
+        parts=Parts(descriptions=faces, dictionary=dictionary),
+        metadata={"model": NASTY, "limits": "few words"},
     )
 
 
 @pytest.fixture(scope="module")
 def app():
-    return application({"first": made(), "second": made(8)})
+    return application({"first": made(), "second": made(8), "glossed": made(9, five_words.dictionary())})
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +65,21 @@ def client(app):
 
 PAGES = {
     "/": "/sentence.json",
-    f"/?s={quote(SENTENCE)}&step=1": f"/sentence.json?s={quote(SENTENCE)}&step=1",
-}
-PAGES |= {
-    path: path.replace("?", ".json?") if "?" in path else f"{path}.json"
-    for path in (
-        *("/word", "/word/bank", "/word/bnak", "/list", "/compare", "/about", "/evaluation"),
-        *("/list?prefix=b&sort=word&lexicon=second", "/compare?a=bank&b=river", "/compare?a=bank&other=second"),
-    )
+    f"/?s={quote(TEXT)}": f"/sentence.json?s={quote(TEXT)}",
+    f"/?s={quote(TEXT)}&view=steps&step=2": f"/sentence.json?s={quote(TEXT)}&view=steps&step=2",
+    f"/?s={quote(SENTENCE)}&view=tree": f"/sentence.json?s={quote(SENTENCE)}&view=tree",
+    f"/?s={quote(TEXT)}&lexicon=glossed": f"/sentence.json?s={quote(TEXT)}&lexicon=glossed",
+    "/word/bank?lexicon=glossed": "/word/bank.json?lexicon=glossed",
+    "/word": "/word.json",
+    "/word/bank": "/word/bank.json",
+    "/list": "/list.json",
+    "/list?prefix=b&sort=word&lexicon=second": "/list.json?prefix=b&sort=word&lexicon=second",
+    "/compare": "/compare.json",
+    "/compare?a=bank&b=river": "/compare.json?a=bank&b=river",
+    "/compare?a=old+bank&b=the+bank+saw": "/compare.json?a=old+bank&b=the+bank+saw",
+    "/compare?a=bank&other=second": "/compare.json?a=bank&other=second",
+    "/about": "/about.json",
+    "/word/bnak": "/word/bnak.json",
 }
 
 
@@ -83,27 +96,119 @@ def test_every_page_has_a_twin_that_it_names(client, path):
 
 
 def test_a_sentence_is_what_the_library_says(client):
-    facts = client.get("/sentence.json", params={"s": SENTENCE, "method": "fuzz"}).json()
+    facts = client.get("/sentence.json", params={"s": TEXT}).json()
+    told = made().read(TEXT, nlp=False)
+    assert [word["span"] for word in facts["words"]] == [list(item.span) for item in told]
+    for word, item in zip(facts["words"], told, strict=True):
+        assert [sense["probability"] for sense in word["senses"]] == pytest.approx([s.probability for s in item.senses])
+        assert len({sense["colour"] for sense in word["senses"]}) == len(word["senses"])
+    page = client.get("/", params={"s": TEXT}).text
+    assert page.count('class="word"') == page.count('class="found"') == len(told)
+    assert re.sub(r"<[^>]+>", "", page[page.index('class="reading') :].partition(">")[2].partition("</p>")[0]) == TEXT
+
+
+def test_senses_of_a_dictionary_have_their_glosses(client):
+    page = client.get("/", params={"s": "A dog ran to the bank.", "lexicon": "glossed"}).text
+    for told in (
+        "sloping land beside water",
+        "an institution that accepts deposits",
+        "a member of the genus Canis",
+        "only sense",
+    ):
+        assert told in page
+    word = client.get("/word/bank.json?lexicon=glossed").json()
+    for sense in word["senses"]:
+        assert sense["interval"][0] <= sense["count"] / 60 <= sense["interval"][1]
+    assert "bank%1:14:00::" in client.get("/word/bank?lexicon=glossed").text
+    alone = client.get("/word/ice cream.json?lexicon=glossed").json()
+    assert (alone["senses"][0]["gloss"], alone["similar"], alone["like"]) == ("frozen dessert", [], [])
+
+
+def test_word_by_word(client):
+    lexicon = made()
+    facts = client.get("/sentence.json", params={"s": TEXT, "view": "steps"}).json()
+    assert [item["text"] for item in facts["heard"]] == re.findall(r"\w+", TEXT)
+    bank = facts["words"][0]
+    assert bank["steps"][0] is None
+    for number in (2, 5, 8):
+        (told, *_) = lexicon.read(TEXT[: facts["heard"][number - 1]["end"]], nlp=False)
+        found = {sense.id: sense.probability for sense in told.senses}
+        expected = [found[sense["id"]] for sense in bank["senses"]]
+        assert bank["steps"][number - 1] == pytest.approx(expected)
+    text = client.get("/", params={"s": TEXT, "view": "steps", "step": 2}).text
+    assert "<span data-count>2</span> of 8 words" in text
+    for which, number in {"first": 1, "back": 1, "on": 3, "last": 8}.items():
+        (href,) = re.findall(rf'href="([^"]+)" data-step="{which}"', text)
+        assert f"<span data-count>{number}</span>" in client.get(href.replace("&amp;", "&")).text
+    assert client.get("/", params={"s": "bank " * 61, "view": "steps"}).status_code == 400
+
+
+def test_words_that_turn_are_told():
+    for lexicon in (made(), made(9, five_words.dictionary())):
+        facts = answers.steps(lexicon, TEXT)
+        for item in facts["turned"]:
+            (word,) = [
+                one for one in facts["words"] if one["steps"][item["step"] - 1] and item["from"] in one["senses"]
+            ][:1]
+            order = [sense["id"] for sense in word["senses"]]
+            after = word["steps"][item["step"] - 1]
+            assert order[int(np.argmax(after))] == item["to"]["id"] != item["from"]["id"]
+
+
+def test_the_tree_is_what_the_library_says(client):
+    facts = client.get("/sentence.json", params={"s": SENTENCE, "view": "tree", "method": "fuzz"}).json()
     composed = made().compose(SENTENCE, "fuzz")
     assert facts["composition"] == json.loads(json.dumps(composed.to_dict()))
-    assert [step["phrase"] for step in facts["steps"]] == ["old cars", "likes old cars", "bob likes old cars"]
-    assert facts["steps"][-1]["entropy"] == pytest.approx(composed.entropy)
+    phrases = [node["phrase"] for node in facts["nodes"] if "functor" in node]
+    assert phrases == ["old cars", "likes old cars", "bob likes old cars"]
+    assert facts["nodes"][-1]["entropy"] == pytest.approx(composed.entropy)
     assert {item["name"] for item in facts["methods"]} == set(made().methods)
-    told = made().disambiguate("bob", composed, method="fuzz")
-    (bob,) = [item for item in facts["words"] if item["word"] == "bob"]
-    assert bob["entropy_after"] == pytest.approx(told.entropy_after)
+    page = client.get("/", params={"s": "(bob (flies cars))", "view": "tree"})
+    assert page.status_code == 200
+    assert "There is no tree" in page.text
 
 
-def test_steps_go_forwards_and_back_by_links(client):
-    text = client.get("/", params={"s": SENTENCE, "step": 1}).text
-    assert "step 1 of 3" in text
-    hrefs = re.findall(r'href="([^"]+)" data-step="(\w+)"', text)
-    steps = {which: client.get(href.replace("&amp;", "&")).text for href, which in hrefs}
-    for which, number in {"first": 0, "back": 0, "on": 2, "last": 3}.items():
-        assert f"step {number} of 3" in steps[which]
-    assert text.count('class="node open') == 2
-    assert 'class="node open' not in steps["last"]
-    assert "There is no tree" in client.get("/", params={"s": "(bob (flies cars))"}).text
+def test_two_sentences_share_words(client):
+    first, second = "Old cars by the bank.", "The money of the bank."
+    facts = client.get("/compare.json", params={"a": first, "b": second}).json()
+    (bank,) = facts["uses"]
+    lexicon = made()
+    told = [lexicon.disambiguate("bank", text, nlp=False) for text in (first, second)]
+    assert bank["alike"] == pytest.approx(lexicon.similarity(*told))
+    pair = [item.sense.id for item in told]
+    assert [use["senses"][0]["id"] for use in bank["uses"]] == pair
+    assert bank["same"] == (pair[0] == pair[1])
+    of_colour = [{sense["id"]: sense["colour"] for sense in use["senses"]} for use in bank["uses"]]
+    assert of_colour[0] == of_colour[1]
+    for use, text in zip(bank["uses"], (first, second), strict=True):
+        for reason in use["because"]:
+            less = lexicon.disambiguate("bank", re.sub(rf"\b{reason['word']}\b", "", text), nlp=False)
+            (left,) = [sense.probability for sense in less.senses if sense.id == use["senses"][0]["id"]]
+            assert reason["by"] == pytest.approx(use["senses"][0]["probability"] - left)
+    assert "share no word" in client.get("/compare", params={"a": "old cars", "b": "the money"}).text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("🎉 🎉", "no word in this text"), ("Über allen Gipfeln ist Ruh", "does not look like English"), ("Собака спит в саду", "does not look"),
+        ("the old xyzzy of the bank", "Not in the lexicon, and passed over: xyzzy"), ("the old bank", ""),
+    ],
+)  # fmt: skip
+def test_notes_say_what_is_wrong(text, told):
+    (note,) = answers.notes(made(), text) or [""]
+    assert told in note
+    assert bool(told) == bool(note)
+
+
+def test_the_start_has_examples_and_surprises_that_are_read(client, app):
+    page = client.get("/").text
+    assert len(EXAMPLES) == 6
+    assert all(example in page for example in EXAMPLES)
+    answer = client.get("/surprise?lexicon=second", follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/?lexicon=second&s=")
+    assert len(app.pages.static["surprises.txt"].decode().splitlines()) > 30
 
 
 def test_a_word_with_its_faces(client):
@@ -193,9 +298,9 @@ def test_behind_a_prefix_whether_or_not_the_proxy_strips_it():
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/?s=" + "a" * 501, 414), ("/word/" + "a" * 101, 414), ("/list?page=x", 400), ("/list?sort=x", 400),
-        ("/list?sort=information", 400), ("/?s=bank&method=x", 400), ("/?s=bank&lexicon=x", 404), ("/nowhere", 404),
-        ("/compare?a=bank&other=x", 404), ("/static/../web.py", 404), ("/static/..%2fweb.py", 404), ("/list?x=" + "a" * 7000, 414),
+        ("/?s=" + "a" * 1001, 414), ("/compare?a=" + "a" * 501, 414), ("/word/" + "a" * 101, 414), ("/list?page=x", 400), ("/list?sort=x", 400),
+        ("/list?sort=information", 400), ("/?s=bank&view=tree&method=x", 400), ("/?s=bank&view=x", 400), ("/?s=bank&lexicon=x", 404), ("/nowhere", 404),
+        ("/compare?a=bank&other=x", 404), ("/static/../web.py", 404), ("/static/..%2fweb.py", 404), ("/list?x=" + "a" * 13000, 414),
         ("/list?min_entropy=nan", 200), ("/list?page=-5", 200), ("/list?page=" + "9" * 60, 200),
     ],
 )  # fmt: skip
@@ -256,14 +361,155 @@ def test_busy_is_a_503(app, client, monkeypatch):
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
-def test_a_tree_is_placed_without_two_nodes_in_one_place():
-    nodes = made().compose(SENTENCE).to_dict()["nodes"]
-    drawn = answers.tree_picture(nodes, {"", "r", "rr"}, "")
+# ---------------------------------------------------------------------------------------------------------- pictures
+
+
+def test_a_tree_is_placed_in_the_order_of_the_words():
+    facts = answers.tree(made(), SENTENCE)
+    drawn = pictures.tree_picture(facts["nodes"])
     places = {(node["x"], node["y"]) for node in drawn["nodes"]}
-    assert len(places) == len(nodes) == len(drawn["edges"]) + 1
-    assert all(0 < x < drawn["width"] and 0 < y < drawn["height"] for x, y in places)
-    words = [node["phrase"] for node in sorted(drawn["nodes"], key=lambda node: node["x"]) if node["word"]]
+    assert len(places) == len(facts["nodes"]) == len(drawn["edges"]) + 1
+    assert all(0 < x < drawn["width"] <= 400 and 0 < y < drawn["height"] for x, y in places)
+    words = [node["phrase"] for node in sorted(drawn["nodes"], key=lambda node: node["y"]) if node["word"]]
     assert words == ["bob", "likes", "old", "cars"]
+
+
+def test_colours_are_shared_by_the_senses_that_lead():
+    assert answers.colours([[0, 6, 2], [7, 0]]) == {0: 0, 7: 1, 6: 2, 2: 3}
+    assert len(set(answers.colours([range(9)]).values())) == len(answers.colours([range(9)])) == answers.COLOURS
+    bar = pictures.stack([{"colour": 1}, {"colour": 0}], [0.5, 0.2])
+    assert [(part["colour"], part["x"], part["width"]) for part in bar] == [
+        (1, 0, 50),
+        (0, 50, 20),
+        (pictures.OTHERS, 70, 30),
+    ]
+
+
+def test_the_map_places_like_words_together(client):
+    rng = np.random.default_rng(4)
+    kinds = np.repeat(np.eye(4), 60, axis=0)
+    factors = (kinds + 0.15 * rng.normal(size=kinds.shape))[:, :, None].astype(np.float32)
+    lexicon = Lexicon(Vocabulary([f"word{i}" for i in range(240)], range(480, 240, -1)), factors)
+    facts = atlas.drawn(lexicon)
+    at = np.stack([facts["x"], facts["y"]], axis=1).reshape(4, 60, 2)
+    assert at.min() >= 0
+    assert at.max() <= 8191
+    spread = at.std(axis=1).mean()
+    assert np.ptp(at.mean(axis=1), axis=0).max() > 3 * spread
+    answer = client.get("/map.json")
+    while answer.status_code == 202:
+        answer = client.get("/map.json")
+    assert sorted(answer.json()["words"]) == sorted(
+        made().vocabulary.words[row] for row in np.flatnonzero(Listing(made()).content)
+    )
+    assert answer.headers["content-encoding"] == "gzip"
+
+
+def test_many_texts_at_once(client):
+    texts = [TEXT, "🎉", "a" * 1001]
+    results = client.post("/api/read?lexicon=second", json={"texts": texts}).json()["results"]
+    assert results[0]["words"] == client.get("/sentence.json", params={"s": TEXT, "lexicon": "second"}).json()["words"]
+    assert "no word" in results[1]["notes"][0]
+    assert "1,001 characters" in results[2]["error"]
+    for body, status in (
+        (b"x", 400),
+        (b"[]", 400),
+        (b'{"texts": [1]}', 400),
+        (b'{"texts": "a"}', 400),
+        (b"[" * 60_000, 400),
+        (b" " * 70_000, 413),
+    ):
+        assert client.post("/api/read", content=body).status_code == status
+    assert client.post("/api/read", json={"texts": ["a"] * 33}).status_code == 413
+    assert client.get("/api/read").status_code == 405
+
+
+# ---------------------------------------------------------------------------------------------------------- in public
+
+
+def test_in_public_each_client_has_an_allowance(monkeypatch):
+    app = application({"a": made()}, hosts=["words.example"], public=True)
+    app.allowance = Allowance(rate=0.5, burst=2)
+    client = TestClient(app, base_url="http://words.example", client=("10.0.0.1", 1))
+    one, other = {"x-forwarded-for": "6.6.6.6, 1.2.3.4"}, {"x-forwarded-for": "1.2.3.4, 5.6.7.8"}
+    assert [client.get("/word/bank", headers=one).status_code for _ in range(3)] == [200, 200, 429]
+    assert client.get("/word/bank", headers=other).status_code == 200
+    refused = client.get("/word/bank.json", headers=one)
+    assert refused.json()["status"] == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    assert client.get("/static/style.css", headers=one).status_code == 200
+    monkeypatch.setattr("polysema.explorer.server.MOST_MEMORY", 0)
+    assert client.get("/word/bank", headers={"x-forwarded-for": "9.9.9.9"}).status_code == 503
+    with pytest.raises(InputError, match="--allow-host"):
+        application({"a": made()}, public=True)
+
+
+def test_a_client_is_named_by_a_near_proxy_only():
+    def scope(peer, *named):
+        return {"client": (peer, 1), "headers": [(b"x-forwarded-for", value) for value in named]}
+
+    assert client_of(scope("127.0.0.1", b"1.1.1.1, 2.2.2.2")) == "2.2.2.2"
+    assert client_of(scope("8.8.8.8", b"2.2.2.2")) == "8.8.8.8"
+    assert client_of(scope("127.0.0.1", b"nobody")) == "127.0.0.1"
+    assert client_of(scope("127.0.0.1")) == "127.0.0.1"
+
+
+def test_health_metrics_and_the_log_of_machines(client, app, caplog):
+    caplog.set_level(logging.INFO, "polysema.explorer")
+    assert client.get("/health", headers={"host": "10.1.2.3"}).json()["status"] == "ok"
+    client.get("/word/bank")
+    text = client.get("/metrics").text
+    assert re.search(r'polysema_answers_total\{page="word",status="200"\} [1-9]', text)
+    assert re.search(r"process_resident_memory_bytes \d+", text)
+    assert client.get("/metrics", headers={"x-forwarded-for": "1.1.1.1"}).status_code == 404
+    line = json.loads(JsonLines().format(caplog.records[-2]))
+    assert (line["page"], line["status"], line["level"]) == ("metrics", 200, "info")
+    app.pages.warming = True
+    assert client.get("/health").status_code == 503
+    app.pages.warming = False
+
+
+def test_no_answer_has_a_folder_of_this_machine(client, monkeypatch):
+    def fails(*_):
+        raise InputError(
+            "/home/ann/models/x.bin: cannot be read, and (/var/lib/y) neither; see /word or http://a.b/c/d"
+        )
+
+    monkeypatch.setattr(answers, "word", fails)
+    told = client.get("/word/family.json").json()["error"]
+    assert told == "…/x.bin: cannot be read, and (…/y) neither; see /word or http://a.b/c/d"
+
+
+def test_who_goes_away_is_not_waited_for():
+    async def main():
+        app = application({"a": made()})
+        app.work, go = WorkQueue(threads=1, waiting=5), threading.Event()
+        busy = asyncio.create_task(app.work("busy", lambda: go.wait(30)))
+        await asyncio.sleep(0)
+        messages = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+        sent = []
+
+        async def receive():
+            return messages.pop(0) if messages else await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "GET", "path": "/word/bank", "raw_path": b"/word/bank", "query_string": b"", "headers": [(b"host", b"localhost")],
+        }  # fmt: skip
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 499
+        await asyncio.sleep(0.05)
+        assert app.work.running == 1  # the question was taken back
+        go.set()
+        await busy
+        app.work.close()
+
+    asyncio.run(main())
+
+
+# ----------------------------------------------------------------------------------------------------------- the rest
 
 
 def test_lexicons_by_name(tmp_path, monkeypatch):
@@ -275,35 +521,32 @@ def test_lexicons_by_name(tmp_path, monkeypatch):
         refused(InputError, "name of its own", named, wrong)
 
 
-def test_the_report_of_an_evaluation_is_a_table():
-    client = TestClient(application({"a": made()}, evaluation=REPORT), base_url="http://localhost")
-    text = client.get("/evaluation").text
-    assert "verbs" in text
-    assert "0.250" in text
-    assert "0.100 to 0.400" in text
-    assert "4 of 5" in text
-    assert client.get("/evaluation.json").json()["evaluation"] == REPORT
-    refused(FormatError, "evaluate --json", application, {"a": made()}, evaluation={"results": [3]})
-
-
 def test_vectors_show_what_they_can():
     """Neighbours, similarity and the list of all; what is missing is said."""
-    model = VectorLexicon(Vocabulary(WORDS, range(180, 0, -10)), np.random.default_rng(3).normal(size=(len(WORDS), 6)))
-    client = TestClient(application({"vectors": model, "matrices": made()}), base_url="http://localhost")
-    asked, sentence = {"lexicon": "vectors"}, quote(SENTENCE)
-    for path in ("/", "/word", "/word/bank", "/list?sort=count", "/list?size=3", "/about", f"/?s={sentence}",
-                 "/compare?a=bank&b=(old+cars)", "/compare?a=bank&other=matrices"):  # fmt: skip
-        assert client.get(path + ("&" if "?" in path else "?") + urlencode(asked)).status_code == 200, path
-    word = client.get("/word/bank.json", params=asked).json()
-    assert [near["word"] for near in word["similar"]] == [near.word for near in model.neighbours("bank", 12)]
-    assert (word["senses"], word["ambiguity"]["count"], word["ambiguity"]["entropy"]) == ([], 180, None)
-    assert word["cannot"] in client.get("/word/bank", params=asked).text
-    facts = client.get("/compare.json", params={**asked, "a": "bank", "b": "river"}).json()
-    assert [row["a_to_b"] for row in facts["measures"]] == [pytest.approx(model.similarity("bank", "river"))]
-    composed = client.get("/sentence.json", params={**asked, "s": SENTENCE}).json()
-    near = model.neighbours(model.compose(SENTENCE), 6)
-    assert [item["word"] for item in composed["steps"][-1]["neighbours"]] == [item.word for item in near]
-    assert client.get("/list.json", params={**asked, "sort": "information"}).status_code == 400
+    rng = np.random.default_rng(3)
+    vectors = VectorLexicon(Vocabulary(WORDS, range(180, 0, -10)), rng.normal(size=(len(WORDS), 6)))
+    models = {"vectors": vectors}
+    client = TestClient(application({**models, "matrices": made()}), base_url="http://localhost")
+    for name, model in models.items():
+        asked = {"lexicon": name}
+        for path, query in {
+            "/": {}, "/word": {}, "/word/bank": {}, "/list": {"sort": "count"}, "/list?size=3": {}, "/about": {},
+            "/?s=" + quote(SENTENCE): {}, "/compare": {"a": "bank", "b": "(old cars)"}, "/compare?a=bank&other=matrices": {},
+        }.items():  # fmt: skip
+            start, _, given = path.partition("?")
+            answer = client.get(f"{start}?{given}&{urlencode({**asked, **query})}")
+            assert answer.status_code == 200, (name, path, answer.text)
+        word = client.get("/word/bank.json", params=asked).json()
+        assert [near["word"] for near in word["similar"]] == [near.word for near in model.neighbours("bank", 12)]
+        assert (word["senses"], word["ambiguity"]["count"]) == ([], 180)
+        assert word["cannot"] in client.get("/word/bank", params=asked).text
+        facts = client.get("/compare.json", params={**asked, "a": "bank", "b": "river"}).json()
+        assert [row["a_to_b"] for row in facts["measures"]] == [pytest.approx(model.similarity("bank", "river"))]
+        composed = client.get("/sentence.json", params={**asked, "s": SENTENCE, "view": "tree"}).json()
+        near = model.neighbours(model.compose(SENTENCE), 6)
+        assert [item["word"] for item in composed["nodes"][-1]["neighbours"]] == [item.word for item in near]
+        assert client.get("/list.json", params={**asked, "sort": "information"}).status_code == 400
+    assert word["ambiguity"]["entropy"] is None
     two = client.get("/compare.json?a=bank&other=vectors&lexicon=matrices").json()["two"]
     assert (two["senses_known"], two["difference"]) == (False, None)
     nearest = [{item.word for item in one.neighbours("bank", 20)} for one in (model, made())]
@@ -329,26 +572,58 @@ def test_parts_of_speech_of_a_lexicon_come_before_those_of_wordnet():
     assert [name for name, own in kinds.items() if own[WORDS.index("old")]] == ["verb"]
 
 
+def test_the_parser_is_asked_by_one_thread_at_a_time():
+    running = []
+
+    class Pipeline:
+        lang = "en"
+
+        def __call__(self, text):
+            running.append(text)
+            time.sleep(0.01)
+            assert len(running) == 1
+            return running.pop()
+
+    nlp = OneAtATime(Pipeline())
+    threads = [threading.Thread(target=nlp, args=(str(i),)) for i in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert (list(nlp.pipe(["a b", "c"], batch_size=9)), nlp.lang) == (["a b", "c"], "en")
+
+
 def test_while_the_parser_loads_a_sentence_waits_and_says_so():
     app = application({"a": made()})
     client = TestClient(app, base_url="http://localhost")
     app.pages.warming = True
-    answer = client.get("/?s=bob+likes+old+cars")
+    answer = client.get("/?s=bob+likes+old+cars&view=tree")
     assert (answer.status_code, answer.headers["refresh"]) == (202, "1")
     assert "being loaded" in answer.text
-    assert client.get("/", params={"s": SENTENCE}).status_code == 200  # brackets need no parser
+    assert client.get("/", params={"s": SENTENCE, "view": "tree"}).status_code == 200  # brackets need no parser
+    assert client.get("/?s=bob+likes+old+cars").status_code == 200  # words need none
     app.pages.warming = False
-    assert client.get("/?s=bob+likes+old+cars").status_code == 200  # it was not kept
+    assert client.get("/?s=bob+likes+old+cars&view=tree").status_code == 200  # it was not kept
 
 
-def test_the_openapi_document_is_valid(client):
+def test_the_openapi_document_is_true(client, app):
     validate = pytest.importorskip("openapi_spec_validator").validate
     document = client.get("/openapi.json").json()
     validate(document)
     for path, item in document["paths"].items():
-        assert client.get(path.replace("{word}", "bank")).status_code == 200
-        known = {parameter["name"] for parameter in item["get"]["parameters"]}
-        assert "lexicon" in known
-    assert {"sort", "part_of_speech", "page"} <= {
-        p["name"] for p in document["paths"]["/list.json"]["get"]["parameters"]
+        if "post" in item:
+            assert client.post(path, json={"texts": [TEXT]}).status_code == 200
+            continue
+        answer = client.get(path.replace("{word}", "bank"))
+        assert answer.status_code in (200, 202)
+        if path.endswith(".json"):
+            assert "lexicon" in {parameter["name"] for parameter in item["get"]["parameters"]}
+            assert answer.headers["content-type"] == "application/json"
+    routes = {route.path for route in app.app.routes if route.path.endswith(".json") or "GET" not in route.methods}
+    assert routes - {"/openapi.json"} == {path.replace("{word}", "{word:path}") for path in document["paths"]} - {
+        "/health",
+        "/metrics",
     }
+    asked = {parameter["name"] for parameter in document["paths"]["/list.json"]["get"]["parameters"]}
+    assert {"sort", "part_of_speech", "page"} <= asked
+    read = client.post("/api/read", json={"texts": [TEXT]}).json()["results"][0]
+    for name, facts in (("Reading", read), ("Word", read["words"][0]), ("Sense", read["words"][0]["senses"][0])):
+        assert set(document["components"]["schemas"][name]["properties"]) - {"error"} <= set(facts)

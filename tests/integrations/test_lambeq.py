@@ -8,7 +8,7 @@ import pytest
 import polysema as ps
 from polysema.composition.trees import leaves
 from polysema.errors import InputError, MissingExtraError
-from polysema.integrations import lambeq_words
+from polysema.integrations import lambeq_words, qubits
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,20 @@ def test_words_as_states_of_qubits(lambeq, n, m):
     circuit = lambeq_words.word_circuit(rho)
     assert len(circuit.cod) == int(np.ceil(np.log2(n)))
     assert np.abs(lambeq_words.evaluated(circuit, n).dense() - rho.dense()).max() < 1e-10
+
+
+def test_words_and_phrases_on_other_backends(lambeq, own):
+    """tket gets the gates and the post-selection, PennyLane the purified state."""
+    pytest.importorskip("pytket")
+    pytest.importorskip("pennylane")
+    rho = ps.DensityMatrix(np.random.default_rng(2).normal(size=(4, 2)), "bank")
+    assert lambeq_words.word_circuit(rho).to_tk().n_qubits == 3
+    factor = np.asarray(lambeq_words.word_circuit(rho, discarded=False).to_pennylane().eval()).reshape(4, 2)
+    assert np.abs(factor @ factor.conj().T - rho.dense()).max() < 1e-6
+    circuit = qubits.phrase_circuit(qubits.projected(own, ["old", "bank"], 4)[0], "(old bank)")
+    assert len(circuit.lambeq().to_tk().post_selection) == len(circuit.selected) == 4
+    found = lambeq_words.evaluated(circuit.lambeq(), 4)
+    assert np.abs(found.dense() - circuit.evaluated()[0].dense()).max() < 1e-10
 
 
 def test_a_gate_of_lambeq_acts_on_a_word(lambeq):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from polysema.encoders.gloss_encoder import GlossEncoder, Shape
 from polysema.encoders.wordpiece import WordPiece
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import build_dictionary
-from polysema.senses.wordnet_files import SenseKey, Synset, WordNet, gloss_text
+from polysema.senses.wordnet_files import SenseKey, Synset, WordNet
 
 _SENSES = [  # synset, field, words, gloss, examples, keys with counts
     ("00000001-n", "object", ("bank",), "sloping land beside water", ("he sat on the bank",), {"bank%1:17:01::": 20}),
@@ -81,6 +83,22 @@ def wordnet() -> WordNet:
     return WordNet(synsets, tuple(keys), (("saw", "see", "v"), ("seen", "see", "v")))
 
 
+def many_senses(word: str, count: int, glosses: tuple[str, ...] = (), synonyms: tuple[str, ...] = ()) -> WordNet:
+    """A noun with some senses."""
+    names = [f"{i}{zlib.crc32(word.encode()):07d}"[:8] + "-n" for i in range(count)]
+    texts = glosses or tuple(f"meaning {i}" for i in range(count))
+    synsets = {
+        name: Synset(name, "noun", "group", (word, *synonyms), gloss, (), ())
+        for name, gloss in zip(names, texts, strict=True)
+    }
+    return WordNet(synsets, tuple(SenseKey(f"{word}%1:00:0{i}::", n, i + 1, 0) for i, n in enumerate(names)), ())
+
+
+def joined(first: WordNet, second: WordNet) -> WordNet:
+    """The synsets of both."""
+    return WordNet(first.synsets | second.synsets, first.keys + second.keys, ())
+
+
 def random_encoder(width: int = 24, layers: int = 2, dimension: int = 8, window: int = 16) -> GlossEncoder:
     """Random weights over letters and a few words."""
     letters = [prefix + letter for letter in "abcdefghijklmnopqrstuvwxyz" for prefix in ("", "##")]
@@ -111,7 +129,7 @@ def random_encoder(width: int = 24, layers: int = 2, dimension: int = 8, window:
 def dictionary() -> Dictionary:
     """The five words, read by the random encoder."""
     encoder, source = random_encoder(), wordnet()
-    vectors = encoder.glosses([gloss_text(synset) for synset in source.synsets.values()])
+    vectors = encoder.glosses(source.gloss_texts())
     counts = {"semcor": {key.key: key.count for key in source.keys}}
     groups = {"saw%1:06:00::": 1, "saw%2:35:00::": 1}
     return Dictionary(build_dictionary(source, vectors, counts, groups=groups), encoder)

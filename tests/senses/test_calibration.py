@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import InputError
-from polysema.senses.calibration import Scored, accuracy, first_sense, fit, reliability, score
+from polysema.senses.calibration import (
+    Scored,
+    accuracy,
+    doubt_features,
+    first_sense,
+    fit,
+    reliability,
+    score,
+    without_right_group,
+)
 from polysema.senses.dictionary import Calibration, softmax
+from polysema.senses.dictionary_files import build_dictionary
+from polysema.senses.doubt import Doubt, fit_doubt
 from tests.senses import five_words
 
 
@@ -19,7 +32,9 @@ def planted(count: int, sharpness: float, prior: float) -> list[Scored]:
         similarities, frequencies = rng.normal(size=size) * 0.2, rng.dirichlet(np.ones(size))
         p = softmax(sharpness * similarities + prior * np.log(frequencies))
         right = np.arange(size) == rng.choice(size, p=p)
-        words.append(Scored(Target(0, 1, "x", ("x%1:00:00::",)), np.arange(size), similarities, frequencies, right))
+        words.append(
+            Scored(Target(0, 1, "x", ("x%1:00:00::",)), np.arange(size), similarities, frequencies, right, np.zeros(2))
+        )
     return words
 
 
@@ -60,3 +75,44 @@ def test_nothing_to_calibrate_with() -> None:
         fit([])
     with pytest.raises(InputError, match="no tagged word"):
         reliability([], Calibration())
+
+
+def test_doubt_tells_words_whose_sense_is_missing() -> None:
+    rng = np.random.default_rng(5)
+    background = rng.normal(size=(200, 8)).astype(np.float32)
+    background /= np.linalg.norm(background, axis=1, keepdims=True)
+    known, missing = [], []
+    for _ in range(400):
+        senses = rng.normal(size=(3, 8))
+        senses /= np.linalg.norm(senses, axis=1, keepdims=True)
+        c = senses[0] + 0.3 * rng.normal(size=8)
+        c /= np.linalg.norm(c)
+        word = Scored(Target(0, 1, "x", ("k",)), np.arange(3), senses @ c, np.ones(3) / 3, np.arange(3) == 0, c)
+        known.append(word)
+        missing.append(replace(word, rows=word.rows[1:], similarities=word.similarities[1:],
+                               frequencies=np.ones(2) / 2, right=word.right[1:]))  # fmt: skip
+    x, y = (doubt_features(words, background, Calibration()) for words in (known, missing))
+    doubt = Doubt(fit_doubt(x, y, false_alarms=0.05), background)
+
+    def share(words: list[Scored]) -> float:
+        return float(np.mean([doubt.of(w.context, w.similarities, w.probabilities(20.0, 0.3)) for w in words]))
+
+    assert share(known) == pytest.approx(0.05, abs=0.01)
+    assert share(missing) > 0.8
+
+
+def test_the_right_coarse_sense_is_taken_out() -> None:
+    file = build_dictionary(
+        five_words.wordnet(),
+        np.eye(10),
+        {"semcor": {}},
+        groups={"bank%1:17:01::": 0, "bank%1:14:00::": 0, "bank%2:38:00::": 1},
+    )
+    rows = file.senses("bank")
+    right = np.array([file.key(row) == "bank%1:17:01::" for row in rows.tolist()])
+    word = Scored(
+        Target(0, 1, "bank", ("bank%1:17:01::",)), rows, np.zeros(len(rows)), np.ones(len(rows)), right, np.zeros(10)
+    )
+    (left,) = without_right_group(file, [word])
+    assert [file.key(row) for row in left.rows.tolist()] == ["bank%2:38:00::"]
+    assert left.frequencies.tolist() == [1.0]

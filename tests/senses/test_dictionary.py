@@ -8,7 +8,6 @@ from polysema.measures import entropy
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import Definition, DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
-from polysema.senses.wordnet_files import gloss_text
 from tests.senses import five_words
 
 
@@ -19,21 +18,28 @@ def dictionary() -> Dictionary:
 
 def test_senses_come_with_their_names_most_frequent_first(dictionary: Dictionary) -> None:
     money, slope, tip = dictionary.senses("bank")
-    assert (money.key, money.synset, money.pos, money.field) == ("bank%1:14:00::", "00000002-n", "noun", "group")
+    assert (money.key, money.synset, money.part, money.field) == ("bank%1:14:00::", "00000002-n", "NOUN", "group")
     assert (money.gloss, money.synonyms) == ("an institution that accepts deposits", ("bank", "depository"))
     assert (slope.examples, slope.count, slope.lemma) == (("he sat on the bank",), 20, "bank")
-    assert tip.frequency == pytest.approx(0.5 / (60 + 0.5 + 0.25 + 0.5))
-    assert sum(sense.frequency for sense in dictionary.senses("bank")) == pytest.approx(1)
-    assert money.to_dict()["synonyms"] == ["bank", "depository"]
+    assert tip.weight == pytest.approx(0.5 / (60 + 0.5 + 0.25 + 0.5))
+    assert sum(sense.weight for sense in dictionary.senses("bank")) == pytest.approx(1)
+    assert [sense.id for sense in (money, slope, tip)] == [0, 1, 2]
+    assert (money.label, slope.label) == (
+        "depository: an institution that accepts deposits",
+        "sloping land beside water",
+    )
+    facts = money.to_dict()
+    assert (facts["synonyms"], facts["keys"], facts["neighbours"]) == (["bank", "depository"], ["bank%1:14:00::"], [])
 
 
 def test_forms_find_the_senses_of_all_their_lemmas(dictionary: Dictionary) -> None:
     assert {sense.lemma for sense in dictionary.senses("saw")} == {"saw", "see"}
     assert {sense.lemma for sense in dictionary.senses("saw", lemma="see")} == {"see"}
-    assert {sense.pos for sense in dictionary.senses("saw", pos="noun")} == {"noun"}
-    assert dictionary.senses("banking")[0].pos == "verb"
+    assert {sense.part for sense in dictionary.senses("saw", pos="noun")} == {"NOUN"}
+    (verb,) = dictionary.senses("banking")
+    assert (verb.part, verb.id, verb.weight) == ("VERB", 2, 1)  # the number that it has among all senses of bank
     assert dictionary.senses("Ice_Creams")[0].key == "ice_cream%1:13:00::"
-    assert dictionary.senses("faster")[0].pos == "adj"
+    assert dictionary.senses("faster")[0].part == "ADJ"
     assert "Dogs" in dictionary
     assert "cat" not in dictionary
 
@@ -48,7 +54,7 @@ def test_a_word_is_the_mixture_of_its_glosses(dictionary: Dictionary) -> None:
 
 
 def test_vectors_keep_their_direction_in_eight_bits(dictionary: Dictionary) -> None:
-    glosses = [gloss_text(synset) for synset in five_words.wordnet().synsets.values()]
+    glosses = five_words.wordnet().gloss_texts()
     exact = dictionary.encoder.glosses(glosses)
     rows = np.concatenate([dictionary.file.senses(word) for word in dictionary.file.spellings])
     cosines = (dictionary.file.unit_vectors(rows) * exact[dictionary.file.synset_of[rows]]).sum(axis=1)
@@ -57,18 +63,19 @@ def test_vectors_keep_their_direction_in_eight_bits(dictionary: Dictionary) -> N
 
 def test_a_word_in_a_text(dictionary: Dictionary) -> None:
     text = "He banked on the river bank."
-    verb = dictionary.disambiguate("bank", text)
-    assert (verb.word, verb.start, {sense.pos for sense in verb.senses}) == ("banked", 3, {"verb"})
-    noun = dictionary.disambiguate("bank", text, start=23)
-    assert len(noun.senses) == 3
-    assert sum(noun.p) == pytest.approx(1)
-    assert list(noun.p) == sorted(noun.p, reverse=True)
-    assert noun.best is noun.senses[0]
-    assert {sense.pos for sense in dictionary.disambiguate("bank", text, "noun", start=23).senses} == {"noun"}
-    assert verb.only_sense
-    assert not noun.only_sense
-    assert noun.to_dict()["senses"][0]["key"] == noun.best.key
-    assert noun.entropy == pytest.approx(float(entropy(noun.matrix)))
+    noun = dictionary.disambiguate("bank", text)
+    assert (noun.word, noun.form, noun.span, noun.occurrence, noun.occurrences) == ("bank", "bank", (23, 27), 1, 2)
+    assert [sense.probability for sense in noun.senses] == sorted((s.probability for s in noun.senses), reverse=True)
+    assert sum(sense.probability for sense in noun.senses) == pytest.approx(1)
+    assert sorted(sense.id for sense in noun.senses) == [0, 1, 2]
+    verb = dictionary.disambiguate("bank", text, which=0)
+    assert (verb.form, verb.span[0], {sense.part for sense in verb.senses}) == ("banked", 3, {"VERB"})
+    assert (verb.only_sense, noun.only_sense, noun.fits) == (True, False, None)
+    assert "the only sense known: tip laterally" in str(verb)
+    assert {s.part for s in dictionary.disambiguate("bank", text, pos="noun").senses} == {"NOUN"}
+    assert noun.to_dict()["senses"][0]["key"] == noun.to_row()["key"] == noun.sense.key
+    assert noun.entropy_before == pytest.approx(float(entropy(dictionary.matrix("bank"))))
+    assert noun.entropy_after == pytest.approx(float(entropy(noun.meaning)))
 
 
 def test_probabilities_follow_the_formula(dictionary: Dictionary) -> None:
@@ -77,25 +84,49 @@ def test_probabilities_follow_the_formula(dictionary: Dictionary) -> None:
     options = dictionary.calibration
     scores = np.exp(options.sharpness * (dictionary.file.unit_vectors(rows) @ context))
     scores *= dictionary.file.frequencies(rows, "semcor") ** options.prior
-    np.testing.assert_allclose(dictionary.probabilities(rows, context), scores / scores.sum(), rtol=1e-4)
+    found = {s.key: s.probability for s in dictionary.disambiguate("bank", "the bank", fine=True).senses}
+    np.testing.assert_allclose([found[dictionary.file.key(row)] for row in rows], scores / scores.sum(), rtol=1e-4)
 
 
 def test_reading_takes_the_longest_entry_and_skips_function_words(dictionary: Dictionary) -> None:
-    readings = dictionary.read("The dogs saw ice cream on the bank, the ice, cream.")
-    assert [reading.word for reading in readings] == ["dogs", "saw", "ice cream", "bank"]
+    for text in ("The dogs saw ice cream on the bank, the ice, cream.", "Dogs saw Ice-creams at a bank."):
+        readings = dictionary.read(text)
+        assert [reading.word for reading in readings] == ["dog", "saw", "ice cream", "bank"]
+    assert readings[2].form == "Ice-creams"
     texts = ["He sat on the bank.", "", "A fast dog"]
     together = dictionary.read_all(texts)
     assert [len(found) for found in together] == [1, 0, 2]
     for text, found in zip(texts, together, strict=True):
         for one, other in zip(dictionary.read(text), found, strict=True):
-            np.testing.assert_allclose(one.p, other.p, rtol=1e-4)
+            assert one.sense.probability == pytest.approx(other.sense.probability, rel=1e-4)
 
 
-def test_groups_sum_their_senses(dictionary: Dictionary) -> None:
-    reading = dictionary.disambiguate("saw", "he saw the dog")
-    sizes = {len(senses): p for senses, p in reading.groups()}
-    assert set(sizes) == {1, 2}
-    assert sum(sizes.values()) == pytest.approx(1)
+def test_coarse_senses_sum_their_fine_ones(dictionary: Dictionary) -> None:
+    fine, coarse = (dictionary.disambiguate("saw", "he saw the dog", fine=how).senses for how in (True, False))
+    assert [len(sense.keys) for sense in fine] == [1, 1, 1]
+    (tool,) = [sense for sense in coarse if len(sense.keys) == 2]
+    own = {sense.key: sense for sense in fine if sense.key in tool.keys}
+    assert tool.probability == pytest.approx(sum(sense.probability for sense in own.values()))
+    assert tool.weight == pytest.approx(sum(sense.weight for sense in own.values()))
+    assert tool.gloss == max(own.values(), key=lambda sense: sense.probability).gloss
+    assert [sense.id for sense in dictionary.senses("saw")] == [0, 1]
+    assert [sense.id for sense in dictionary.senses("saw", fine=True)] == [0, 1, 2]
+
+
+def test_most_words_have_at_most_eight_senses() -> None:
+    source = five_words.many_senses("set", 12)
+    file = build_dictionary(source, np.eye(12), {"semcor": {key.key: key.count for key in source.keys}})
+    assert [len(Dictionary(file).senses("set", fine=fine)) for fine in (False, True)] == [8, 12]
+
+
+def test_slurs_are_marked_and_hidden_elsewhere() -> None:
+    source = five_words.many_senses("rat", 2, ("an offensive term for a person", "a rodent"), ("vermin",))
+    source = five_words.joined(source, five_words.many_senses("vermin", 1, ("(ethnic slur) offensive name",)))
+    dictionary = Dictionary(build_dictionary(source, np.eye(3), {"semcor": {"rat%1:00:01::": 50}}))
+    rodent, person = dictionary.senses("rat")
+    assert (person.offensive, person.synonyms, rodent.offensive, rodent.synonyms) == (True, ("rat",), False, ("rat",))
+    assert dictionary.hidden == {"vermin"}  # a tenth of a word must be offensive
+    assert dictionary.senses("vermin")[0].caption.startswith("(offensive) ")
 
 
 def test_two_uses_are_compared(dictionary: Dictionary) -> None:
@@ -105,12 +136,11 @@ def test_two_uses_are_compared(dictionary: Dictionary) -> None:
 
 
 def test_a_dictionary_is_read_as_it_was_written(dictionary: Dictionary, tmp_path) -> None:
-    dictionary.file.save(tmp_path)
-    dictionary.encoder.save(tmp_path)
+    dictionary.save(tmp_path)
     again = Dictionary.load(tmp_path)
     assert again.senses("bank") == dictionary.senses("bank")
     first, second = (d.disambiguate("bank", "the river bank") for d in (dictionary, again))
-    np.testing.assert_allclose(first.p, second.p, atol=0.02)  # the weights are rounded to 8 bits
+    assert first.sense.probability == pytest.approx(second.sense.probability, abs=0.02)  # weights of 8 bits
 
 
 def test_what_cannot_be_answered(dictionary: Dictionary, tmp_path) -> None:
@@ -120,8 +150,14 @@ def test_what_cannot_be_answered(dictionary: Dictionary, tmp_path) -> None:
         dictionary.senses("dog", pos="article")
     with pytest.raises(InputError, match="'dog' has no sense as verb"):
         dictionary.senses("dog", pos="verb")
-    with pytest.raises(InputError, match="'bank' does not stand in the text"):
+    with pytest.raises(InputError, match="'bank' is not in 'a dog'"):
         dictionary.disambiguate("bank", "a dog")
+    with pytest.raises(InputError, match="the text is empty"):
+        dictionary.disambiguate("bank", " ")
+    with pytest.raises(InputError, match="a text is a string, not int"):
+        dictionary.disambiguate("bank", 3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="stands 1 times in the context: there is no occurrence 1"):
+        dictionary.disambiguate("bank", "a bank", which=1)
     with pytest.raises(InputError, match="no encoder"):
         Dictionary(dictionary.file).read("a dog")
     with pytest.raises(InputError, match="no sense frequencies of 'news': choose semcor"):
@@ -132,28 +168,21 @@ def test_what_cannot_be_answered(dictionary: Dictionary, tmp_path) -> None:
         build_dictionary(five_words.wordnet(), np.ones((2, 4)), {})
 
 
-def test_a_users_own_senses(dictionary: Dictionary) -> None:
+def test_a_users_own_senses(dictionary: Dictionary, tmp_path) -> None:
     own = dictionary.with_glossary([Definition("bank", "a row of tools"), Definition("Cat", "a dog that ran", "verb")])
     assert len(own.senses("bank")) == 4
-    assert own.senses("cats")[0].to_dict() == {
-        "key": "cat%added:1", "synset": "", "pos": "verb", "gloss": "a dog that ran", "synonyms": ["Cat"],
-        "examples": [], "field": "", "group": 201, "frequency": 1.0, "count": 0,
-    }  # fmt: skip
+    (cat,) = own.senses("cats")
+    assert (cat.key, cat.part, cat.gloss, cat.synonyms) == ("cat%added:1", "VERB", "a dog that ran", ("Cat",))
     again = own.with_glossary([Definition("bank", "a tool")])
     assert {sense.key for sense in again.senses("bank")} >= {"bank%added:1", "bank%added:2", "bank%1:17:01::"}
     assert "cat" not in dictionary
-    assert [reading.word for reading in own.read("the cats saw")] == ["cats", "saw"]
+    assert [reading.word for reading in own.read("the cats saw")] == ["cat", "saw"]
+    again.save(tmp_path)
+    assert Dictionary.load(tmp_path).senses("bank") == again.senses("bank")
     with pytest.raises(InputError, match="needs a word and a gloss: 'x'"):
         dictionary.with_glossary([Definition("x", " ")])
     with pytest.raises(UnknownChoiceError, match="part of speech"):
         dictionary.with_glossary([Definition("x", "a tool", "article")])
-
-
-def test_reading_word_by_word(dictionary: Dictionary) -> None:
-    steps = dictionary.steps("The dog saw ice cream")
-    assert [[reading.word for reading in step] for step in steps] == [
-        [], ["dog"], ["dog", "saw"], ["dog", "saw"], ["dog", "saw", "ice cream"]
-    ]  # fmt: skip
 
 
 def test_senses_can_be_left_out() -> None:

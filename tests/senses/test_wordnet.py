@@ -43,7 +43,6 @@ def mini(empty, tmp_path):
     wn.add(tmp_path / "mini.xml", progress_handler=None)
 
 
-@pytest.mark.skipif(not hasattr(wn, "Wordnet"), reason="an old release of wn")
 def test_senses_of_the_model_that_ships_get_their_synsets(mini):
     found = CliRunner().invoke(senses, ["bank", "crane", "--wordnet"])
     assert found.exit_code == 0, found.output
@@ -53,7 +52,6 @@ def test_senses_of_the_model_that_ships_get_their_synsets(mini):
     assert "WordNet: no match" in found.output[found.output.index("crane") :]
 
 
-@pytest.mark.skipif(not hasattr(wn, "Wordnet"), reason="an old release of wn")
 def test_a_library_without_a_wordnet_says_what_to_do(empty):
     refused(DataError, "python -m wn download", library_entries)
 

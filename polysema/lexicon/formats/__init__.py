@@ -20,8 +20,7 @@ from polysema.storage import Owner, check_regular, writing
 
 __all__ = ["FORMATS", "Format", "left_behind", "read", "write", "writing_lexicon"]
 
-DTYPES = ("float32", "float16")
-"""Of the numbers on disk."""
+DTYPES = ("float32", "float16")  # of the numbers on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Format:
     write: Callable[[Meanings[Any], Path, str, bool], None]  # lexicon, path, dtype, overwrite
     owner: Owner  # refuses to replace a file of another kind
     # what it holds beside words and meanings: ``parts`` (context vectors and the like), ``counts``, ``columns`` (the
-    # senses of a word), ``descriptions`` (senses in use)
+    # senses of a word), ``descriptions`` (senses in use, and what else lies in files of its own)
     keeps: frozenset[str] = frozenset()
 
 
@@ -96,6 +95,7 @@ def left_behind(lexicon: Meanings[Any], path: Path, format: str = "") -> list[st
     if "descriptions" not in keeps:
         lost += ["senses in use"] if lexicon.parts.descriptions is not None else []
         lost += ["what new words are placed with"] if lexicon.parts.placing is not None else []
+        lost += ["the dictionary and its encoder"] if lexicon.parts.dictionary is not None else []
     return lost
 
 

@@ -15,8 +15,7 @@ from polysema.meanings.parts import Parts
 from polysema.senses.senses import senses_of
 from polysema.vocabulary import Vocabulary
 
-TEXT_TOLERANCE = 1e-4
-"""How far matrices written as text may be from symmetric and positive: their decimals are few."""
+TEXT_TOLERANCE = 1e-4  # how far matrices written as text may be from symmetric and positive: their decimals are few
 
 
 def from_rows(vocabulary: Vocabulary, rows: NDArray[Any], kind: str = "auto", where: str = "") -> Meanings[Any]:

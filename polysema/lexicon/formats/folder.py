@@ -1,13 +1,16 @@
 """polysema's own format: a folder.
 
-======================  ====================================================================================
-``config.json``         format, version, sizes, and the model's metadata: how it was trained, on what
-``vocabulary.txt``      a word a line, in the order of the rows
-``lexicon.safetensors``  ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
-``README.md``           the model card: the same for people
-``placing.safetensors``  where new words can be placed by the words around them: the regression for that
-``senses.jsonl``        where the lexicon was described from a corpus: what its senses look like in use
-======================  ====================================================================================
+==========================  ============================================================================================
+``config.json``             format, version, sizes, and the model's metadata: how it was trained, on what
+``vocabulary.txt``          a word a line, in the order of the rows
+``lexicon.safetensors``     ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
+``README.md``               the model card: the same for people
+``placing.safetensors``     where new words can be placed by the words around them: the regression for that
+``senses.jsonl``            where the lexicon was described from a corpus: what its senses look like in use
+``dictionary.safetensors``  where senses have keys and glosses: see :mod:`polysema.senses.dictionary_files`
+``encoder.safetensors``     the encoder that reads these senses in text
+``pieces.txt``              the word pieces of this encoder, one a line
+==========================  ============================================================================================
 
 The arrays are mapped into memory, not read, so that a large model opens at once. Where a third or more of the columns
 of factors are zero, of words with fewer than m senses, only the others are written (version 2): ``factor_columns``
@@ -37,7 +40,8 @@ from polysema.vocabulary import Vocabulary
 FORMAT = "polysema-lexicon"
 VERSION = 2
 PLACING = "placing.safetensors"
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", descriptions.FILE, "placing.safetensors")
+DICTIONARY = ("dictionary.safetensors", "encoder.safetensors", "pieces.txt")
+FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", descriptions.FILE, PLACING, *DICTIONARY)
 owner = holds(FORMAT, VERSION, FILES)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
@@ -74,6 +78,7 @@ def read(path: Path, kind: str = "auto") -> Meanings[Any]:
     return lexicon.with_parts(
         descriptions=SenseDescriptions(described) if described.is_file() else None,
         placing=placing if placing.is_file() else None,
+        dictionary=path if (path / DICTIONARY[0]).is_file() else None,
     )
 
 
@@ -123,6 +128,11 @@ def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite:
                 lexicon.parts.descriptions.write(stream)
         if placing is not None:
             shutil.copyfile(placing, folder / PLACING)
+        if isinstance(dictionary := lexicon.parts.dictionary, Path):
+            for file in DICTIONARY:
+                shutil.copyfile(dictionary / file, folder / file)
+        elif dictionary is not None:
+            dictionary.save(folder)
         save_arrays(folder / "lexicon.safetensors", arrays)
 
 

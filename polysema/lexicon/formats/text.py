@@ -25,10 +25,8 @@ from polysema.vocabulary import Vocabulary
 
 _LINES = 4096  # parsed together
 _BYTES = 1 << 24  # or as soon as they have this many bytes
-WIDEST = 1 << 20
-"""Numbers that a word may have: matrices of 1024×1024."""
-LONGEST = 32 * WIDEST
-"""Bytes that a line may have."""
+WIDEST = 1 << 20  # numbers that a word may have: matrices of 1024×1024
+LONGEST = 32 * WIDEST  # bytes that a line may have
 
 
 def read(path: Path, kind: str = "auto") -> Meanings[Any]:

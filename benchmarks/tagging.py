@@ -1,0 +1,134 @@
+"""Tagging: words a second; shares of senses on held-out SemCor; search by a gloss; uses that no sense explains.
+
+    python benchmarks/tagging.py DICTIONARY --text FILE.txt [--workers 1 2] [--engines local ray]
+    python benchmarks/tagging.py DICTIONARY --semcor SEMCOR [--role choose calibrate]
+
+SEMCOR is SemCor 3.0 in its original form, of which the held-out documents are used. Settings are chosen with the roles
+``choose`` and ``calibrate``; ``report`` is for reporting. Each word with two senses and six uses there is asked about:
+
+* shares by the best sense of every use, by the mean of p(s | c), and as ``frequencies`` estimates them, against those
+  of the right senses: Pearson's r, mean absolute error; and how often the intervals (95 %) hold the right share;
+* the uses ranked by the gloss of each sense (``concordance --like``): precision among the first 20, or among as many as
+  there are right ones, beside a ranking by chance;
+* the largest ⟨g_s, c⟩ of uses with all senses, and with the right sense taken away: AUC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from change import held_out_uses
+from measure import auc, table
+from numpy.typing import NDArray
+
+from polysema.evaluation.statistics import pearson
+from polysema.senses.dictionary import Dictionary
+from polysema.use.columns import posterior
+from polysema.use.shares import with_interval
+from polysema.use.tag import tag
+from polysema.use.tagged import Uses
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dictionary", type=Path)
+    parser.add_argument("--semcor", type=Path)
+    parser.add_argument("--role", nargs="+", default=["choose", "calibrate"])
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--engines", nargs="+", default=["local"])
+    o = parser.parse_args()
+    dictionary = Dictionary.load(o.dictionary)
+    if o.text:
+        speed(dictionary, o.text, o.engines, o.workers)
+    if o.semcor:
+        used = held_out_uses(dictionary, o.semcor, o.role)
+        chosen = {
+            w: (u, r) for w, (u, r) in used.items() if len(u) >= 6 and len(u.rows) > 1 and len(set(r.tolist())) > 1
+        }
+        report_shares(chosen)
+        report_search(chosen)
+        report_fit(chosen)
+
+
+def speed(dictionary: Dictionary, text: Path, engines: list[str], workers: list[int]) -> None:
+    """Words a second, and whether the bytes agree."""
+    words, rows, contents = len(text.read_text(encoding="utf-8").split()), [], set()
+    for engine in engines:
+        for count in workers:
+            with TemporaryDirectory() as folder:
+                begin = time.perf_counter()
+                tag(text, Path(folder) / "tagged", dictionary, workers=count, engine=engine)
+                seconds = time.perf_counter() - begin
+                files = sorted((Path(folder) / "tagged").glob("*.npy"))
+                contents.add(b"".join(file.read_bytes() for file in files))
+            rows.append([engine, str(count), f"{words / seconds:,.0f}", f"{seconds:.1f}"])
+    print(table(["engine", "workers", "words/s", "seconds"], rows))
+    print(f"{words:,} words; {'the same bytes' if len(contents) == 1 else 'DIFFERENT BYTES'} in all runs")
+
+
+def report_shares(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
+    """Shares of senses against the right ones."""
+    found: dict[str, list[NDArray[Any]]] = {"best sense": [], "mean p": [], "frequencies": []}
+    true, inside, width = [], [], []
+    for uses, right in used.values():
+        keys = [uses.corpus.dictionary.file.key(row) for row in uses.rows.tolist()]
+        share = np.array([(right == key).mean() for key in keys])
+        estimate, low, high = with_interval(uses, resamples=100)
+        best = np.bincount(uses.p.argmax(axis=1), minlength=len(keys)) / len(uses)
+        for name, values in (("best sense", best), ("mean p", uses.p.mean(axis=0)), ("frequencies", estimate)):
+            found[name].append(values)
+        true.append(share)
+        inside.append((low <= share) & (share <= high))
+        width.append(high - low)
+    flat, shown = np.concatenate(true), np.concatenate(true) >= 0.05
+    rows = [
+        [name, f"{pearson(np.concatenate(v), flat):.3f}", f"{np.abs(np.concatenate(v) - flat).mean():.3f}"]
+        for name, v in found.items()
+    ]
+    print(f"\nShares of {len(flat)} senses of {len(used)} words")
+    print(table(["estimate", "r", "mean error"], rows))
+    hits = np.concatenate(inside)
+    print(f"intervals hold {hits.mean():.3f} of the right shares, {hits[shown].mean():.3f} of those of .05 and more; "
+          f"mean width {np.concatenate(width).mean():.2f}")  # fmt: skip
+
+
+def report_search(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
+    """Precision of uses ranked by a gloss."""
+    precision, chance = [], []
+    for uses, right in used.values():
+        file = uses.corpus.dictionary.file
+        assert uses.vectors is not None
+        for row in uses.rows.tolist():
+            is_right = right == file.key(row)
+            if 3 <= is_right.sum() < len(uses):
+                ranked = np.argsort(-(uses.vectors @ file.unit_vectors(np.array([row]))[0]))
+                precision.append(is_right[ranked][: min(20, is_right.sum())].mean())
+                chance.append(is_right.mean())
+    print(f"\nSearch by {len(precision)} glosses: precision {np.mean(precision):.3f}, by chance {np.mean(chance):.3f}")
+
+
+def report_fit(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
+    """Whether the largest ⟨g_s, c⟩ tells uses whose sense is not in the dictionary."""
+    with_all, without = [], []
+    for uses, right in used.values():
+        keys = np.array([uses.corpus.dictionary.file.key(row) for row in uses.rows.tolist()])
+        assert uses.vectors is not None
+        _, similarities = posterior(uses.corpus.dictionary, uses.rows, uses.vectors)
+        with_all += similarities.max(axis=1).tolist()
+        without += np.where(keys == right[:, None], -1.0, similarities).max(axis=1).tolist()
+    known = np.array([True] * len(with_all) + [False] * len(without))
+    values = np.array(with_all + without)
+    limit = float(np.quantile(with_all, 0.05))
+    print(f"\nUnexplained uses: AUC {auc(values, known):.3f}; below {limit:.3f} are 5 % of the uses whose sense is known "
+          f"and {np.mean(np.array(without) < limit):.0%} of those whose sense was taken away")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

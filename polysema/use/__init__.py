@@ -1,0 +1,1 @@
+"""Words in use: tagged text, frequencies of senses, concordances, and change over time."""

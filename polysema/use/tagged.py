@@ -1,0 +1,363 @@
+"""Text whose content words carry senses: a folder that is opened lazily, or text read for a few words.
+
+A folder holds, beside the columns of :mod:`polysema.use.columns` (a ``.npy`` file each) for S sentences:
+
+==================  =============  ================================================
+``config.json``     JSON           how it was made, and the dictionary's digest
+``documents.jsonl`` a line each    name and facts of every document
+``text.txt``        UTF-8          the sentences, a line each
+``byte.npy``        (S + 1,) int64 where each sentence starts in ``text.txt``
+``document.npy``    (S,) int32     its document
+``offset.npy``      (S,) int64     its first character in the document
+``first.npy``       (S + 1,) int64 its first word in the columns
+==================  =============  ================================================
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysema.errors import FormatError, InputError
+from polysema.lexicon.lexicon import load
+from polysema.senses.dictionary import Dictionary
+from polysema.senses.dictionary_files import NAME
+from polysema.storage import holds, read_config, recover
+from polysema.use.columns import (
+    FITS,
+    KEPT,
+    PARTS,
+    TYPES,
+    Columns,
+    Floats,
+    Rows,
+    digest,
+    entries,
+    posterior,
+    ranges,
+    read_sentences,
+    rows_of,
+    unit,
+    wanted_is_disjoint,
+)
+from polysema.use.text import Document, read_documents, sentences
+
+FORMAT, VERSION = "polysema-tagged", 1
+OWN = {"byte": "<i8", "document": "<i4", "offset": "<i8", "first": "<i8"}
+"""The columns of sentences, by type."""
+FILES = ("config.json", "documents.jsonl", "text.txt", *(f"{name}.npy" for name in (*OWN, *TYPES) if name != "count"))
+owner = holds(FORMAT, VERSION, FILES)
+
+BATCH = 512
+"""Sentences that are read at once."""
+
+Corpus = Any
+"""A :class:`Tagged` corpus or its folder, or text as :func:`~polysema.use.text.read_documents` takes it."""
+
+
+def dictionary_of(given: Any = None) -> Dictionary:
+    """The dictionary of a lexicon, of a folder, or of the lexicon that comes with polysema."""
+    if isinstance(given, str | Path) and (Path(given) / NAME).is_file():
+        return Dictionary.load(given)
+    model = load(given) if given is None or isinstance(given, str | Path) else given
+    found = getattr(model, "dictionary", model)
+    if not isinstance(found, Dictionary):
+        raise InputError(f"{model!r} has no dictionary of senses with names: choose a lexicon that has one")
+    return found
+
+
+class Context(NamedTuple):
+    """A sentence, and the characters of a word in it."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """The uses of one word, N of them, in the order of the text.
+
+    Attributes:
+        word: the lemma or entry asked about.
+        rows: (s,) its senses, rows of the dictionary.
+        p: (N, s) p(s | c).
+        fit: (N,) the largest ⟨g_s, c⟩.
+        vectors: (N, n) unit, the word in its sentence; None where they were not kept.
+        document: (N,) rows of ``documents``.
+        documents: all documents of the corpus.
+        place: (N,) the word's row in the corpus.
+    """
+
+    word: str
+    rows: Rows
+    p: Floats
+    fit: Floats
+    vectors: NDArray[np.float32] | None
+    document: NDArray[np.int64]
+    documents: Sequence[Document]
+    place: Rows
+    corpus: Tagged
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def __getitem__(self, chosen: Any) -> Uses:
+        """Some uses: a mask, or their numbers."""
+        vectors = None if self.vectors is None else self.vectors[chosen]
+        return Uses(self.word, self.rows, self.p[chosen], self.fit[chosen], vectors, self.document[chosen],
+                    self.documents, self.place[chosen], self.corpus)  # fmt: skip
+
+    def context(self, i: int) -> Context:
+        """The sentence of a use."""
+        row = int(self.place[i])
+        start, end = (int(self.corpus.columns[name][row]) for name in ("start", "end"))
+        return Context(self.corpus.sentence(self.corpus.sentence_of(row)), start, end)
+
+
+class Tagged:
+    """A corpus whose content words carry senses. Files are mapped, not read, when it is opened.
+
+    Args:
+        columns: those of sentences (:data:`OWN`) and of words (:data:`~polysema.use.columns.TYPES`).
+        text: the sentences in UTF-8.
+        dictionary: where the senses are looked up.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        text: Any,
+        documents: Sequence[Document],
+        dictionary: Dictionary,
+        path: Path | None = None,
+    ) -> None:
+        self.columns, self.documents, self.dictionary, self.path = columns, documents, dictionary, path
+        self._text = text
+        self._order: Rows | None = None
+
+    @classmethod
+    def open(cls, path: str | Path, dictionary: Any = None) -> Tagged:
+        """A folder that :func:`~polysema.use.tag.tag` wrote.
+
+        Args:
+            dictionary: the one it was tagged with, or its lexicon; another one is an error.
+        """
+        path = Path(path)
+        recover(path)
+        config = read_config(path, FORMAT, VERSION)
+        known = dictionary_of(dictionary)
+        if config.get("dictionary") != (own := digest(known)):
+            raise FormatError(
+                f"{path} was tagged with the dictionary {config.get('dictionary')}, this one is {own}: tag the text "
+                "again, or name the lexicon it was tagged with"
+            )
+        columns: Columns = {}
+        counts, words = config.get("sentences"), config.get("words")
+        for name, kind in {**OWN, **TYPES}.items():
+            if name == "count" or (name == "vector" and not config.get("vectors")):
+                continue
+            size = words if name in TYPES else counts
+            shape: tuple[Any, ...] = (size + (name in ("byte", "first")) if isinstance(size, int) else size,)
+            shape += {"sense": (KEPT,), "p": (KEPT,), "vector": (known.file.vectors.shape[1],)}.get(name, ())
+            columns[name] = _mapped(path / f"{name}.npy", kind, shape)
+        try:
+            lines = (path / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+            documents = [Document(record["name"], record["facts"]) for record in map(json.loads, lines)]
+            size = (path / "text.txt").stat().st_size
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FormatError(f"{path}: damaged: {error}: tag the text again") from None
+        if (size, len(documents), words) != (columns["byte"][-1], config.get("documents"), columns["first"][-1]):
+            raise FormatError(f"{path}: damaged: its files do not fit each other: tag the text again")
+        text = np.memmap(path / "text.txt", np.uint8, "r") if size else np.empty(0, np.uint8)
+        return cls(columns, text, documents, known, path)
+
+    def __len__(self) -> int:
+        return len(self.columns["start"])
+
+    def __repr__(self) -> str:
+        count = len(self.columns["document"])
+        return f"Tagged({len(self.documents):,} documents, {count:,} sentences, {len(self):,} words)"
+
+    def sentence(self, number: int) -> str:
+        """The text of a sentence."""
+        first, end = self.columns["byte"][number : number + 2]
+        return bytes(self._text[first:end]).decode("utf-8").rstrip("\n")
+
+    def sentence_of(self, row: Any) -> Any:
+        """The sentence of a word, or of several."""
+        found = np.searchsorted(self.columns["first"], row, side="right") - 1
+        return found if np.ndim(row) else int(found)
+
+    def index(self) -> None:
+        """Sort the words by sense, so that the uses of many words are found quickly."""
+        self._order = np.argsort(self.columns["sense"][:, 0], kind="stable")
+        self._sorted = self.columns["sense"][:, 0][self._order]
+
+    def _places(self, rows: Rows) -> Rows:
+        if self._order is None:
+            return np.flatnonzero(np.isin(self.columns["sense"][:, 0], rows))
+        first, end = (np.searchsorted(self._sorted, rows, side=side) for side in ("left", "right"))
+        return np.sort(self._order[ranges(first, end - first)])
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word was read as each of its spellings, by the best sense."""
+        file = self.dictionary.file
+        rows, counts = np.unique(self.columns["sense"][:, 0], return_counts=True)
+        spellings = np.searchsorted(file.starts, rows, side="right") - 1
+        found: Counter[str] = Counter()
+        for spelling, count in zip(spellings.tolist(), counts.tolist(), strict=True):
+            found[file.spellings[spelling]] += count
+        return found
+
+    def uses(self, word: str, pos: str | None = None) -> Uses:
+        """The uses of a word: those whose best sense is one of its own.
+
+        Args:
+            word: a lemma, a form of one, or an entry of several words.
+            pos: ``noun``, ``verb``, ``adj`` or ``adv``: senses of this part of speech only.
+        """
+        rows = rows_of(self.dictionary, word, pos)
+        places = self._places(rows)
+        if not len(places):
+            raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self._name}")
+        stored = self.columns.get("vector")
+        vectors = None if stored is None else unit(stored[places])
+        if vectors is None:
+            sense, p = self.columns["sense"][places], self.columns["p"][places] / PARTS
+            share = (p[:, :, None] * (sense[:, :, None] == rows)).sum(axis=1)
+            share /= share.sum(axis=1, keepdims=True)
+        else:
+            share, _ = posterior(self.dictionary, rows, vectors)
+        document = self.columns["document"][self.sentence_of(places)].astype(np.int64)
+        fit = self.columns["fit"][places] / FITS
+        return Uses(word, rows, share, fit, vectors, document, self.documents, places, self)
+
+    @property
+    def _name(self) -> str:
+        return str(self.path) if self.path else "the text"
+
+    # ------------------------------------------------------------------------------------------------------- as text
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A sentence each: its document with its facts, its text, and its words with senses and probabilities."""
+        columns, file = self.columns, self.dictionary.file
+        for number, document in enumerate(columns["document"].tolist()):
+            first, end = columns["first"][number : number + 2].tolist()
+            text, source = self.sentence(number), self.documents[document]
+            words = [
+                {"word": text[a:z], "start": a, "end": z, "key": file.key(s), "p": round(p / PARTS, 4)}
+                for a, z, s, p in zip(
+                    columns["start"][first:end].tolist(), columns["end"][first:end].tolist(),
+                    columns["sense"][first:end, 0].tolist(), columns["p"][first:end, 0].tolist(), strict=True,
+                )
+            ]  # fmt: skip
+            offset = int(columns["offset"][number])
+            yield {"document": source.name, **source.facts, "offset": offset, "text": text, "words": words}
+
+    def write_jsonl(self, stream: IO[bytes]) -> None:
+        """:meth:`records`, a line of JSON each."""
+        for record in self.records():
+            stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+    def write_conllu(self, stream: IO[bytes]) -> None:
+        """CoNLL-U. The first token of a word has ``Sense``, ``SenseP`` and, of several tokens, ``SenseTokens``."""
+        upos = dict(zip("12345", ("NOUN", "VERB", "ADJ", "ADV", "ADJ"), strict=True))
+        document = None
+        for number, record in enumerate(self.records()):
+            if record["document"] != document:
+                document = record["document"]
+                stream.write(f"# newdoc id = {' '.join(document.split())}\n".encode())
+            text = record["text"]
+            stream.write(f"# sent_id = {number + 1}\n# text = {text}\n".encode())
+            tokens = list(_TOKEN.finditer(text))
+            words = {word["start"]: word for word in record["words"]}
+            for i, token in enumerate(tokens, 1):
+                lemma = part = "_"
+                misc = []
+                if word := words.get(token.start()):
+                    covered = sum(word["start"] <= other.start() < word["end"] for other in tokens)
+                    lemma, _, rest = word["key"].partition("%")
+                    part = upos.get(rest[:1], "_")
+                    misc = [f"Sense={word['key']}", f"SenseP={word['p']}"]
+                    misc += [f"SenseTokens={covered}"] if covered > 1 else []
+                if token.end() < len(text) and not text[token.end()].isspace():
+                    misc.append("SpaceAfter=No")
+                row = [str(i), token[0], lemma, part, *"____", "_", "|".join(misc) or "_"]
+                stream.write(("\t".join(row) + "\n").encode())
+            stream.write(b"\n")
+
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*|\S")
+EXPORTS = {
+    ".jsonl": (Tagged.write_jsonl, b'{"document": '),
+    ".conllu": (Tagged.write_conllu, b"# newdoc id = "),
+}
+"""Files of text that a tagged corpus can be written to, by their ending: how, and how they begin."""
+
+
+def is_tagged(path: Any) -> bool:
+    """Whether a path is the folder of a tagged corpus, damaged or not."""
+    if not isinstance(path, str | Path) or not (Path(path) / "config.json").is_file():
+        return False
+    try:
+        read_config(Path(path), FORMAT)
+    except FormatError:
+        return (Path(path) / "sense.npy").exists()
+    return True
+
+
+def opened(corpus: Corpus, words: Iterable[str], dictionary: Any = None, pos: str | None = None) -> Tagged:
+    """A tagged corpus, or text read for some words.
+
+    Args:
+        words: of text only sentences that hold one of these are read.
+    """
+    if isinstance(corpus, Tagged):
+        return corpus
+    if is_tagged(corpus):
+        return Tagged.open(corpus, dictionary)
+    known = dictionary_of(dictionary)
+    words = list(words)
+    if not words:
+        raise InputError("to ask about all words, tag the text first: polysema tag TEXT -o FOLDER")
+    wanted = {int(row) for word in words for row in rows_of(known, word, pos)}
+    documents: list[Document] = []
+    kept: list[tuple[int, int, str]] = []
+    for document, text in read_documents(corpus):
+        if not documents or documents[-1] is not document:
+            documents.append(document)
+        for offset, sentence in sentences(text):
+            if any(not wanted_is_disjoint(wanted, rows) for _, _, rows in entries(known, sentence)):
+                kept.append((len(documents) - 1, offset, sentence))
+    parts = [
+        read_sentences(known, [sentence for _, _, sentence in kept[i : i + BATCH]], wanted)
+        for i in range(0, max(len(kept), 1), BATCH)
+    ]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in TYPES}
+    lines = [f"{sentence}\n".encode() for _, _, sentence in kept]
+    columns["byte"] = np.cumsum([0, *map(len, lines)])
+    columns["document"] = np.array([document for document, _, _ in kept], np.int32)
+    columns["offset"] = np.array([offset for _, offset, _ in kept], np.int64)
+    columns["first"] = np.cumsum([0, *columns.pop("count").tolist()])
+    return Tagged(columns, np.frombuffer(b"".join(lines), np.uint8), documents, known)
+
+
+def _mapped(file: Path, kind: str, shape: tuple[Any, ...]) -> NDArray[Any]:
+    try:
+        found: NDArray[Any] = np.load(file, mmap_mode="r" if all(shape) else None)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{file}: damaged: {error}: tag the text again") from None
+    if found.dtype != np.dtype(kind) or found.shape != shape:
+        raise FormatError(f"{file}: damaged: {found.dtype} of {found.shape}, not {kind} of {shape}: tag the text again")
+    return found
