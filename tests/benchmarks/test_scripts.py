@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polysema import Corpus, Lexicon, build_corpus, describe, load, train
+from polysema.machine import processors
 from polysema.meanings.parts import Parts, Speech
 from tests.benchmarks.conftest import ROOT
 
@@ -100,6 +101,8 @@ def test_ambiguity(script, corpus, tmp_path):
 
 def test_corpus(script, text):
     pytest.importorskip("gensim", reason="the extra gensim is not installed")
+    if processors() < 2:
+        pytest.skip("it measures two cores")
     packed = text.with_suffix(".txt.xz")
     packed.write_bytes(lzma.compress(text.read_bytes()))
     assert "gensim scan_vocab" in script("corpus", packed, "--repeats", 1)

@@ -1,12 +1,14 @@
 """The explorer as a person uses it, in chromium: mouse, keyboard alone, without JavaScript; and in the background."""
 
 import contextlib
+import http.server
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 
 import numpy as np
@@ -140,6 +142,8 @@ def test_every_page_as_a_person_uses_it(page):
     page.get_by_role("button", name="Show").click()
     page.get_by_role("link", name="bank", exact=True).click()
     assert page.locator("h1").inner_text() == "bank"
+    style = "getComputedStyle(document.querySelector('.card')).borderRadius"
+    assert page.evaluate(style) == "8px"  # the style sheet
     page.get_by_role("link", name="second", exact=True).click()
     page.locator(".choice a[aria-current]", has_text="second").wait_for()
     page.get_by_role("link", name="Cite").click()
@@ -303,16 +307,32 @@ def test_axe_finds_no_violation(chromium, explorer, scheme, width):
 
 def test_in_the_frame_of_a_notebook(chromium, explorer):
     """What a cell shows: the frame loads although the page around it is of another origin on this machine."""
+    around = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Notebook)
+    _Notebook.html = explorer._repr_html_()
+    threading.Thread(target=around.serve_forever, daemon=True).start()
     context = chromium.new_context()
-    page, around = context.new_page(), "http://127.0.0.1:9/"
-    html = "<!doctype html><title>notebook</title>" + explorer._repr_html_()
-    page.route(around, lambda route: route.fulfill(content_type="text/html", body=html))
-    page.goto(around)
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{around.server_port}/")
     frame = page.frame_locator("iframe")
     frame.get_by_label(BOX).fill(TEXT)
     frame.get_by_role("button", name="Read").click()
     frame.locator("a.word").first.wait_for()
     context.close()
+    around.shutdown()
+    around.server_close()
+
+
+class _Notebook(http.server.BaseHTTPRequestHandler):
+    html = ""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>notebook</title>" + self.html.encode())
+
+    def log_message(self, *_):
+        pass
 
 
 def test_printed_it_has_no_controls_and_open_tables(chromium, explorer):
