@@ -3,7 +3,7 @@
     python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1] [--datasette PROGRAM]
     python benchmarks/explorer.py --list 400000              # pages of a list of so many words, in one process
 
-Needs ``wrk``; datasette (``pip install datasette``, in an environment of its own) is left out where it is not given.
+Datasette (``pip install datasette``, in an environment of its own) is left out where it is not given.
 Each server is asked in turn, by as many clients that each send a request as soon as the last is answered. Half of the
 explorer's pages are words, drawn by the root of their frequency, half sentences of two to four such words put into
 patterns: *new* never repeats one, *mixed* draws them from 300 with Zipf's law, as people do. datasette shows pages of
@@ -14,7 +14,7 @@ resident set. It ends by itself.
 from __future__ import annotations
 
 import argparse
-import json
+import asyncio
 import os
 import random
 import shutil
@@ -24,8 +24,10 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -45,23 +47,6 @@ VERBS = (
     "took", "saw", "made", "left", "kept", "moved", "found", "held", "drew", "broke", "crossed", "charged", "sold",
     "watched", "opened", "carried", "struck", "signed",
 )  # fmt: skip
-LUA = """
-local paths, threads, number = {}, {}, 0
-for line in io.lines("%s") do paths[#paths + 1] = line end
-function setup(thread) thread:set("first", number); number = number + 1; threads[#threads + 1] = thread end
-function init(args) at, other, busy = first * math.floor(#paths / 2), 0, 0 end
-function request() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
-function response(status) if status == 503 then busy = busy + 1 elseif status ~= 200 then other = other + 1 end end
-function done(summary, latency)
-  local busy, other = 0, 0
-  for _, thread in ipairs(threads) do busy = busy + thread:get("busy"); other = other + thread:get("other") end
-  local e = summary.errors
-  local shown = '{"requests": %%d, "seconds": %%f, "p50": %%f, "p95": %%f, "p99": %%f, "busy": %%d, "errors": %%d}'
-  io.write("RESULT " .. string.format(shown .. "\\n",
-    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(95) / 1e3,
-    latency:percentile(99) / 1e3, busy, other + e.connect + e.read + e.write + e.timeout))
-end
-"""
 
 
 def pages(lexicon: polysema.Lexicon, count: int, seed: int) -> list[str]:
@@ -120,23 +105,46 @@ def resident(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def load(url: str, pid: int, paths: list[str], clients: int, seconds: int, scratch: Path) -> dict[str, float]:
-    """What ``wrk`` measured, with the server's memory before and after."""
-    (scratch / "paths").write_text("\n".join(paths) + "\n")
-    (scratch / "load.lua").write_text(LUA % (scratch / "paths"))
-    before = resident(pid)
-    done = subprocess.run(
-        ["wrk", "-t2", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s", "-s", str(scratch / "load.lua"), url],
-        capture_output=True, text=True, check=True, timeout=seconds + 120,
-    )  # fmt: skip
-    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
-    return {**json.loads(line[7:]), "before": before, "after": resident(pid)}
+async def client(address: tuple[str, int], paths: Iterator[str], until: float, took: dict[int, list[float]]) -> None:
+    """One client: a connection that asks again as soon as it is answered."""
+    reader, writer = await asyncio.open_connection(*address)
+    while time.perf_counter() < until:
+        start = time.perf_counter()
+        try:
+            writer.write(f"GET {next(paths)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            await reader.readexactly(int(length.split(b":")[1]))
+            status = int(head.split()[1])
+        except (OSError, asyncio.IncompleteReadError, StopIteration):
+            status = 0
+            reader, writer = await asyncio.open_connection(*address)
+        took[status].append(time.perf_counter() - start)
+    writer.close()
+
+
+def load(url: str, pid: int, paths: list[str], clients: int, seconds: int) -> dict[str, float]:
+    """Answers, times in milliseconds, 503s and errors of so many clients, with the server's memory before and after."""
+    took: dict[int, list[float]] = defaultdict(list)
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    before, start, asked = resident(pid), time.perf_counter(), cycle(paths)
+
+    async def all_clients() -> None:
+        until = time.perf_counter() + seconds
+        await asyncio.gather(*(client((host, int(port)), asked, until, took) for _ in range(clients)))
+
+    asyncio.run(all_clients())
+    times = np.percentile(1e3 * np.array(took[200] or [np.nan]), [50, 95, 99])
+    counts = {status: len(values) for status, values in took.items()}
+    return {
+        "requests": sum(counts.values()), "seconds": time.perf_counter() - start, "busy": counts.get(503, 0),
+        "errors": sum(n for status, n in counts.items() if status not in (200, 503)),
+        **dict(zip(("p50", "p95", "p99"), times.tolist(), strict=True)), "before": before, "after": resident(pid),
+    }  # fmt: skip
 
 
 def under_load(options: argparse.Namespace) -> None:
     """The servers in turns."""
-    if shutil.which("wrk") is None:
-        sys.exit("wrk is not installed (apt install wrk)")
     lexicon = polysema.load(options.lexicon)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -163,14 +171,12 @@ def under_load(options: argparse.Namespace) -> None:
             servers["datasette, table"] = ("datasette", [f"/bench/words?_size=50&_next={offset}" for offset in offsets])
         for _ in range(options.rounds):
             for name, (server, paths) in servers.items():
-                ready = "/sentence.json?s=The+bank+approved+the+loan." if server == "explorer" else "/bench/words"
+                ready = "/health" if server == "explorer" else "/bench/words"
                 with serving(commands[server], ready) as (url, pid):
                     time.sleep(5 if server == "explorer" else 0)  # what it gets ready in the background
-                    load(
-                        url, pid, paths[::-1], min(options.clients, 8), 5, scratch
-                    )  # caches and pools filled, not counted
-                    f = load(url, pid, paths, options.clients, options.seconds, scratch)
-                good = f["requests"] - f["busy"]
+                    load(url, pid, paths[::-1], min(options.clients, 8), 5)  # caches and pools filled, not counted
+                    f = load(url, pid, paths, options.clients, options.seconds)
+                good = f["requests"] - f["busy"] - f["errors"]
                 rows.append([
                     name, f"{good / f['seconds']:.0f}", f"{f['p50']:.0f}", f"{f['p95']:.0f}", f"{f['p99']:.0f}",
                     f"{good:.0f}", f"{f['busy']:.0f}", f"{f['errors']:.0f}", f"{f['before']:.0f}", f"{f['after']:.0f}",

@@ -201,11 +201,7 @@ def _because(item: Disambiguation, without: Sequence[tuple[str, Sequence[Disambi
 
 
 def tree(lexicon: AnyLexicon, text: str, method: str = "", nlp: Any = None) -> Facts:
-    """A sentence composed node by node, and its entropy by other methods.
-
-    Args:
-        nlp: the spaCy pipeline; by default the one that the library finds.
-    """
+    """A sentence composed node by node, and its entropy by other methods."""
     method = method or lexicon.default_method
     method_named(method, lexicon.methods)
     facts: Facts = {"sentence": text, "method": method, "no_tree": "", "composition": None, "nodes": [], "methods": []}
@@ -281,11 +277,7 @@ def _wilson(count: int, total: int) -> list[float] | None:
 
 def _information(lexicon: AnyLexicon) -> str:
     """The name of the measure of information; empty where the lexicon has none."""
-    return (
-        lexicon.parts.information.measure
-        if isinstance(lexicon, Lexicon) and lexicon.parts.information is not None
-        else ""
-    )
+    return "" if lexicon.parts.information is None else lexicon.parts.information.measure
 
 
 # ------------------------------------------------------------------------------------------------------------ compare
@@ -298,30 +290,27 @@ _SMOOTHED = ("k-hyp", "relative-entropy")
 
 def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
     """Two words, phrases or sentences by every measure that the lexicon has, with their senses side by side."""
-    asked: list[Any] = [
-        lexicon.compose(query, nlp=nlp) if is_text(query) and query not in lexicon else query for query in (a, b)
-    ]
+    both = (a, b)
+    asked: list[Any] = [lexicon.compose(q, nlp=nlp) if is_text(q) and q not in lexicon else q for q in both]
     rows, shared = [], []
     if isinstance(lexicon, Lexicon):
         asked = [lexicon.meaning(query) for query in asked]
         for name, measure in measures.MEASURES.items():
             options: dict[str, Any] = {"smoothing": 0.1} if name in _SMOOTHED else {}
-            both = [_finite(measure(*pair, **options)) for pair in (asked, asked[::-1])]
+            there, back = (_finite(measure(*pair, **options)) for pair in (asked, asked[::-1]))
             formula = (measure.__doc__ or "").strip().splitlines()[0] + (" σ smoothed by 0.1." if options else "")
-            rows.append(_measured(name, both, formula, name in _SYMMETRIC))
+            rows.append(
+                {"measure": name, "mutual": name in _SYMMETRIC, "a_to_b": there, "b_to_a": back, "formula": formula}
+            )
     else:
-        value = float(lexicon.similarity(*asked))
-        rows.append(_measured("similarity", [value, value], "The cosine of two vectors.", True))
-    senses = [_senses_of(lexicon, query) for query in (a, b)]
-    sides = [_side(lexicon, *each) for each in zip((a, b), asked, senses, strict=True)]
+        value, formula = float(lexicon.similarity(*asked)), "The cosine of two vectors."
+        rows.append({"measure": "similarity", "mutual": True, "a_to_b": value, "b_to_a": value, "formula": formula})
+    senses = [_senses_of(lexicon, query) for query in both]
+    sides = [_side(lexicon, *each) for each in zip(both, asked, senses, strict=True)]
     first, second = ([sense.vector for sense in own] for own in senses)
     if first and second and len(first[0]) == len(second[0]):
         shared = [[float(v @ w) ** 2 for w in second] for v in first]
     return {"a": sides[0], "b": sides[1], "measures": rows, "shared": shared}
-
-
-def _measured(name: str, both: Sequence[float | None], formula: str, symmetric: bool) -> Facts:
-    return {"measure": name, "mutual": symmetric, "a_to_b": both[0], "b_to_a": both[1], "formula": formula}
 
 
 def _senses_of(lexicon: AnyLexicon, query: str) -> list[Sense]:
@@ -340,42 +329,17 @@ def _side(lexicon: AnyLexicon, query: str, meaning: Any, senses: Sequence[Sense]
 
 
 def in_two(first: AnyLexicon, second: AnyLexicon, asked: str, top: int = 20) -> Facts:
-    """A word in two lexicons: its nearest words, and its senses matched.
-
-    The spaces of two lexicons are not comparable. The likeness of two senses is the share of common words among their
-    ``top`` nearest ones, |A ∩ B| / |A ∪ B|; the most alike are matched first.
-    """
-    lexicons = (first, second)
-    sides = [lexicon.senses(asked, top) if isinstance(lexicon, Lexicon) else [] for lexicon in lexicons]
-    near = [[{item.word for item in sense.neighbours} for sense in side] for side in sides]
-    alike = sorted(
-        ((len(x & y) / max(len(x | y), 1), i, j) for i, x in enumerate(near[0]) for j, y in enumerate(near[1])),
-        key=lambda item: (-item[0], item[1:]),
-    )
-    matched: list[Facts] = []
-    free = [set(range(len(side))) for side in sides]
-    for likeness, i, j in alike:
-        if likeness > 0 and i in free[0] and j in free[1]:
-            matched.append({"first": _sense(sides[0][i]), "second": _sense(sides[1][j]), "alike": likeness})
-            free[0].remove(i)
-            free[1].remove(j)
-    entropies = [lexicon.entropy(asked) if isinstance(lexicon, Lexicon) else None for lexicon in lexicons]
-    old, new = entropies
-    ours, theirs = ([item.word for item in lexicon.neighbours(asked, top)] for lexicon in lexicons)
-    return {
-        "word": asked,
-        "entropies": entropies,
-        "difference": None if old is None or new is None else new - old,
-        "senses_known": all(sides),
-        "matched": matched,
-        "went": [_sense(sides[0][i]) for i in sorted(free[0])],
-        "appeared": [_sense(sides[1][j]) for j in sorted(free[1])],
-        "near": {
-            "both": [word for word in ours if word in theirs],
-            "first": [word for word in ours if word not in theirs],
-            "second": [word for word in theirs if word not in ours],
-        },
+    """A word in two lexicons: its entropy, senses and nearest words in each; their spaces cannot be compared."""
+    both = (first, second)
+    old, new = ([item.word for item in lexicon.neighbours(asked, top)] for lexicon in both)
+    near = {
+        "both": [word for word in old if word in new],
+        "first": [word for word in old if word not in new],
+        "second": [word for word in new if word not in old],
     }
+    entropies = [lexicon.entropy(asked) if isinstance(lexicon, Lexicon) else None for lexicon in both]
+    senses = [_senses(_senses_of(lexicon, asked)) for lexicon in both]
+    return {"word": asked, "entropies": entropies, "senses": senses, "near": near}
 
 
 # -------------------------------------------------------------------------------------------------------------- about
@@ -394,16 +358,6 @@ def about(name: str, lexicon: AnyLexicon) -> Facts:
         "information_is": _information(lexicon),
         "cannot": cannot(lexicon),
     }
-
-
-def warm(lexicons: Sequence[AnyLexicon]) -> None:
-    """Compute what the first pages of words and lists would wait for."""
-    for lexicon in lexicons:
-        if usual := listing(lexicon).examples(4):
-            listing(lexicon).order("word")
-            lexicon.neighbours(usual, 1)
-    for lexicon in lexicons:
-        _ = listing(lexicon).parts_of_speech
 
 
 def _finite(value: float) -> float | None:

@@ -1,11 +1,10 @@
 """The vocabulary on a plane: words of like meaning lie together.
 
-A word stands for the mean of its senses, Σ_k p_k v_k; where their signs mean nothing, for the features a_dᵀ ρ b_d with
-random a_d and b_d, which keep tr(ρσ) = ⟨vec ρ, vec σ⟩ on average. The nearest words of each are found along the first
-principal axes, by trees of random cuts. The plane pulls
-neighbours together and pushes random pairs apart, as LargeVis and UMAP do: with d² = |y_i − y_j|²,
+A word stands for its matrix, by the features a_dᵀ ρ a_d with random a_d, along their first principal axes; where the
+columns of factors are senses, for the mean of its senses. Its nearest words are found by trees of random cuts. The
+plane pulls neighbours together and pushes random pairs apart, as LargeVis and UMAP do: with d² = |y_i − y_j|²,
 
-    pull  −2 / (1 + d²) · (y_i − y_j),        push  2 / ((ε + d²)(1 + d²)) · (y_i − y_j).
+    pull  −2 / (1 + d²) · (y_i − y_j),        push  1 / ((ε + d²)(1 + d²)) · (y_i − y_j).
 """
 
 from __future__ import annotations
@@ -30,12 +29,11 @@ _GRID = 8191  # places across
 def features(lexicon: AnyLexicon, rows: NDArray[np.int64], kept: int = 32, drawn: int = 512) -> Array:
     """What words mean along the first principal axes, (V, kept)."""
     own = np.asarray(lexicon.array[rows], np.float32)
-    if isinstance(lexicon, Lexicon):  # factors B = [√p_k v_k] of ρ = BBᵀ, (V, n, m)
-        if lexicon.parts.columns == "senses":
-            own = (own * np.linalg.norm(own, axis=1, keepdims=True)).sum(axis=2)
-        else:
-            a, b = np.random.default_rng(0).normal(size=(2, lexicon.n, drawn)).astype(np.float32)
-            own = np.concatenate([((one.T @ a) * (one.T @ b)).sum(axis=0)[None] for one in own])
+    if isinstance(lexicon, Lexicon) and lexicon.parts.columns == "senses":  # [√p_k v_k], (V, n, m)
+        own = (own * np.linalg.norm(own, axis=1, keepdims=True)).sum(axis=2)
+    elif isinstance(lexicon, Lexicon):
+        drawing = np.random.default_rng(0).standard_normal((lexicon.n, drawn), np.float32)
+        own = np.stack([((factor.T @ drawing) ** 2).sum(axis=0) for factor in own])
     own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
     own -= own.mean(axis=0)
     _, axes = np.linalg.eigh(own.T @ own)
@@ -51,7 +49,7 @@ def near_ones(points: Array, count: int = 4, trees: int = 3, leaf: int = 160) ->
     for _ in range(trees):
         leaves = [np.arange(len(points))]
         while len(leaves[0]) > leaf:
-            cuts = [points[some] @ rng.normal(size=points.shape[1]).astype(np.float32) for some in leaves]
+            cuts = [points[some] @ rng.standard_normal(points.shape[1], np.float32) for some in leaves]
             orders = [some[np.argsort(cut)] for some, cut in zip(leaves, cuts, strict=True)]
             leaves = [half for some in orders for half in (some[: len(some) // 2], some[len(some) // 2 :])]
         near = np.empty((len(points), min(count, len(leaves[-1]) - 1, len(leaves[0]) - 1)), np.int64)
@@ -84,11 +82,12 @@ def plane(points: Array, rounds: int = 200) -> Array:
     return at
 
 
-_maps: WeakKeyDictionary[AnyLexicon, Facts] = WeakKeyDictionary()
+maps: WeakKeyDictionary[AnyLexicon, Facts] = WeakKeyDictionary()
+"""The maps that are drawn."""
 _drawing = Lock()
 
 
-def drawn(lexicon: AnyLexicon, most: int = MOST) -> Facts:
+def drawn(lexicon: AnyLexicon) -> Facts:
     """The map of a lexicon, made once.
 
     Returns:
@@ -96,23 +95,18 @@ def drawn(lexicon: AnyLexicon, most: int = MOST) -> Facts:
         percentile among words of like frequency, −1 where that is not known.
     """
     with _drawing:
-        if lexicon not in _maps:
+        if lexicon not in maps:
             known = listing(lexicon)
             order = known.order("count")
-            rows = order[known.content[order]][:most]
+            rows = order[known.content[order]][:MOST]
             at = plane(features(lexicon, rows))
             low, high = np.quantile(at, (0.001, 0.999), axis=0)  # strays lie on the edge
             places = np.clip((at - low) / np.maximum(high - low, 1e-9), 0, 1) * _GRID
             percentiles = np.nan_to_num(known.values.get("percentile", np.full(len(order), np.nan))[rows], nan=-1.0)
-            _maps[lexicon] = {
+            maps[lexicon] = {
                 "words": [lexicon.vocabulary.words[row] for row in rows.tolist()],
                 "x": places[:, 0].round().astype(int).tolist(),
                 "y": places[:, 1].round().astype(int).tolist(),
                 "ambiguity": percentiles.round().astype(int).tolist(),
             }
-    return _maps[lexicon]
-
-
-def is_drawn(lexicon: AnyLexicon) -> bool:
-    """Whether the map of a lexicon is there."""
-    return lexicon in _maps
+    return maps[lexicon]

@@ -49,16 +49,11 @@ def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Facts:
     left = 34 + _LETTER * min(max(len(node["phrase"]) for node in leaves), 16)
     wide = min(74.0, max(13.0, (_WIDE - left) / max(level for _, level in [*places.values(), (0, 1)])))
     at = {path: (round(left + wide * level, 1), round(_ROW * (row + 0.6), 1)) for path, (row, level) in places.items()}
-    marks = [
-        {
-            **{name: node[name] for name in ("path", "phrase", "entropy")},
-            "x": at[node["path"]][0],
-            "y": at[node["path"]][1],
-            "shade": round(LEVELS * min((node["entropy"] or 0.0) / most, 1.0)),
-            "word": node["path"] in rows,
-        }
-        for node in nodes
-    ]
+    marks = []
+    for node in nodes:
+        x, y = at[node["path"]]
+        shade = round(LEVELS * min((node["entropy"] or 0.0) / most, 1.0))
+        marks.append({**node, "x": x, "y": y, "shade": shade, "word": node["path"] in rows})
     edges = [{"from": at[path], "to": at[path[:-1]]} for path in sorted(at) if path]
     width = max(x for x, _ in at.values()) + 56
     return {"width": round(width), "height": round(_ROW * (len(rows) + 0.2)), "nodes": marks, "edges": edges,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -43,25 +43,19 @@ class Metrics:
     """Counts of answers by page and status, and the time they took, in Prometheus' text format."""
 
     def __init__(self) -> None:
-        self.answers: Counter[tuple[str, int]] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self.answers: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def count(self, page: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        self.answers[page, status] += 1
-        self.seconds[page] += seconds  # type: ignore[assignment]
+        self.answers[f'polysema_answers_total{{page="{page}",status="{status}"}}'] += 1
+        self.seconds[f'polysema_seconds_total{{page="{page}"}}'] += seconds
 
     def text(self, running: int) -> str:
         """All metrics; ``running`` questions are being computed or wait."""
-        lines = ["# TYPE polysema_answers_total counter"]
-        lines += [
-            f'polysema_answers_total{{page="{p}",status="{s}"}} {n}' for (p, s), n in sorted(self.answers.items())
-        ]
-        lines += ["# TYPE polysema_seconds_total counter"]
-        lines += [f'polysema_seconds_total{{page="{page}"}} {took:.6f}' for page, took in sorted(self.seconds.items())]
-        lines += ["# TYPE polysema_running gauge", f"polysema_running {running}"]
-        lines += ["# TYPE process_resident_memory_bytes gauge", f"process_resident_memory_bytes {resident()}"]
-        return "\n".join(lines) + "\n"
+        counted = {**self.answers, **self.seconds}
+        gauges = {"polysema_running": running, "process_resident_memory_bytes": resident()}
+        return "".join(f"{name} {value:.12g}\n" for name, value in {**dict(sorted(counted.items())), **gauges}.items())
 
 
 def resident() -> int:
@@ -82,11 +76,6 @@ def client_of(scope: Any) -> str:
     except ValueError:
         pass
     return peer
-
-
-def is_forwarded(scope: Any) -> bool:
-    """Whether a request came through a proxy."""
-    return any(name in (b"x-forwarded-for", b"forwarded") for name, _ in scope["headers"])
 
 
 class JsonLines(logging.Formatter):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from polysema.errors import InputError, needing
-from polysema.explorer.public import MOST_MEMORY, Allowance, JsonLines, Metrics, client_of, is_forwarded, resident
+from polysema.explorer.public import MOST_MEMORY, Allowance, JsonLines, Metrics, client_of, resident
 from polysema.explorer.web import Answer, Pages, is_json
 from polysema.lexicon.lexicon import AnyLexicon, load
 from polysema.version import __version__
@@ -45,6 +45,7 @@ PATIENCE = 45.0
 """Seconds after which an idle connection is closed."""
 LONGEST_URL = 12_000
 LONGEST_BODY = 64_000
+LARGEST_KEPT = 500_000
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -75,11 +76,7 @@ class WorkQueue:
     async def __call__(
         self, key: Hashable, answer: Callable[[], Any], keep: Callable[[Any], bool] = lambda answer: True
     ) -> Any:
-        """The answer kept under a key, or a new one; a question that is being answered is not begun twice.
-
-        Args:
-            keep: whether an answer is worth keeping.
-        """
+        """The answer kept under a key, or a new one; a question that is being answered is not begun twice."""
         if key in self._answers:
             self._answers.move_to_end(key)
             return self._answers[key]
@@ -203,7 +200,7 @@ class Application:
 
     async def _computed(self, request: Request, asked: Hashable, answer: Callable[[], Response]) -> Response:
         """An answer from the threads; a client that goes away, such as one that types on, is not waited for."""
-        working = asyncio.ensure_future(self.work(asked, answer, lambda response: response.status_code == 200))
+        working = asyncio.ensure_future(self.work(asked, answer, _worth_keeping))
         leaving = asyncio.ensure_future(_left(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -232,7 +229,7 @@ class Application:
         return JSONResponse({"status": "ok" if ready else "starting", "version": __version__}, 200 if ready else 503)
 
     async def _metrics(self, request: Request) -> Response:
-        if is_forwarded(request.scope):  # for those who run it
+        if "x-forwarded-for" in request.headers:  # it is for those who run it
             return self.pages.refuse(request, 404, "there is no such page")
         return Response(self.metrics.text(self.work.running), media_type="text/plain; version=0.0.4")
 
@@ -290,6 +287,10 @@ class Application:
         if not prefix or not (path == prefix or path.startswith(prefix + "/")):
             return scope
         return {**scope, "path": path[len(prefix) :] or "/"}
+
+
+def _worth_keeping(response: Response) -> bool:
+    return response.status_code == 200 and len(response.body) < LARGEST_KEPT
 
 
 async def _left(request: Request) -> None:

@@ -8,7 +8,8 @@ import logging
 import random
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -53,25 +54,8 @@ STATIC = {
     "icon.svg": "image/svg+xml",
     "openapi.json": "application/json",
 }
-
-
-class OneAtATime:
-    """A spaCy pipeline that parses for one thread at a time; all else is the pipeline's own."""
-
-    def __init__(self, nlp: Any) -> None:
-        self._nlp, self._lock = nlp, threading.Lock()
-
-    def __call__(self, text: Any) -> Any:
-        """The document of a text."""
-        with self._lock:
-            return self._nlp(text)
-
-    def pipe(self, texts: Iterable[str], **_: Any) -> Iterator[Any]:
-        """The document of each text."""
-        return map(self, texts)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._nlp, name)
+_KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text in ("1", "on")}
+"""How parameters are read, by their type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +69,7 @@ class Answer:
 
 
 class Pages:
-    """The pages of the explorer, each a function of the request.
-
-    Args:
-        lexicons: by name; the first is the default.
-        prefix: the path before every page behind a proxy, such as ``/user/ann/proxy/8765``.
-    """
+    """The pages of the explorer, each a function of the request; see :func:`~polysema.explorer.server.application`."""
 
     def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "") -> None:
         if not lexicons:
@@ -99,8 +78,8 @@ class Pages:
         self.usual = next(iter(self.lexicons))
         self.prefix = prefix
         self.warming = False  # while the parser is being loaded
-        self._nlp: OneAtATime | None = None
-        self._loading = threading.Lock()
+        self._nlp: Any = None
+        self._parsing = threading.Lock()  # one thread at a time
         self._facts = lru_cache(256)(self._asked)  # one for HTML and JSON
         self._drawing: dict[str, threading.Thread] = {}
         self.templates = jinja2.Environment(
@@ -138,14 +117,14 @@ class Pages:
         if view == "steps":
             return answers.steps(lexicon, text)
         if view == "tree":
-            return answers.tree(lexicon, text, method, self.nlp(text))
+            with self._parsing:
+                return answers.tree(lexicon, text, method, self.nlp(text))
         return answers.sentence(lexicon, text)
 
     def surprise(self, request: Request) -> Response:
         """To a sentence drawn from a list that people have read."""
-        known = self.static["surprises.txt"].decode().splitlines()
-        chosen = {"lexicon": self._chosen(request)} if self._chosen(request) != self.usual else {}
-        where = f"{self.prefix}/?{urlencode({**chosen, 's': random.choice(known)})}"  # noqa: S311
+        chosen = random.choice(self.static["surprises.txt"].decode().splitlines())  # noqa: S311
+        where = self._context(request)["url"]("/", s=chosen)
         return Response(status_code=303, headers={"location": where, "cache-control": "no-store"})
 
     def read_texts(self, request: Request, body: bytes) -> Answer:
@@ -159,29 +138,22 @@ class Pages:
             raise HTTPException(400, '"texts" is a list of strings')
         if len(texts) > MOST_TEXTS:
             raise HTTPException(413, f"{len(texts)} texts: at most {MOST_TEXTS} at once; ask several times")
-        return Answer("", {"results": self._read_texts(lexicon, texts)})
-
-    def _read_texts(self, lexicon: AnyLexicon, texts: list[str]) -> list[Facts]:
-        most = LONGEST["s"]
-        read = iter(answers.sentences(lexicon, [text for text in texts if len(text) <= most]))
-        return [
-            next(read) if len(text) <= most else {"sentence": text[:80] + " …", "error": _too_long(text)}
-            for text in texts
-        ]
+        if too_long := [text for text in texts if len(text) > LONGEST["s"]]:
+            raise HTTPException(413, _too_long(too_long[0]))
+        return Answer("", {"results": answers.sentences(lexicon, texts)})
 
     def vocabulary(self, request: Request) -> Answer | Response:
         """The map; its data come by themselves, drawn in the background when they are asked for first."""
         name, lexicon = self._lexicon(request)
         if not is_json(request):
-            return Answer("map.html", {"cannot": answers.cannot(lexicon), "words_here": min(len(lexicon), atlas.MOST)})
-        if not atlas.is_drawn(lexicon):
-            if name not in self._drawing:
-                self._drawing[name] = threading.Thread(target=atlas.drawn, args=(lexicon,), daemon=True)
-                self._drawing[name].start()
-            self._drawing[name].join(0.2)
-            if not atlas.is_drawn(lexicon):
-                return Answer("", {"drawing": True}, 202)
-        text = json.dumps(atlas.drawn(lexicon), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+            return Answer("map.html", {"cannot": answers.cannot(lexicon)})
+        if name not in self._drawing:
+            self._drawing[name] = threading.Thread(target=atlas.drawn, args=(lexicon,), daemon=True)
+            self._drawing[name].start()
+        self._drawing[name].join(0.2)
+        if lexicon not in atlas.maps:
+            return Answer("", {"drawing": True}, 202)
+        text = _json(atlas.maps[lexicon])
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return Response(text, media_type="application/json")
         return Response(gzip.compress(text, 6), 200, {"content-encoding": "gzip"}, "application/json")
@@ -199,10 +171,11 @@ class Pages:
     def listed(self, request: Request) -> Answer:
         """A page of the vocabulary."""
         _, lexicon = self._lexicon(request)
-        given = {}
+        given: Facts = {}
         for item in fields(Filter):
-            if written := _text(request, item.name):
-                given[item.name] = _READERS[str(item.type).partition(" ")[0]](request, item.name, written)
+            if _text(request, item.name):
+                kind = _KINDS[str(item.type).partition(" ")[0]]
+                given[item.name] = _integer(request, item.name, 0) if kind is int else _given(request, item.name, kind)
         asked = Filter(**given)
         return Answer("list.html", {**asdict(asked), **listing(lexicon).page(asked), "cannot": answers.cannot(lexicon)})
 
@@ -216,7 +189,8 @@ class Pages:
         elif a and b and is_text(a) and is_text(b) and isinstance(lexicon, Lexicon):
             facts |= answers.two_sentences(lexicon, a, b)
         elif a and b:
-            facts |= answers.compared(lexicon, a, b, self.nlp(a, b))
+            with self._parsing:
+                facts |= answers.compared(lexicon, a, b, self.nlp(a, b))
         facts["cannot"] = answers.cannot(lexicon)
         drawn = {"read": [_drawn(side) for side in facts["sides"]]}
         return Answer("compare.html", facts, extra={"asked_a": a, "asked_b": b, "other": other, "notes": [], **drawn})
@@ -264,8 +238,7 @@ class Pages:
         facts = answer.facts
         if is_json(request):
             content = {"lexicon": self._chosen(request), **facts}
-            text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            return Response(text.encode("utf-8", "replace"), answer.status, headers, "application/json")
+            return Response(_json(content), answer.status, headers, "application/json")
         own = {"words_told": facts.get("words"), "prefix_asked": facts.get("prefix", ""), "asked": _text(request, "s")}
         page = self.templates.get_template(answer.template)
         html = page.render({**facts, **own, **(answer.extra or {}), **self._context(request)})
@@ -315,17 +288,12 @@ class Pages:
             raise HTTPException(404, f"there is no lexicon of this name; there are: {', '.join(self.lexicons)}")
         return self.lexicons[name]
 
-    def nlp(self, *texts: str) -> OneAtATime | None:
+    def nlp(self, *texts: str) -> Any:
         """The parser, loaded for the first plain text; None where none is installed: then the library says so."""
-        if not any(map(is_text, texts)):
-            return None
-        with self._loading:
-            if self._nlp is None:
-                try:
-                    self._nlp = OneAtATime(parser())
-                except MissingExtraError:
-                    return None
-            return self._nlp
+        if self._nlp is None and any(map(is_text, texts)):
+            with suppress(MissingExtraError):
+                self._nlp = parser()
+        return self._nlp
 
     def warm(self) -> None:
         """Prepare the first pages: first a sentence, then the parser, which takes seconds, then the lists."""
@@ -333,10 +301,20 @@ class Pages:
         try:
             for lexicon in self.lexicons.values():
                 answers.sentence(lexicon, EXAMPLES[0])
-            self.nlp("any text")
+            with self._parsing:
+                self.nlp("any text")
         finally:
             self.warming = False
-        answers.warm(list(self.lexicons.values()))
+        for lexicon in self.lexicons.values():
+            if usual := listing(lexicon).examples(4):
+                listing(lexicon).order("word")
+                lexicon.neighbours(usual, 1)
+        for lexicon in self.lexicons.values():
+            _ = listing(lexicon).parts_of_speech
+
+
+def _json(facts: Facts) -> bytes:
+    return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _drawn(facts: Facts) -> Facts:
@@ -370,26 +348,15 @@ def _text(request: Request, name: str) -> str:
 
 def _integer(request: Request, name: str, default: int, least: int = 0, most: int = 10**12) -> int:
     """An integer, moved into its bounds; anything else is an error."""
+    return min(max(int(_given(request, name, int) or default), least), most)
+
+
+def _given(request: Request, name: str, kind: Callable[[str], Any]) -> Any:
+    """A parameter, read as what it is."""
     try:
-        return min(max(int(_text(request, name) or default), least), most)
+        return kind(_text(request, name) or "0")
     except ValueError:
-        raise HTTPException(400, f"{name} is a whole number") from None
-
-
-def _real(request: Request, name: str, written: str) -> float:
-    try:
-        return float(written)
-    except ValueError:
-        raise HTTPException(400, f"{name} is a number") from None
-
-
-_READERS: dict[str, Callable[[Request, str, str], Any]] = {
-    "str": lambda request, name, written: written,
-    "bool": lambda request, name, written: written in ("1", "on"),
-    "int": lambda request, name, written: _integer(request, name, 0),
-    "float": _real,
-}
-"""Functions that read a parameter, by its type."""
+        raise HTTPException(400, f"{name} is a {'whole ' if kind is int else ''}number") from None
 
 
 def _number(value: float | None, digits: int = 3) -> str:
