@@ -27,8 +27,7 @@ class SenseFrequency(Record):
         word: as asked.
         group: the documents it is counted in, such as a year; "" for all.
         key, gloss: of the dictionary.
-        share: of the word's uses; ``low`` and ``high`` its interval (95 %), which counts documents and the errors of the
-            tagger.
+        share: of the word's uses; ``low`` and ``high`` its interval (95 %), by documents and by the tagger's errors.
         uses, documents: of the word in the group.
     """
 
