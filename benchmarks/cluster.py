@@ -34,8 +34,8 @@ def trained(corpus: ps.Corpus, data: Any, seed: int, **options: Any) -> dict[str
     noted = lambda run: backends.append(run.backend)  # noqa: E731
     lexicon = ps.train(corpus, seed=seed, on_epoch=noted, **{**BASE, **options})
     seconds = time.perf_counter() - started
-    figures = evaluate(lexicon, data, name="model").figures()["model"]
-    similarity = float(np.mean([next(iter(figures[name].values())) for name in SETS]))
+    figures = evaluate(lexicon, data)
+    similarity = float(np.mean([figures[name].spearman for name in SETS]))
     found = {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
     if isinstance(backends[-1], ReplicaBackend):
         found |= {"merges": backends[-1].merges, "in_turn": backends[-1].in_turn}

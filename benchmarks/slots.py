@@ -145,6 +145,8 @@ RULES: dict[str, Callable[[Array, Array, Array, float], Array]] = {
     "+ w · mean of both": lambda s, own, other, w: s + w * (own + other) / 2,
     "+ w · the lower": lambda s, own, other, w: s + w * np.minimum(own, other),
     "+ w · (substitute − other side)": lambda s, own, other, w: s + w * (other - own),
+    "− w · |difference|": lambda s, own, other, w: s - w * np.abs(other - own),
+    "− w · difference²": lambda s, own, other, w: s - w * (other - own) ** 2,
 }
 
 

@@ -102,17 +102,28 @@ def heat_map(rho: DensityMatrix, title: str = "") -> Figure:
     return figure
 
 
+MOST_ACROSS = 12
+"""A phrase of more words is drawn from left to right, a line a word, so that long sentences can be read."""
+
+
 def entropy_tree(composition: Composition) -> Figure:
-    """The tree of a phrase, words at the bottom; colour and number are the von Neumann entropy of each node."""
+    """The tree of a phrase, words in the order of the sentence; colour and number are the entropy of each node.
+
+    Words are at the bottom. Of a sentence of more than 12 words they are on the right, and phrases show numbers alone.
+    """
     steps = composition.steps
     entropies = [step.entropy for step in steps if step.entropy is not None]
     if not entropies:
         raise InputError(f"{composition.phrase!r} is composed of vectors, which have no entropy")
-    words = [step.path for step in steps if isinstance(step.tree, Leaf)]
-    places = tree_places({path: float(i) for i, path in enumerate(words)}, [step.path for step in steps])
-    columns = max(x for x, _ in places.values()) + 1
-    rows = max(y for _, y in places.values()) + 1
-    figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
+    words = sorted((step.tree.position, step.path) for step in steps if isinstance(step.tree, Leaf))
+    places = tree_places({path: float(i) for i, (_, path) in enumerate(words)}, [step.path for step in steps])
+    columns, rows = (max(place[axis] for place in places.values()) + 1 for axis in (0, 1))
+    down = len(words) > MOST_ACROSS
+    if down:
+        places = {path: (-y * columns / rows, columns - x) for path, (x, y) in places.items()}  # type: ignore[misc]
+        figure = new_figure(max(6.0, 0.55 * rows + 3.5), 0.32 * columns + 1.2)
+    else:
+        figure = new_figure(max(5.0, 1.25 * columns + 1.8), max(3.0, 0.95 * rows + 1.2))
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -127,14 +138,21 @@ def entropy_tree(composition: Composition) -> Figure:
             axes.plot([above[0], x], [above[1], y], color="#888888", linewidth=1.2, zorder=1)
         colour, value = (1.0, 1.0, 1.0, 1.0), ""  # *not* has no meaning of its own
         if step.entropy is not None:
-            colour, value = colours(scale(step.entropy)), f"\n{step.entropy:.2f}"
-        box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444", "linewidth": 0.8}
+            colour, value = colours(scale(step.entropy)), f"{step.entropy:.2f}"
+        is_word = isinstance(step.tree, Leaf)
+        label = f"{step.phrase} {value}" if down and is_word else value if down else f"{fill(step.phrase, 20)}\n{value}"
+        box = {"boxstyle": "round,pad=0.2" if down else "round,pad=0.35", "facecolor": colour, "edgecolor": "#444444",
+               "linewidth": 0.8}  # fmt: skip
         axes.text(
-            x, y, fill(step.phrase, 20) + value, ha="center", va="center", fontsize=TEXT, color=ink_on(colour),
-            zorder=2, bbox=box,
+            x, y, label.strip(), ha="left" if down and is_word else "center", va="center", fontsize=TEXT,
+            color=ink_on(colour), zorder=2, bbox=box,
         )  # fmt: skip
-    axes.set_xlim(-0.7, columns - 0.3)
-    axes.set_ylim(-0.5, rows - 0.3)
+    if down:
+        axes.set_xlim(-columns, columns * 2.4 / rows)
+        axes.set_ylim(0, columns + 1)
+    else:
+        axes.set_xlim(-0.7, columns - 0.3)
+        axes.set_ylim(-0.5, rows - 0.3)
     axes.set_axis_off()
     axes.set_title(f"“{fill(composition.phrase, 60)}”: entropy at every step ({composition.method})", fontsize=TEXT + 2)
     mapped = ScalarMappable(scale, colours)

@@ -56,6 +56,12 @@ class Vector:
         return f"Vector({name}{stack}n={'⊗'.join(str(part.shape[-1]) for part in self.parts)})"
 
 
+def units(vectors: NDArray[Any], axis: int = -1) -> NDArray[Any]:
+    """Vectors made of length one along an axis; those of zeros stay zero."""
+    length = np.linalg.norm(vectors, axis=axis, keepdims=True)
+    return np.asarray(vectors / np.where(length > 0, length, 1.0))
+
+
 def cosine(a: Vector, b: Vector) -> Any:
     """⟨a, b⟩ / (‖a‖ ‖b‖), over a product the product of the parts' cosines; a float, or an array for stacks."""
     if [part.shape[-1] for part in a.parts] != [part.shape[-1] for part in b.parts]:

@@ -1,6 +1,6 @@
 """Trains the encoder of the dictionary, and makes the dictionary.
 
-    python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 70]
+    python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--minutes 25]
     python tools/sense_dictionary.py build OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER]
     polysema tag TEXT … -l OUT -o TAGGED
     python tools/sense_dictionary.py count OUT --tagged TAGGED
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--minilm", type=Path)
     parser.add_argument("--tagged", type=Path)
     usual = GlossTraining()
-    for name in ("minutes", "rate", "steps", "sentences", "fresh", "seed", "threads"):
+    for name in ("minutes", "rate", "steps", "sentences", "anchors", "seed", "threads"):
         parser.add_argument(
             f"--{name}", type=float if name in ("minutes", "rate") else int, default=getattr(usual, name)
         )
@@ -65,7 +65,7 @@ def main() -> None:
     wordnet = read_wordnet(o.wordnet)
     text = read_tagged_text(wordnet, o.semcor, o.glosses)
     if o.step == "train":
-        options = GlossTraining(minutes=o.minutes, steps=o.steps, rate=o.rate, sentences=o.sentences, fresh=o.fresh,
+        options = GlossTraining(minutes=o.minutes, steps=o.steps, rate=o.rate, sentences=o.sentences, anchors=o.anchors,
                                 device=o.device, threads=o.threads, seed=o.seed)  # fmt: skip
         train_encoder(wordnet, text, o.minilm, o.out, options, say)
         return

@@ -155,14 +155,8 @@ def parse(given: Shared, text: tuple[str, ...], workers: int | None, encoding: s
 
     started = time.perf_counter()
     with progress_report(is_quiet()) as show:
-        found = parse_text(
-            list(text),
-            given.output,
-            workers=workers or os.cpu_count() or 1,
-            overwrite=given.force,
-            encoding=encoding,
-            progress=show,
-        )
+        how: dict[str, Any] = {"overwrite": given.force, "encoding": encoding, "progress": show}
+        found = parse_text(list(text), given.output, workers=workers or os.cpu_count() or 1, **how)
     _tell(given, found, started)
 
 

@@ -342,7 +342,7 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     def show(item: Composition) -> None:
         print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
         if item.left_out:
-            click.echo(f"left out: {', '.join(f'{word} ({why})' for word, why in item.left_out)}")
+            click.echo(item.left_out_line)
         if near := _near(model, item, given.top):
             click.echo(f"near: {' '.join(word for word, _ in near)}")
         for name, value in _plausibility(model, item).items():

@@ -17,6 +17,7 @@ import click
 
 from polysema.composition.phrases import Brackets, PlainText
 from polysema.errors import Failed, FormatError, InputError
+from polysema.meanings.results import clean
 from polysema.storage import read_text
 
 
@@ -201,12 +202,12 @@ def notes() -> Iterator[None]:
 
 def print_json(value: Any) -> None:
     """JSON on standard output; infinities, which JSON does not know, as null."""
-    click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(clean(value), indent=2, ensure_ascii=False))
 
 
 def print_line(value: Any) -> None:
     """A line of JSON, at once."""
-    click.echo(json.dumps(_finite(value), ensure_ascii=False))
+    click.echo(json.dumps(clean(value), ensure_ascii=False))
     sys.stdout.flush()
 
 
@@ -285,16 +286,6 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
 
 
 _BATCH = 256  # questions that are asked together where answers are printed as they come

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from polysema.composition.trees import (
     Node,
     Tree,
     conjuncts,
+    leaves,
     nodes,
     postorder,
     with_paths,
@@ -279,6 +281,10 @@ def _normalised(array: Array, matrices: bool) -> tuple[Array, NDArray[np.bool_],
 # ------------------------------------------------------------------------------------------------------------ results
 
 
+LONGEST_PHRASE = 40
+"""How many characters of a phrase a drawn tree shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One node of a composition: a word or a phrase."""
@@ -287,12 +293,18 @@ class Step:
     phrase: str
     path: str  # from the root, ``l`` for left and ``r`` for right
     entropy: float | None  # von Neumann's; None for vectors
+    lasts: tuple[bool, ...] = ()  # from the root down, whether it lies in the side that stands last in the sentence
 
     @property
     def branch(self) -> str:
-        """Its phrase after the lines of a drawn tree."""
-        stem = "".join("│   " if turn == "l" else "    " for turn in self.path[:-1])
-        return stem + {"": "", "l": "├── ", "r": "└── "}[self.path[-1:]] + self.phrase
+        """Its phrase after the lines of a drawn tree; a long phrase is shortened to its ends."""
+        stem = "".join("    " if last else "│   " for last in self.lasts[:-1])
+        fork = ("└── " if self.lasts[-1] else "├── ") if self.lasts else ""
+        words, kept = self.phrase.split(), self.phrase
+        while len(kept) > LONGEST_PHRASE and len(words) > 2:
+            del words[-2]
+            kept = f"{' '.join(words[:-1])} … {words[-1]}"
+        return stem + fork + kept
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -337,10 +349,21 @@ class Composition:
         return words_of(self.tree)
 
     @property
+    def left_out_line(self) -> str:
+        """The words that are not in the tree, and why, for reading."""
+        return fill("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out), 100)
+
+    @property
     def steps(self) -> list[Step]:
-        """Every node of the tree from the root down, left before right."""
-        found = sorted(with_paths(self.tree), key=lambda item: item[0])  # "" < "l" < "ll" < "lr" < "r"
-        return [Step(node, words_of(node), path, self.entropy_at(path)) for path, node in found]
+        """Every node of the tree from the root down; of two sides the one that begins first in the sentence first."""
+        found = dict(with_paths(self.tree))
+        begins = {path: (min(leaf.position for leaf in leaves(node)), path[-1:]) for path, node in found.items()}
+        lines = {path: [begins[path[: i + 1]] for i in range(len(path))] for path in found}
+        steps = []
+        for path in sorted(found, key=lines.__getitem__):
+            lasts = tuple(begins[path[:i] + "lr"[path[i] == "l"]] < line for i, line in enumerate(lines[path]))
+            steps.append(Step(found[path], words_of(found[path]), path, self.entropy_at(path), lasts))
+        return steps
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -357,9 +380,7 @@ class Composition:
         rows = [(step.branch, step.entropy) for step in self.steps]
         width = max(len(branch) for branch, _ in rows)
         lines = [branch if s is None else f"{branch:<{width}}  {s:.3f}" for branch, s in rows]
-        if self.left_out:
-            lines.append("left out: " + ", ".join(f"{word} ({why})" for word, why in self.left_out))
-        return "\n".join(lines)
+        return "\n".join([*lines, *([self.left_out_line] if self.left_out else [])])
 
     def __repr__(self) -> str:
         ambiguity = "" if self.entropy is None else f", entropy={self.entropy:.3f}"

@@ -110,8 +110,8 @@ def leaves(tree: Tree) -> list[Leaf]:
 
 
 def words_of(tree: Tree) -> str:
-    """The words as text; of several readings, those of the first, which are the words of all."""
-    return " ".join(leaf.word for leaf in leaves(readings(tree)[0][1]))
+    """The words in the order of the sentence; of several readings, those of the first, which are the words of all."""
+    return " ".join(leaf.word for leaf in sorted(leaves(readings(tree)[0][1]), key=lambda leaf: leaf.position))
 
 
 def nodes(tree: Tree, kind: Kind) -> list[Node]:

@@ -28,9 +28,11 @@ from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder
 from polysema.errors import InputError
+from polysema.meanings.context_model import softmax
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import EncoderPart
 from polysema.senses.senses import WordSenses, senses_of
+from polysema.vectors import units
 
 Reading = tuple[str, str | Span]
 """A sentence, and the word that is meant: its spelling there, its dictionary form, or where it stands."""
@@ -74,8 +76,8 @@ class Contextual:
         targets = [span_of(text, at) for each in readings for text, at in each]
         chosen = list(self.layers)
         vectors = self.encoder.word_states(texts, targets, chosen).astype(np.float64)
-        units = _unit((vectors - self.means[chosen]) / self.spreads[chosen])
-        return DensityMatrix(units.reshape(len(readings), -1, self.encoder.width).mT)
+        unit = units((vectors - self.means[chosen]) / self.spreads[chosen])
+        return DensityMatrix(unit.reshape(len(readings), -1, self.encoder.width).mT)
 
 
 def as_readings(tree: Tree, word: Leaf) -> list[Reading]:
@@ -180,7 +182,7 @@ def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span 
     parts = lexicon.parts
     vectors = contextual(lexicon).encoder.words([sentence], [span or span_of(sentence, word)])
     assert parts.encoder is not None  # or there would be no reader
-    (u,) = _unit(parts.encoder.projected(vectors)).astype(np.float64)
+    (u,) = units(parts.encoder.projected(vectors)).astype(np.float64)
     _, weights, senses = senses_in_context(lexicon, word)
     if parts.columns == "senses" or parts.clusters is not None:
         return posterior_of(weights, senses, u)
@@ -191,12 +193,4 @@ def sense_probabilities(lexicon: Matrices, word: str, sentence: str, span: Span 
 def posterior_of(weights: NDArray[Any], senses: NDArray[Any], u: NDArray[Any]) -> NDArray[np.float64]:
     """exp(β cos(v_k − v̄, u − v̄)) of weights (k,), unit vectors (k, n) and u (…, n), as shares of one: (…, k)."""
     middle = weights @ senses / weights.sum()
-    logits = SHARPNESS * _unit(u - middle) @ _unit(senses - middle).T
-    scores = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(scores / scores.sum(axis=-1, keepdims=True))
-
-
-def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Rows (…, n) of length one; a row of zeros stays what it is."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1.0))
+    return softmax(SHARPNESS * units(u - middle) @ units(senses - middle).T)

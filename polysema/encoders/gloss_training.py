@@ -7,15 +7,14 @@ of its gloss; each goes through a linear head to n numbers and is made unit. For
 
 The loss is the mean of two: S holds the senses of every part of speech of the spelling, and those of the right one.
 
-**Glosses are remembered.** A sentence costs 25 pieces and the glosses of its words 1000, so gloss vectors are kept and
-only those that matter most to a batch are encoded again with gradient. By
+**Glosses are read once.** A sentence costs 25 pieces and the glosses of its words 1000. So the pooled vectors of
+glosses are computed before the first step, by the encoder as it is then; only their head learns, with every sense in the
+softmax. A few glosses of each batch are read again, and
 
-    ∂loss/∂g_s = τ Σ_c (p(s | c) − [s right]) c
+    1 − ⟨g, g′⟩
 
-the length of this sum says how much, and it is known before any gloss is encoded. The other remembered vectors drift
-away from the encoder as it learns. The drift is mostly one linear map, which the freshly encoded glosses show: every
-few batches the remembered vectors are moved by the ridge regression of fresh on remembered ones, and a few of the
-oldest are encoded again without gradient.
+between the vector g′ by the encoder and g by the pooled one is added to the loss, so that the encoder goes on reading
+new glosses into the same space.
 
 Needs torch (the extra ``encoders``).
 """
@@ -52,8 +51,7 @@ class GlossTraining:
         minutes, steps: how long to train, whichever ends first; the learning rate falls to zero over this time.
         rate, head_rate: highest learning rates of the encoder and of the two heads.
         sentences: sentences of a batch.
-        fresh: glosses of a batch that are encoded with gradient.
-        renewed: glosses of a batch that are encoded without, the oldest first.
+        anchors: glosses of a batch that are read again.
         dimension: n, the numbers of a sense vector.
         scale: τ.
         longest, longest_gloss: pieces of a sentence and of a gloss at most.
@@ -66,13 +64,12 @@ class GlossTraining:
         threads: of torch; 0 leaves it as it is.
     """
 
-    minutes: float = 70.0
+    minutes: float = 25.0
     steps: int | None = None
-    rate: float = 1e-4
+    rate: float = 1.2e-4
     head_rate: float = 1e-3
     sentences: int = 64
-    fresh: int = 96
-    renewed: int = 16
+    anchors: int = 16
     dimension: int = 128
     scale: float = 20.0
     longest: int = 64
@@ -412,14 +409,17 @@ class GlossTrainer:
         seen = np.bincount(spellings, [s.weight for s in sentences for _ in s.words], len(table.senses))
         self._weights = np.minimum(1, (np.maximum(seen, 1) / options.usual) ** -0.25).astype(np.float32)
         used = np.unique(np.concatenate([table.senses[spelling] for spelling in np.unique(spellings)]))
-        self._used = self.random.permutation(used)
+        self._used = used
         self._chances = np.array([s.weight for s in sentences]) / sum(s.weight for s in sentences)
         if "context.weight" not in encoder.tensors:
             self._start_heads()
         for tensor in encoder.trained().values():
             tensor.requires_grad_(True)
         self.optimizer = self._optimizer()
-        self.memory = _Memory(len(glosses), options.dimension)
+        width = encoder.tensors["embeddings.norm.bias"].shape[0]
+        self.pooled = self.torch.zeros(len(glosses), width, device=encoder.device)
+        self._known = np.zeros(len(glosses), bool)
+        self._pool(used)
 
     def _optimizer(self) -> Any:
         groups: dict[str, list[Any]] = {"heads": [], "matrices": [], "vectors": []}
@@ -503,46 +503,52 @@ class GlossTrainer:
         best = logits.detach().masked_fill(on_device(~choices.valid), -1e4).argmax(1).cpu().numpy()
         return total, float(choices.right[np.arange(len(best)), best].mean())
 
+    def _pool(self, rows: NDArray[np.int64]) -> None:
+        """Read glosses that were not read, without gradient."""
+        rows = rows[~self._known[rows]]
+        for part in np.array_split(rows[np.argsort([len(self.glosses[i]) for i in rows])], len(rows) // 512 + 1):
+            if len(part):
+                with self.torch.no_grad():
+                    spans = [[(0, len(self.glosses[i]))] for i in part]
+                    found = self.encoder.pooled([self.glosses[i] for i in part], spans)
+                self.pooled[self.encoder.on_device(part)] = found
+        self._known[rows] = True
+
+    def _gloss_vectors(self, rows: NDArray[np.int64]) -> Any:
+        return self.encoder.head(self.pooled[self.encoder.on_device(rows)], "gloss")
+
     def step(self) -> tuple[float, float]:
         """One step of the optimizer: the loss and the share of right answers of its batch."""
-        torch, encoder, o = self.torch, self.encoder, self.options
+        encoder = self.encoder
         sentences = [sentence for sentence in self.batch() if sentence.words]
         encoder.new_step()
         c, choices = encoder.contexts(sentences), self.choices(sentences)
         rows = np.unique(choices.senses)
         choices = choices._replace(senses=np.searchsorted(rows, choices.senses))
-        remembered = encoder.on_device(self.memory.vectors[rows]).requires_grad_(True)
-        self.loss(c.detach(), remembered, choices)[0].backward()
-        wanted = remembered.grad.norm(dim=1).cpu().numpy() * self.random.uniform(0.5, 1, len(rows))
-        places = np.sort(np.argsort(-wanted)[: o.fresh])
-        g = encoder.glosses([self.glosses[i] for i in rows[places]])
-        loss, right = self.loss(c, remembered.detach().index_copy(0, encoder.on_device(places), g), choices)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(encoder.trained().values()), 1.0)
+        loss, right = self.loss(c, self._gloss_vectors(rows), choices)
+        anchors = self.random.choice(self._used, min(self.options.anchors, len(self._used)), replace=False)
+        read = encoder.glosses([self.glosses[i] for i in anchors])
+        moved = (1 - (read * self._gloss_vectors(anchors).detach()).sum(1)).mean()
+        (loss + moved).backward()
+        self.torch.nn.utils.clip_grad_norm_(list(encoder.trained().values()), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.memory.take(rows[places], g.detach().float().cpu().numpy())
-        encoder.new_step()
-        self.renew(self._used[: o.renewed])
-        self._used = np.roll(self._used, -o.renewed)
         return float(loss.detach()), right
 
-    def renew(self, rows: NDArray[np.int64]) -> None:
-        """Encode some glosses again, without gradient."""
-        rows = rows[np.argsort([len(self.glosses[i]) for i in rows], kind="stable")]
-        for part in np.split(rows, np.arange(512, len(rows), 512)):
-            if len(part):
-                with self.torch.no_grad():
-                    self.memory.take(part, self.encoder.glosses([self.glosses[i] for i in part]).float().cpu().numpy())
-
-    def accuracy(self, sentences: Sequence[TaggedPieces]) -> float:
+    def accuracy(self, sentences: Sequence[TaggedPieces], batch: int = 128) -> float:
         """The share of the tagged words of other sentences whose best sense is right, whatever its part of speech."""
-        choices = self.choices(sentences)
         self.encoder.new_step()
-        self.renew(np.unique(choices.senses))
-        with self.torch.no_grad():
-            c = self.encoder.contexts(sentences)
-            return self.loss(c, self.encoder.on_device(self.memory.vectors), choices)[1]
+        right: list[tuple[float, int]] = []
+        for first in range(0, len(sentences), batch):
+            part = sentences[first : first + batch]
+            choices = self.choices(part)
+            rows = np.unique(choices.senses)
+            self._pool(rows)
+            with self.torch.no_grad():
+                places = choices._replace(senses=np.searchsorted(rows, choices.senses))
+                share = self.loss(self.encoder.contexts(part), self._gloss_vectors(rows), places)[1]
+            right.append((share, len(places.weight)))
+        return sum(share * count for share, count in right) / max(sum(count for _, count in right), 1)
 
     def run(self, report: Report = lambda _: None, every: float = 600.0) -> Iterator[int]:
         """Train until time or steps are over; yields the number of steps every so many seconds, and at the end.
@@ -553,10 +559,8 @@ class GlossTrainer:
             report: takes a line of progress, twice a minute.
         """
         o = self.options
-        self.renew(self._used)
         begin = last = said = time.monotonic()
-        steps = 0
-        recent: list[tuple[float, float]] = []
+        steps, recent = 0, list[tuple[float, float]]()
         while True:
             elapsed = time.monotonic() - begin
             share = max(elapsed / (60 * o.minutes), steps / o.steps if o.steps else 0.0)
@@ -579,37 +583,3 @@ class GlossTrainer:
                 last = now
                 yield steps
         yield steps
-
-
-class _Memory:
-    """Gloss vectors as they were when last encoded, moved along with the encoder's drift.
-
-    Attributes:
-        vectors: (S, n) unit.
-        known: (S,) whether a gloss has been encoded.
-    """
-
-    def __init__(self, count: int, dimension: int, every: int = 10) -> None:
-        self.vectors = np.zeros((count, dimension), np.float32)
-        self.known = np.zeros(count, bool)
-        self._every = every
-        self._pairs: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-
-    def take(self, rows: NDArray[np.int64], fresh: NDArray[np.float32]) -> None:
-        """Keep fresh vectors. Every few calls, move all others by V ← V + V·D, made unit.
-
-        D is the ridge regression of fresh − remembered on remembered, over the glosses encoded since the last time.
-        """
-        old = self.known[rows]
-        self._pairs.append((self.vectors[rows[old]].copy(), fresh[old]))
-        if len(self._pairs) == self._every:
-            before = np.concatenate([pair[0] for pair in self._pairs])
-            after = np.concatenate([pair[1] for pair in self._pairs])
-            self._pairs.clear()
-            n = before.shape[1]
-            if len(before) > 4 * n:
-                ridge = 0.05 * len(before) / n * np.eye(n, dtype=np.float32)
-                drift = np.linalg.solve(before.T @ before + ridge, before.T @ (after - before))
-                moved = self.vectors + self.vectors @ drift
-                self.vectors = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
-        self.vectors[rows], self.known[rows] = fresh, True

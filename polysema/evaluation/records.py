@@ -70,8 +70,8 @@ class Record:
 def _record(name: str, facts: dict[str, Any]) -> Record:
     """A record from its table in ``records.toml``."""
     made: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
-    files = {key: DataFile(*made[key]) for key in ("file", "sentences") if key in made}
-    return Record(name, **{**made, **files})
+    made |= {key: DataFile(*made[key]) for key in ("file", "sentences") if key in made}
+    return Record(name, **made)
 
 
 _TABLES = tomllib.loads((Path(__file__).parent / "records.toml").read_text(encoding="utf-8"))

@@ -19,6 +19,7 @@ from polysema.errors import InputError
 from polysema.evaluation.ambiguity import AmbiguityCorrelation
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.statistics import Comparison, bootstrap, interval, spearman
+from polysema.meanings.results import clean
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -245,13 +246,6 @@ class Evaluation:
             if model in ("", row.model) and name in ("", row.items.name)
         }
 
-    def figures(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Spearman's ρ, the mean over seeds, by model, set and method."""
-        found: dict[str, dict[str, dict[str, float]]] = {system.name: {} for system in self.models}
-        for row in self.rows:
-            found[row.model].setdefault(row.items.name, {})[row.method] = row.spearman
-        return found
-
     def to_rows(self) -> list[dict[str, Any]]:
         """A flat dictionary for every seed and ensemble, such as ``pandas.DataFrame`` takes."""
         found = []
@@ -290,14 +284,3 @@ class Evaluation:
 def spread(values: Sequence[float]) -> float | None:
     """The standard deviation of several values; None for one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def clean(value: Any) -> Any:
-    """What JSON can hold of a value: numbers that are not finite become null, what it does not know becomes text."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
-    return value if isinstance(value, str | int | bool) or value is None else str(value)

@@ -21,7 +21,7 @@ import numpy as np
 from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.rounds import SAMPLED, finish_round, note_move, prepare, surprise, take
 from polysema.kernels.sampling import sigmoid
-from polysema.kernels.simd import add, axpy, dot, prefetch, scaled
+from polysema.kernels.simd import axpy, dot, prefetch, scaled
 
 _LINE = np.uint64(16)  # floats in a cache line
 
@@ -96,11 +96,8 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
     """Learn from the targets of a share, each from the sum of its window, or from every word of it in turn."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
     slots, noise, vectors = buffers.slots[share], buffers.noise[share], buffers.vectors[share]
-    coefficients, target_steps, window_steps = (
-        buffers.coefficients[share],
-        buffers.target_steps[share],
-        buffers.window_steps[share],
-    )
+    coefficients, target_steps = buffers.coefficients[share], buffers.target_steps[share]
+    window_steps = buffers.window_steps[share]
     target_moves, target_ends = buffers.target_moves[share], buffers.target_ends[share]
     window_moves, window_ends = buffers.window_moves[share], buffers.window_ends[share]
     scaled_moves, scaled_ends = buffers.scaled_moves[share], buffers.scaled_ends[share]
@@ -122,7 +119,7 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
                 sums[j] = np.float32(0.0)
             for q in range(low, high):
                 if q != t:
-                    add(context, np.uint64(ids[q]) * n, sums, zero, n)
+                    axpy(np.float32(1.0), context, np.uint64(ids[q]) * n, sums, zero, n)
         for c in range(low, high if pairs else low + one):  # a sample for each word of the window, or one
             if pairs and c == t:
                 continue
@@ -137,22 +134,13 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
             for q in range(c if pairs else low, c + one if pairs else high):
                 if q != t:
                     axpy(up, vectors, slot * n, window_steps, q * n, n)
-            _list(b // n, slot, noise, negatives, bits, parts, target_moves, target_ends, scaled_moves, scaled_ends)
+            note_move(b // n, slot, parts, target_moves, target_ends)
+            for k in range(negatives):
+                note_move(noise[slot * negatives + k], (slot << bits) + k, parts, scaled_moves, scaled_ends)
             slot += one
         if (hashes[t] & SAMPLED) == zero:
             loss[0] += surprise(score)
             loss[1] += 1.0
-
-
-@kernel(forceinline=True)
-def _list(
-    sense: Any, slot: Any, noise: Any, negatives: Any, bits: Any, parts: Any, target_moves: Any, target_ends: Any,
-    scaled_moves: Any, scaled_ends: Any,
-) -> None:  # fmt: skip
-    """List the moves of a sample's sense and noise words."""
-    note_move(sense, slot, parts, target_moves, target_ends)
-    for k in range(negatives):
-        note_move(noise[slot * negatives + k], (slot << bits) + k, parts, scaled_moves, scaled_ends)
 
 
 @compiled()

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from polysema.kernels.compiled import kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
-from polysema.kernels.simd import add, axpy, element, prefetch, scaled
+from polysema.kernels.simd import axpy, element, prefetch, scaled
 
 YIELD = {"nt": "SwitchToThread"}.get(os.name, "sched_yield")
 """The function of the system that offers the core to other threads."""
@@ -391,7 +391,7 @@ def _add_steps(
                 _fetch(source, (coming & _SOURCE) * n, n)
             row = moves[at] >> _ROW
             to = row * n if adam is None else gradient_row(row, thread, n, adam)
-            square = add(source, (moves[at] & _SOURCE) * n, moved, to, n)
+            square = axpy(np.float32(1.0), source, (moves[at] & _SOURCE) * n, moved, to, n)
             if adam is None:
                 _bound(square, values, to, n)
 

@@ -149,7 +149,7 @@ def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
 
 @intrinsic
 def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
-    """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]², which costs nothing where it is not used."""
+    """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]². What is not used costs nothing, nor does an alpha of 1."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = element(context, builder, signature, arguments, 1)
@@ -167,26 +167,6 @@ def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any
         return _total(builder, totals)
 
     return types.float32(types.float32, x, types.uint64, y, types.uint64, types.uint64), generate
-
-
-@intrinsic
-def add(typing: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
-    """y[j + k] += x[i + k]; returns Σ y[j + k]², as ``axpy``."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = element(context, builder, signature, arguments, 0)
-        target = element(context, builder, signature, arguments, 2)
-        totals = _totals(builder)
-
-        def step(at: Any, vector: Any) -> None:
-            moved = builder.fadd(_load(builder, target, at, vector), _load(builder, source, at, vector))
-            _store(builder, moved, target, at)
-            _accumulate(builder, totals, moved, moved)
-
-        _blocks(builder, arguments[4], step)
-        return _total(builder, totals)
-
-    return types.float32(x, types.uint64, y, types.uint64, types.uint64), generate
 
 
 @intrinsic

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polysema.errors import InputError
 from polysema.meanings.context_model import ContextModel
 from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech, SenseDescriptions
+from polysema.vectors import units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,9 +52,8 @@ class SenseClusters:
         """The weights (k,) of a word's clusters, falling, and their unit vectors (k, n)."""
         own = slice(int(self.starts[row]), int(self.starts[row + 1]))
         counts, vectors = np.asarray(self.counts[own], np.float64), np.asarray(self.vectors[own], np.float64)
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
         order = np.argsort(-counts, kind="stable")
-        return (counts / counts.sum())[order], (vectors / np.where(length > 0, length, 1.0))[order]
+        return (counts / counts.sum())[order], units(vectors)[order]
 
     def __repr__(self) -> str:
         return f"SenseClusters({len(self.vectors)} of {len(self.starts) - 1} words)"
@@ -128,8 +128,7 @@ def grouped(
     for column in np.flatnonzero(owner >= 0):
         joined[owner[column]] += weights[column]
         mean[:, owner[column]] += weights[column] * vectors[:, column]
-    length = np.linalg.norm(mean, axis=0)
-    return joined / max(joined.sum(), 1e-300), mean / np.where(length > 0, length, 1.0)
+    return joined / max(joined.sum(), 1e-300), units(mean, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from polysema.errors import check_choice, needing
@@ -93,3 +94,14 @@ class Neighbour(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Neighbour({self.word!r}, {self.similarity:.3f})"
+
+
+def clean(value: Any) -> Any:
+    """What JSON can hold of a value: numbers that are not finite become null, what it does not know becomes text."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value if isinstance(value, str | int | bool) or value is None else str(value)

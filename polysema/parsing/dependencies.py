@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -75,16 +76,19 @@ class _Sentence:
     def _phrase(self, i: int) -> Tree | None:
         """The word with all its dependents, joined step by step."""
         dependents = self._dependents(i)
-        tree = self._joined(self.leaves[i], i, [d for d in dependents if d.step == 1 and self.leaves[i]])
+        tree: Tree | None = self.leaves[i]
         partner = self._partner(i)
+        if partner is not None:
+            tree = self._joined(tree, i, [d for d in dependents if d.step == 1 and tree])
+            dependents = [d for d in dependents if d.step > 1 or not self.leaves[i]]
         while partner is not None:
             theirs = self._dependents(partner)
             tree = _mixed(tree, self._joined(self.leaves[partner], partner, [d for d in theirs if d.step == 1]))
-            dependents = [d for d in dependents if d.place != partner] + theirs
+            dependents = [d for d in dependents if d.place != partner] + [d for d in theirs if d.step > 1]
             partner = self._partner(partner)
         if self.leaves[i] is None:  # *exactly* in parallel: the adverb acts on what the preposition leaves
             dependents = [d._replace(step=AFTER_OBJECTS) if d.step == 1 else d for d in dependents]
-        return self._joined(tree, i, sorted(d for d in dependents if d.step > 1))
+        return self._joined(tree, i, _inside_out(i, self.leaves[i] is not None, dependents))
 
     def _dependents(self, i: int) -> list[_Dependent]:
         """The dependents of a word that do not fall away, in the order in which they join."""
@@ -130,6 +134,21 @@ class _Sentence:
 
     def _has(self, i: int, labels: Sequence[str]) -> bool:
         return any(self.tokens[j].label in labels for j in self.children[i])
+
+
+def _inside_out(i: int, known: bool, dependents: Sequence[_Dependent]) -> list[_Dependent]:
+    """Dependents by their steps, but on either side the nearest first: a phrase is then a run of words.
+
+    A word that falls away is where its first dependent is; a negation is before the word, wherever it stands.
+    """
+    at = i if known or not dependents else min(dependents).place
+    before = [d for d in dependents if d.place < at or d.rule.part == "negation"]
+    left = deque(sorted(before, key=lambda d: (d.rule.part != "negation", -d.place)))
+    right = deque(sorted((d for d in dependents if d not in before), key=lambda d: d.place))
+    found = []
+    while left and right:
+        found.append((left if left[0] < right[0] else right).popleft())
+    return [*found, *left, *right]
 
 
 def _is_function_word(token: Token) -> bool:

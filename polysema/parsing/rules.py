@@ -1,8 +1,8 @@
 """The table from dependency labels to parts of a composition tree.
 
-Labels are those of spaCy's English models. A word's dependents join it step by step, and within a step the nearest
-first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase or the
-noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
+Labels are those of spaCy's English models. A word's dependents join it step by step, and on either side of it the
+nearest first: adjectives and adverbs act on the word, the verb on its objects, phrases and clauses on the verb phrase
+or the noun, and last the verb phrase on its subject (paper, §3.2, and beyond).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from polysema.composition.phrases import Phrase, Read, is_parsed, is_text, read_
 from polysema.composition.trees import Tree, either, leaves, shown
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError, install_command
 from polysema.parsing.dependencies import composition_tree
+from polysema.parsing.language import not_english
 from polysema.parsing.rules import SUBJECTS, other_readings
 
 
@@ -58,6 +59,9 @@ def parse_sentences(
         if tokens is None:
             doc = text.doc[text.left_edge.i : text.right_edge.i + 1] if hasattr(text, "left_edge") else text
             source, tokens = doc.text, _tokens(doc)
+        foreign = "" if source is not text or isinstance(tokens, PolysemaError) else not_english(tokens, known)
+        if foreign and nlp is None:
+            tokens = InputError(f"{shown(source)}: {foreign}; brackets compose any words")
         results.append(tokens if isinstance(tokens, PolysemaError) else _read(source, tokens, known, readings))
     return results
 

@@ -23,8 +23,9 @@ from polysema.evaluation.comparison import (
     paper_protocol,
 )
 from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.results import Compared, Evaluation, Row, clean, spread
+from polysema.evaluation.results import Compared, Evaluation, Row, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
+from polysema.meanings.results import clean
 from polysema.reproduction import published
 from polysema.reproduction.tables import (
     Cell,

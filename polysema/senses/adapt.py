@@ -239,10 +239,10 @@ def adapt(
         raise InputError("words are placed in lexicons with senses and context vectors, such as the model that ships")
     if min(min_count, occurrences) < 1:
         raise InputError(f"min_count and occurrences are 1 or more, not {min_count} and {occurrences}")
+    named = text.path if isinstance(text, Corpus) else text
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = encoded(text, Path(temporary) / "corpus")
         result = _adapted(lexicon, corpus, min_count, occurrences, max_size, weights, seed, placing, progress)
-    named = text.path if isinstance(text, Corpus) else text
     result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
     return result
 

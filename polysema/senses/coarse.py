@@ -39,6 +39,9 @@ FEATURES = ("definitions", "texts", "field", "linked", "distance", "words", "rel
 FAR = 12
 """The distance of two senses that share no hypernym."""
 
+THRESHOLD = 0.55
+"""Rather two senses that people would join than one of two that they tell apart."""
+
 LEAST_IDS = 3
 """Occurrences with an id that a key needs for its majority to count."""
 
@@ -184,10 +187,13 @@ def complete_linkage(p: Floats, threshold: float) -> list[int]:
     return found
 
 
-def coarse_groups(pairs: Pairs, model: PairModel, threshold: float = 0.5) -> dict[str, int]:
+def coarse_groups(
+    pairs: Pairs, model: PairModel, ids: Mapping[str, str] | None = None, threshold: float = THRESHOLD
+) -> dict[str, int]:
     """The group of every sense key within its spelling, from 0; parts of speech are never merged.
 
     Args:
+        ids: a second dictionary's ids: where both senses of a pair have one, these decide.
         threshold: pairs of at least this probability may share a group.
     """
     found: dict[str, int] = {}
@@ -196,21 +202,23 @@ def coarse_groups(pairs: Pairs, model: PairModel, threshold: float = 0.5) -> dic
         for letter in "nvar":
             same = [key for key in keys if key.synset[-1] == letter]
             if same:
-                numbers = _groups_of(pairs, model, same, threshold)
+                numbers = complete_linkage(_probabilities(pairs, model, same, ids or {}), threshold)
                 found.update({key.key: first + number for key, number in zip(same, numbers, strict=True)})
                 first += max(numbers) + 1
     return found
 
 
-def _groups_of(pairs: Pairs, model: PairModel, keys: Sequence[SenseKey], threshold: float) -> list[int]:
-    if len(keys) == 1:
-        return [0]
-    places = list(combinations(range(len(keys)), 2))
-    p = model.probabilities(np.array([pairs.features(keys[i], keys[j]) for i, j in places]))
+def _probabilities(pairs: Pairs, model: PairModel, keys: Sequence[SenseKey], ids: Mapping[str, str]) -> Floats:
+    """How likely each two of some senses belong together, (s, s)."""
     table = np.ones((len(keys), len(keys)))
-    for (i, j), value in zip(places, p.tolist(), strict=True):
-        table[i, j] = table[j, i] = value
-    return complete_linkage(table, threshold)
+    places = list(combinations(range(len(keys)), 2))
+    if places:
+        p = model.probabilities(np.array([pairs.features(keys[i], keys[j]) for i, j in places]))
+        for (i, j), value in zip(places, p.tolist(), strict=True):
+            one, other = ids.get(keys[i].key), ids.get(keys[j].key)
+            known = one is not None and other is not None
+            table[i, j] = table[j, i] = float(one == other) if known else value
+    return table
 
 
 def _content(gloss: str) -> set[str]:

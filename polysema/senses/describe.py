@@ -111,16 +111,8 @@ def describe(
                 described.append((lexicon.vocabulary.words[row], found, own))
         lines += _lines(described, maker, tagger, match)
         spent = time.perf_counter() - started
-        progress(
-            Progress(
-                "describing",
-                last,
-                size,
-                speed=last / max(spent, 1e-9),
-                seconds=spent,
-                left=spent / last * (size - last),
-            )
-        )
+        speed, left = last / max(spent, 1e-9), spent / last * (size - last)
+        progress(Progress("describing", last, size, speed=speed, seconds=spent, left=left))
     known = lexicon.parts.information
     facts = {"most": most, "separation": separation, "seed": seed, "kept": decided is not None}
     return lexicon.with_parts(

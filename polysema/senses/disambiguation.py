@@ -37,7 +37,7 @@ from polysema.composition.trees import Leaf
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import InContext, sense_probabilities, senses_in_context
-from polysema.errors import InputError, PolysemaError
+from polysema.errors import PolysemaError
 from polysema.meanings.context_model import (
     USUAL,
     context_vectors,
@@ -322,14 +322,7 @@ class Disambiguator:
         def meaning_of(leaf: Leaf) -> Array:
             return vectors[:, :, None] if leaf == item.leaf else self.model[leaf.word].parts[0]
 
-        try:
-            return np.broadcast_to(fold(item.tree, meaning_of, self.composer)[-1].log_trace, len(vectors))
-        except PolysemaError:
-            raise
-        except (ValueError, IndexError, TypeError) as error:
-            raise InputError(
-                f"{self.composer.name} does not compose stacks of {len(vectors)} senses, factors (..., n, m): {error}"
-            ) from error
+        return np.broadcast_to(fold(item.tree, meaning_of, self.composer)[-1].log_trace, len(vectors))
 
     def _fits(self, word: str, nearest: float | None) -> bool | None:
         """Whether the nearest sense is as near as it is at nearly all of the word's own occurrences."""

@@ -43,6 +43,7 @@ from polysema.meanings.neighbours import blocks
 from polysema.measures import mixture_entropies
 from polysema.progress import Progress, Report, silent
 from polysema.senses.senses import senses_of
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -210,8 +211,7 @@ def count_senses(
         contexts: (occurrences, n), the context vectors.
         amounts: (occurrences,), how much evidence each is.
     """
-    length = np.linalg.norm(contexts, axis=1, keepdims=True)
-    unit = contexts / np.where(length > 0, length, 1.0)
+    unit = units(contexts)
     members = [[k] for k in np.flatnonzero(weights > 0).tolist()]
     v, p = vectors[[k for (k,) in members]], weights[[k for (k,) in members]] / weights.sum()
     senses, shares = np.full(len(weights), -1, np.int64), np.zeros(len(weights))

@@ -116,6 +116,8 @@ def train_encoder(
     glosses = [reader.read(text).ids for text in wordnet.gloss_texts()]
     chosen = table.encode(text.held_out["choose"], reader)[:400]
     trainer = GlossTrainer(encoder, glosses, table, sentences, options)
+    if chosen:
+        report(f"before training: right on held-out documents {trainer.accuracy(chosen):.3f}")
     for steps in trainer.run(report, every):
         encoder.finished().save(out)
         if chosen:
@@ -299,4 +301,4 @@ def group_senses(
     held = np.isin(owners, words[::5])
     auc, f1 = pair_scores(fit_pairs(features[~held], truth[~held]).probabilities(features[held]), truth[held])
     figures = {"words": len(words), "held_out": int(held.sum()), "auc": auc, "f1": f1}
-    return coarse_groups(pairs, fit_pairs(features, truth)), figures
+    return coarse_groups(pairs, fit_pairs(features, truth), ids), figures

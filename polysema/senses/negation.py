@@ -75,21 +75,12 @@ def mixture_of_words(model: Matrices, words: list[str], weights: Array) -> Array
     return operators.compress(np.concatenate(list(factors), axis=1))
 
 
+_WORLDLY = "(1 − X)^½ ω (1 − X)^½, ω a mixture of"
 NEGATIONS: dict[str, Negation] = {
     negation.name: negation
     for negation in (
-        Negation(
-            "conversational",
-            "(1 − X)^½ ω (1 − X)^½, ω a mixture of the neighbours of ρ",
-            operators.negated,
-            neighbourhood,
-        ),
-        Negation(
-            "hypernyms",
-            "(1 − X)^½ ω (1 − X)^½, ω a mixture of the words below the hypernyms of the word",
-            operators.negated,
-            hypernyms,
-        ),
+        Negation("conversational", f"{_WORLDLY} the neighbours of ρ", operators.negated, neighbourhood),
+        Negation("hypernyms", f"{_WORLDLY} the words below the hypernyms of the word", operators.negated, hypernyms),
         Negation("logical", "1 − X, X = ρ / λ₁", lambda b, _: operators.negated(b)),
         Negation("support", "ρ⁺, the inverse on the support of ρ", lambda b, _: operators.inverted(b)),
         Negation("none", "ρ: negation falls away", None),

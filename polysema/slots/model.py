@@ -30,6 +30,7 @@ from polysema.errors import InputError
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import SlotFillers
 from polysema.slots.relations import SPACES, filler_space, head_space
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 
@@ -74,8 +75,7 @@ class Slots:
         """Unit vectors of words as one part of speech, (k, d); zero where a word is never that."""
         number = SPACES.index(space)
         part = self.lexicon.array[rows, number * self.dim : (number + 1) * self.dim, number].astype(np.float64)
-        length = np.linalg.norm(part, axis=1, keepdims=True)
-        return np.asarray(part / np.where(length > 0, length, 1.0))
+        return units(part)
 
     def vector(self, word: str, space: str) -> Array:
         """The unit vector of one word as one part of speech, (d,)."""

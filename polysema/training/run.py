@@ -149,12 +149,8 @@ class Run:
             rows = side.reshape(-1, self.options.width)
             if not np.isfinite(np.dot(side.reshape(-1), side.reshape(-1))) or (ends and _run_away(rows) > _RUN_AWAY):
                 self._diverged()
-        row = {
-            "epoch": state.epoch + 1,
-            "held_out_loss": self.loss(),
-            "words": state.words,
-            "seconds": round(state.seconds, 2),
-        }
+        facts = {"words": state.words, "seconds": round(state.seconds, 2)}
+        row = {"epoch": state.epoch + 1, "held_out_loss": self.loss(), **facts}
         self._whole = False
         state.epoch, state.round = state.epoch + 1, 0
         state.curve.append(row)

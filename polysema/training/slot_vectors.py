@@ -26,6 +26,7 @@ from polysema.options import Options, option
 from polysema.slots.parsed import ParsedText
 from polysema.slots.relations import SPACES, filler_space, head_space
 from polysema.training.job import Job
+from polysema.vectors import units
 from polysema.vocabulary import Vocabulary
 
 Ints = NDArray[np.int64]
@@ -56,9 +57,9 @@ def vectors_of(parsed: ParsedText, space: str, dim: int, chosen: Ints, seed: int
     found = np.zeros((len(chosen), dim))
     found[:, :rank] = left * np.sqrt(values)
     some = found.any(axis=1)
-    units = _unit(found)
-    units[some] -= units[some].mean(axis=0)
-    return _unit(units).astype(np.float32)
+    unit = units(found)
+    unit[some] -= unit[some].mean(axis=0)
+    return units(unit).astype(np.float32)
 
 
 def leading(matrix: Any, rank: int, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -117,11 +118,6 @@ def _features(parsed: ParsedText, space: str) -> tuple[Ints, Ints, NDArray[np.fl
         [slot[as_head] * size + filler[as_head], (slots + slot[as_filler]) * size + head[as_filler]]
     )
     return word, feature, np.concatenate([parsed.count[as_head], parsed.count[as_filler]]).astype(np.float64)
-
-
-def _unit(rows: NDArray[np.floating]) -> NDArray[np.float64]:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1.0), np.float64)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def test_the_json(known, data):
     flat = found.to_rows()
     assert len(flat) == len(rows)
     assert {type(value) for one in flat for value in one.values()} <= {str, int, float, type(None)}
-    assert found.figures()["mine"]["GS2011"]["phaser"] == row["spearman"]
+    assert found["GS2011", "phaser"].spearman == row["spearman"]
     assert repr(found) == f"Evaluation(1 models, 9 sets, {len(rows)} rows)"
 
 

@@ -20,14 +20,16 @@ import polysema
 from polysema import VectorLexicon, Vocabulary
 from polysema.explorer.server import Explorer, application
 from tests.explorer import hostile
-from tests.explorer.test_pages import REPORT, SENTENCE, WORDS, made
+from tests.explorer.test_pages import SENTENCE, TEXT, WORDS, made
+from tests.senses import five_words
 
 
 @pytest.fixture(scope="module")
 def explorer():
     rng = np.random.default_rng(3)
     vectors = VectorLexicon(Vocabulary(WORDS, range(180, 0, -10)), rng.normal(size=(len(WORDS), 6)))
-    app = application({"lexicon": made(), "second": made(8), "vectors": vectors}, framed=True, evaluation=REPORT)
+    glossed = made(9, five_words.dictionary())
+    app = application({"lexicon": made(), "second": made(8), "vectors": vectors, "glossed": glossed}, framed=True)
     running = Explorer(app)
     yield running
     running.stop()
@@ -70,7 +72,7 @@ def test_the_command_starts_and_ctrl_c_ends_it_cleanly(tmp_path):
         try:
             url = process.stdout.readline().split()[3]
             with urllib.request.urlopen(url, timeout=20) as answer:
-                assert b"See ambiguity resolve" in answer.read()
+                assert b"how sure is that?" in answer.read()
             process.send_signal(signal.SIGINT)
             process.wait(20)
         finally:
@@ -109,22 +111,30 @@ def page(chromium, explorer, request):
     assert wrong == []
 
 
-def _until(page, text):
-    page.get_by_text(text, exact=True).wait_for()
+BOX = "What does it mean, and how sure is that?"
 
 
 @pytest.mark.parametrize("page", [True, False], indirect=True, ids=["script", "no script"])
 def test_every_page_as_a_person_uses_it(page):
-    page.get_by_label("See ambiguity resolve").fill(SENTENCE)
-    page.get_by_role("button", name="Compose").click()
-    _until(page, "step 3 of 3")
+    page.get_by_label(BOX).fill(TEXT)
+    page.get_by_role("button", name="Read").click()
+    page.locator("summary", has_text="bank").first.click()
+    page.locator("details[open] .senses").first.wait_for()
+    page.get_by_role("link", name="Word by word").click()
+    page.get_by_text("8 of 8 words").wait_for()
     page.get_by_role("link", name="← Back").click()
-    _until(page, "step 2 of 3")
+    page.get_by_text("7 of 8 words").wait_for()
     page.get_by_role("link", name="Forward →").click()
-    _until(page, "step 3 of 3")
-    page.get_by_role("link", name="fuzz", exact=True).click()
-    page.locator("a[aria-current=true]", has_text="fuzz").wait_for()
-    page.get_by_role("link", name="List").click()
+    page.get_by_text("8 of 8 words").wait_for()
+    page.get_by_role("link", name="Beside another sentence").click()
+    page.get_by_label("Second", exact=True).fill("The river by the bank.")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("because of").or_(page.get_by_text("no single word decides it")).first.wait_for()
+    page.get_by_label("First", exact=True).fill("bank")
+    page.get_by_label("or the first word in").select_option("second")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="The 20 nearest words").wait_for()
+    page.get_by_role("link", name="All words").click()
     page.get_by_label("Begins with").fill("ba")
     page.get_by_label("Part of speech").select_option("noun")
     page.get_by_role("button", name="Show").click()
@@ -132,34 +142,106 @@ def test_every_page_as_a_person_uses_it(page):
     assert page.locator("h1").inner_text() == "bank"
     page.get_by_role("link", name="second", exact=True).click()
     page.locator(".choice a[aria-current]", has_text="second").wait_for()
-    page.get_by_role("link", name="Compare", exact=True).click()
-    page.get_by_label("First", exact=True).fill("bank")
-    page.get_by_label("Second", exact=True).fill("(old cars)")
-    page.get_by_role("button", name="Compare").click()
-    page.get_by_role("heading", name="By every measure").wait_for()
-    page.get_by_label("or the first in").select_option("lexicon")
-    page.get_by_role("button", name="Compare").click()
-    page.get_by_role("heading", name="The 20 nearest words").wait_for()
-    page.get_by_role("link", name="Evaluation").click()
-    page.get_by_role("cell", name="0.100 to 0.400").wait_for()
-    page.get_by_role("link", name="About").click()
-    page.get_by_role("heading", name="What the numbers mean").wait_for()
-    style = "getComputedStyle(document.querySelector('.card')).borderRadius"
-    assert page.evaluate(style) == "8px"  # the style sheet
+    page.get_by_role("link", name="Cite").click()
+    page.get_by_role("heading", name="How to cite").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_by_the_keyboard_alone(page):
-    page.keyboard.type(SENTENCE)  # the field has the focus
-    page.keyboard.press("Enter")
-    _until(page, "step 3 of 3")
+def test_it_answers_while_one_types(page):
+    page.get_by_label(BOX).press_sequentially("The old bank", delay=20)
+    page.locator("a.word", has_text="bank").wait_for()
+    assert page.url.endswith("s=The+old+bank")
+    page.get_by_role("button", name="Copy link").wait_for()
+    page.locator("#s").press_sequentially(" of the xyzzy", delay=5)
+    page.get_by_text("passed over: xyzzy").wait_for()
+    page.locator("#s").evaluate("box => { box.value = 'a'.repeat(99999); }")
+    page.locator("#s").press("b")
+    page.get_by_text("100,000 characters: at most 1,000").wait_for()
+    page.locator("#s").fill("")
+    page.get_by_role("link", name="Surprise me").wait_for()
+
+
+def test_a_card_over_a_word(page, explorer):
+    page.goto(f"{explorer.url}?s={TEXT}&lexicon=glossed")
+    page.locator("a.word").first.hover()
+    card = page.locator("#pop")
+    card.get_by_text("sloping land beside water").first.wait_for()
+    card.hover()  # it stays while the pointer is over it
+    page.wait_for_timeout(400)
+    assert card.is_visible()
+    page.keyboard.press("Escape")
+    assert card.count() == 0
+    page.locator("a.word").last.focus()
+    card.wait_for()
+    assert page.locator("a.word").last.get_attribute("aria-describedby") == "pop"
+    box = card.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 400
+
+
+def test_the_player_moves_the_bars(page, explorer):
+    page.goto(f"{explorer.url}?s={TEXT}&view=steps&step=2")
+    bars = page.locator(".player a.word").first.locator("rect")
+    widths = [bar.get_attribute("width") for bar in bars.all()]
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("4 of 8 words").wait_for()
+    assert [bar.get_attribute("width") for bar in bars.all()] != widths
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".track").first.click(position={"x": 1, "y": 1})
     page.keyboard.press("ArrowLeft")
-    _until(page, "step 2 of 3")
-    assert page.url.endswith("step=2")
-    page.keyboard.press("ArrowRight")
-    _until(page, "step 3 of 3")
-    page.go_back()
-    _until(page, "step 2 of 3")
+    assert "step=" in page.url
+    shown = page.locator(".track .p").first.inner_text()
+    page.reload()
+    assert page.locator(".track .p").first.inner_text() == shown  # what the server says of this step
+
+
+def test_the_map_zooms_finds_and_lists(page, explorer):
+    page.goto(f"{explorer.url}map")
+    canvas = page.locator("canvas")
+    canvas.wait_for()
+    page.get_by_label("Find on the map").fill("river")
+    page.keyboard.press("Enter")
+    page.locator("[data-told]", has_text="river").wait_for()
+    page.get_by_role("button", name="Whole map").click()
+    page.get_by_role("button", name="Closer").click()
+    page.get_by_role("button", name="Whole map").click()
+    page.get_by_role("button", name="Select an area").click()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] - 2, steps=3)
+    page.mouse.up()
+    page.locator(".listed a", has_text="river").click()
+    assert page.locator("h1").inner_text() == "river"
+
+
+def test_a_frame_of_a_large_map_is_quick(page, explorer):
+    """50,000 words: the script's share of a frame, in milliseconds, the median of ten."""
+    facts = {"words": [f"word{i}" for i in range(50_000)], "x": [i * 97 % 8191 for i in range(50_000)],
+             "y": [i * 61 % 8191 for i in range(50_000)], "ambiguity": [i % 101 for i in range(50_000)]}  # fmt: skip
+    page.route("**/map.json", lambda route: route.fulfill(json=facts))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{explorer.url}map")
+    took = []
+    page.locator("canvas").wait_for()
+    for _ in range(10):
+        page.get_by_role("button", name="Closer").click()
+        page.wait_for_timeout(60)
+        took.append(float(page.locator("canvas").get_attribute("data-ms")))
+    assert sorted(took)[5] < 16 * 3  # a busy machine; docs/measurements/explorer.md has an idle one
+
+
+def test_by_the_keyboard_alone(page):
+    page.keyboard.type(TEXT)  # the field has the focus
+    page.keyboard.press("Enter")
+    page.locator("a.word").first.wait_for()
+    page.get_by_role("link", name="Word by word").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("8 of 8 words").wait_for()
+    page.locator(".track a").first.focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_text("7 of 8 words").wait_for()
+    assert page.url.endswith("step=7")
     page.keyboard.press("/")
     page.keyboard.type("bank")
     page.keyboard.press("Enter")
@@ -168,31 +250,55 @@ def test_by_the_keyboard_alone(page):
     assert page.evaluate("document.activeElement.className") == "skip"
 
 
+def test_every_method_of_the_tree_can_be_chosen(page, explorer):
+    page.goto(f"{explorer.url}?s={SENTENCE}&view=tree")
+    names = page.locator(".methods th[scope=row] a").all_text_contents()
+    assert set(names) == set(made().methods)
+    for name in names[:3]:
+        page.locator(".methods summary").click()
+        page.locator(".methods").get_by_role("link", name=name, exact=True).click()
+        page.locator(".methods summary", has_text=f"than {name}").wait_for()
+        assert page.locator("svg.tree").count() == 1
+
+
+def test_a_page_weighs_little(chromium, explorer):
+    context = chromium.new_context()
+    page, weight = context.new_page(), []
+    page.on("response", lambda answer: weight.append(len(answer.body())))
+    page.goto(f"{explorer.url}?s={TEXT}", wait_until="networkidle")
+    context.close()
+    assert sum(weight) < 300_000
+
+
 PATHS = [
-    "", f"?s={SENTENCE}", f"?s={SENTENCE}&step=0", "word", "word/bank", "word/bnak", "list", "list?prefix=zz", "compare", "compare?a=bank&b=river",
-    "compare?a=bank&other=second", "evaluation", "about", "word/bank?lexicon=vectors", f"?s={SENTENCE}&lexicon=vectors", "list?lexicon=vectors",
+    "", f"?s={TEXT}", f"?s={TEXT}&lexicon=glossed", f"?s={TEXT}&view=steps&step=3", f"?s={SENTENCE}&view=tree", "?s=🎉", "word", "word/bank",
+    "word/bank?lexicon=glossed", "word/bnak", "list", "list?prefix=zz", "compare", "compare?a=bank&b=river", "compare?a=the bank&b=old bank&lexicon=glossed",
+    "compare?a=bank&other=second", "map", "about", "word/bank?lexicon=vectors", f"?s={SENTENCE}&lexicon=vectors", "list?lexicon=vectors",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
-def test_axe_finds_no_serious_violation(chromium, explorer, scheme, width):
+def test_axe_finds_no_violation(chromium, explorer, scheme, width):
     """On every page: contrast is of the colours of the scheme, and what scrolls depends on the width."""
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed")
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
     page, found = context.new_page(), {}
     for path in PATHS:
         page.goto(explorer.url + path)
+        if path == "map":
+            page.locator("canvas").wait_for()
+        elif "glossed" in path and page.locator("a.word").count():
+            page.locator("a.word").first.focus()
         page.evaluate(axe.AXE_SCRIPT)
         results = page.evaluate("axe.run({resultTypes: ['violations']})")
         wrong = [
             (item["id"], node["target"], node["failureSummary"])
             for item in results["violations"]
-            if item["impact"] in ("serious", "critical")
             for node in item["nodes"][:3]
         ]
         found |= {path: wrong} if wrong else {}
     context.close()
-    assert found == {}
+    assert found == {}, found
 
 
 def test_in_the_frame_of_a_notebook(chromium, explorer):
@@ -203,18 +309,18 @@ def test_in_the_frame_of_a_notebook(chromium, explorer):
     page.route(around, lambda route: route.fulfill(content_type="text/html", body=html))
     page.goto(around)
     frame = page.frame_locator("iframe")
-    frame.get_by_label("See ambiguity resolve").fill(SENTENCE)
-    frame.get_by_role("button", name="Compose").click()
-    frame.get_by_text("step 3 of 3", exact=True).wait_for()
+    frame.get_by_label(BOX).fill(TEXT)
+    frame.get_by_role("button", name="Read").click()
+    frame.locator("a.word").first.wait_for()
     context.close()
 
 
 def test_printed_it_has_no_controls_and_open_tables(chromium, explorer):
     context = chromium.new_context()
     page = context.new_page()
-    page.goto(f"{explorer.url}?s={SENTENCE}")
+    page.goto(f"{explorer.url}?s={SENTENCE}&view=tree")
     page.emulate_media(media="print")
-    for hidden in (".top nav", ".ask", ".steps"):
+    for hidden in (".top nav", ".ask", ".tabs"):
         assert not page.locator(hidden).first.is_visible()
     assert page.locator("svg.tree").is_visible()
     assert page.pdf()[:5] == b"%PDF-"

@@ -53,7 +53,7 @@ SENTENCES = {
     "The hotel was closed.": "(closed* hotel)",
     "The hotel run by the family is cheap.": "((hotel (family run*)~) cheap)",
     # two objects
-    "The man gave the boy a book.": "(man ((gave book) boy))",
+    "The man gave the boy a book.": "(man ((gave boy) book))",
     "The man gave a book to the boy.": "(man ((gave book) boy))",
     # coordination
     "Dogs and cats sleep.": "((dogs & cats) sleep)",
@@ -103,6 +103,33 @@ def test_words_are_looked_up_as_written_then_in_lower_case_then_by_lemma():
     lemmas = type("Lemmas", (set,), {"parts": SimpleNamespace(slots=True)})({"man", "saw", "see", "dog"})
     assert str(parse_sentence("The man saw dogs.", lemmas).tree) == "(man (see dog))"  # a lexicon of slots holds lemmas
     assert [parse.tokens[leaf.position].text for leaf in leaves(parse.tree)] == ["families", "ran", "hotels"]
+
+
+def test_a_phrase_is_a_run_of_words():
+    """Of two dependents on one side of a word the nearer joins first, so words keep their order in every output."""
+    assert str(parse_sentence("Quickly the dog ran away.").tree) == "(quickly~ (dog (ran away~)*))"
+    assert str(parse_sentence("The family ran the hotel quickly.").tree) == "(family ((ran hotel) quickly~))"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Le chat noir dort sur la table.", "French"),
+        ("Der alte Mann sitzt auf der Bank und wartet auf den Bus.", "German"),
+        ("El gato duerme en la mesa de la cocina.", "Spanish"),
+        ("Hij zit op een stoel en leest het boek.", "Dutch"),
+    ],
+)
+def test_other_languages_are_refused(text, language):
+    with pytest.raises(InputError, match=f"it looks {language}, .* words are known"):
+        parse_sentence(text, {"chat", "table", "bank", "bus", "la"})
+
+
+def test_english_is_not_refused():
+    for text in ("Charles de la Cruz met the king of Spain.", "Dogs chase cats.", "The hotel is in the old city."):
+        assert parse_sentence(text).tree
+    with pytest.raises(InputError, match="does not look English: 0 of its 5 words are known"):
+        parse_sentence("koira juoksee nopeasti kotiin illalla", {"hotel"})
 
 
 def test_what_belongs_to_an_unknown_word_is_mixed():

@@ -73,4 +73,7 @@ def test_groups_number_the_senses_of_each_spelling() -> None:
         Pairs(wordnet(), np.ones((10, 1)), np.ones((10, 1))), model
     )  # all glosses alike: one group a part of speech
     assert [groups[key] for key in ("bank%1:17:01::", "bank%1:14:00::", "bank%2:38:00::")] == [0, 0, 1]
+    ids = {"bank%1:17:01::": "a", "bank%1:14:00::": "b"}
+    parted = coarse_groups(Pairs(wordnet(), np.ones((10, 1)), np.ones((10, 1))), model, ids)
+    assert [parted[key] for key in ("bank%1:17:01::", "bank%1:14:00::")] == [0, 1]
     assert (groups["saw%1:06:00::"], groups["saw%2:35:00::"], groups["dog%1:05:00::"]) == (0, 1, 0)

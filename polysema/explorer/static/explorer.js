@@ -107,7 +107,7 @@ function card(word) {
     head.append(...[...summary.cloneNode(true).childNodes].filter((node) => !node.classList?.contains("means")));
   } else head.textContent = word.textContent;
   box.append(head, ...body.cloneNode(true).childNodes);
-  page.body.append(box);
+  byId("main").append(box);
   const at = word.getBoundingClientRect();
   const left = Math.max(14, Math.min(at.left + scrollX, scrollX + page.documentElement.clientWidth - box.offsetWidth - 14));
   const below = at.bottom + 8 + box.offsetHeight <= innerHeight || at.top < box.offsetHeight + 8;
