@@ -231,18 +231,10 @@ class Changes(Results[Any]):
 
 
 def change(
-    *corpora: Corpus,
-    words: str | Iterable[str] = (),
-    by: str | None = None,
-    pos: str | None = None,
-    measure: str = DEFAULT,
-    dictionary: Any = None,
-    least: int = LEAST,
-    resamples: int = 200,
-    split: bool | None = None,
-    seed: int = 0,
-    progress: Report = silent,
-) -> Changes:
+    *corpora: Corpus, words: str | Iterable[str] = (), by: str | None = None, pos: str | None = None,
+    measure: str = DEFAULT, dictionary: Any = None, least: int = LEAST, resamples: int = 200,
+    split: bool | None = None, seed: int = 0, progress: Report = silent,
+) -> Changes:  # fmt: skip
     """How far the meaning of words moved from the first corpus to the last.
 
     Args:
@@ -317,17 +309,9 @@ def _periods(
 
 
 def compare(
-    word: str,
-    names: Sequence[str],
-    found: Sequence[Uses | None],
-    *,
-    pos: str | None = None,
-    measure: str = DEFAULT,
-    resamples: int = 200,
-    split: bool = True,
-    seed: int = 0,
-    least: int = LEAST,
-) -> WordChange:
+    word: str, names: Sequence[str], found: Sequence[Uses | None], *, pos: str | None = None, measure: str = DEFAULT,
+    resamples: int = 200, split: bool = True, seed: int = 0, least: int = LEAST,
+) -> WordChange:  # fmt: skip
     """Compare the uses of a word in periods of these names; see :func:`change`."""
     counts = [0 if uses is None else len(uses) for uses in found]
     if min(counts) < least:

@@ -92,12 +92,9 @@ def read_sentences(
         nearest[own], surest[own], known[own] = similarities.max(axis=1), share.max(axis=1), len(rows)
     columns: Columns = {
         "count": np.array([len(own) for own in found], np.uint16),
-        "start": np.array([a for a, _, _ in flat], np.uint16),
-        "end": np.array([z for _, z, _ in flat], np.uint16),
-        "sense": sense,
-        "p": p,
-        "fits": (~doubted(dictionary, contexts, nearest, surest, known)).astype(np.uint8),
-    }
+        "start": np.array([a for a, _, _ in flat], np.uint16), "end": np.array([z for _, z, _ in flat], np.uint16),
+        "sense": sense, "p": p, "fits": (~doubted(dictionary, contexts, nearest, surest, known)).astype(np.uint8),
+    }  # fmt: skip
     if vectors:
         largest = np.maximum(np.abs(contexts).max(axis=1, keepdims=True, initial=0), 1e-12)
         columns["vector"] = np.rint(contexts / largest * 127).astype(np.int8)

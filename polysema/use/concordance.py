@@ -19,14 +19,10 @@ from polysema.senses.dictionary_files import POS
 from polysema.use.tagged import Corpus, Uses, opened
 
 SORTS = {
-    "both": "the clearest of each sense, then the most doubtful",
-    "clear": "the clearest first",
-    "doubtful": "the most doubtful first",
-    "left": "by the words before",
-    "right": "by the words after",
-    "date": "by date",
-    "text": "as in the text",
-}
+    "both": "the clearest of each sense, then the most doubtful", "clear": "the clearest first",
+    "doubtful": "the most doubtful first", "left": "by the words before", "right": "by the words after",
+    "date": "by date", "text": "as in the text",
+}  # fmt: skip
 """Orders of the lines of a sense."""
 
 UNEXPLAINED = "none of these"
@@ -123,21 +119,10 @@ class Concordance(Record):
 
 
 def concordance(
-    word: str,
-    corpus: Corpus,
-    *,
-    pos: str | None = None,
-    like: str | None = None,
-    sense: str | None = None,
-    sort: str = "both",
-    top: int | None = 6,
-    left: str | None = None,
-    right: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    p: tuple[float, float] = (0.0, 1.0),
-    dictionary: Any = None,
-) -> Concordance:
+    word: str, corpus: Corpus, *, pos: str | None = None, like: str | None = None, sense: str | None = None,
+    sort: str = "both", top: int | None = 6, left: str | None = None, right: str | None = None,
+    since: str | None = None, until: str | None = None, p: tuple[float, float] = (0.0, 1.0), dictionary: Any = None,
+) -> Concordance:  # fmt: skip
     """The uses of a word, grouped by sense.
 
     Args:
@@ -172,16 +157,9 @@ def concordance(
         date = document.facts.get("date", document.facts.get("year", ""))
         share = float(uses.p[i, best[i]])
         line = Line(
-            text[:start],
-            text[start:end],
-            text[end:],
-            key,
-            share,
-            None if near is None else float(near[i]),
-            group,
-            document.name,
-            date,
-        )
+            text[:start], text[start:end], text[end:], key, share, None if near is None else float(near[i]), group,
+            document.name, date,
+        )  # fmt: skip
         if p[0] <= share <= p[1] and _kept(line, left, right, since, until):
             lines.append(line)
     if sense is not None:

@@ -62,16 +62,9 @@ class Frequencies(Results[SenseFrequency]):
 
 
 def frequencies(
-    corpus: Corpus,
-    words: str | Iterable[str] = (),
-    *,
-    by: str | None = None,
-    pos: str | None = None,
-    dictionary: Any = None,
-    least: int = LEAST,
-    seed: int = 0,
-    progress: Report = silent,
-) -> Frequencies:
+    corpus: Corpus, words: str | Iterable[str] = (), *, by: str | None = None, pos: str | None = None,
+    dictionary: Any = None, least: int = LEAST, seed: int = 0, progress: Report = silent,
+) -> Frequencies:  # fmt: skip
     """How often each sense of words is used.
 
     Args:

@@ -60,18 +60,10 @@ def read_block(shared: Shared, task: Task, _: Report = silent) -> tuple[Task, Co
 
 
 def tag(
-    sources: Any,
-    output: str | Path,
-    dictionary: Any = None,
-    *,
-    vectors: bool = True,
-    workers: int | None = None,
-    engine: str | Engine = "local",
-    address: str | None = None,
-    encoding: str = "auto",
-    overwrite: bool = False,
+    sources: Any, output: str | Path, dictionary: Any = None, *, vectors: bool = True, workers: int | None = None,
+    engine: str | Engine = "local", address: str | None = None, encoding: str = "auto", overwrite: bool = False,
     progress: Report = silent,
-) -> Tagged:
+) -> Tagged:  # fmt: skip
     """Give every content word of a text its sense.
 
     Args:
@@ -100,13 +92,10 @@ def tag(
         return Tagged.open(output, known)
     inputs = [item["path"] for item in config["sources"] or () if "://" not in item["path"]]
     with (
-        writing(output, overwrite=overwrite, inputs=inputs, owner=owner),
-        working.held(),
-        atomic_folder(output, overwrite, owner) as folder,
-        open(folder / "text.txt", "wb") as text,
-        open(folder / "documents.jsonl", "wb") as listed,
-        Interrupts() as interrupts,
-    ):
+        writing(output, overwrite=overwrite, inputs=inputs, owner=owner), working.held(),
+        atomic_folder(output, overwrite, owner) as folder, open(folder / "text.txt", "wb") as text,
+        open(folder / "documents.jsonl", "wb") as listed, Interrupts() as interrupts,
+    ):  # fmt: skip
         run = _Run(working, text, listed, f"{config['dictionary']} {vectors}")
         shared, begun, words = Shared(Dictionary(known.file, known.encoder), vectors), time.perf_counter(), 0
         with _mapped(engine, address, workers, shared, inputs) as mapped:
