@@ -3,9 +3,10 @@
     python benchmarks/change.py DICTIONARY --semcor SEMCOR [--role choose calibrate]
     python benchmarks/change.py DICTIONARY --semeval LSCD [--most 1000]
 
-DICTIONARY is a folder with ``dictionary.safetensors``. SEMCOR is SemCor 3.0 in its original form, of which the held-out
-documents are used. LSCD is a clone of ltgoslo/Definition-generation-for-LSCD, which has the uses and the truth of the 37
-words. Settings are chosen on SemCor, role ``choose`` and ``calibrate``; ``report`` and SemEval are for reporting.
+DICTIONARY is a folder with ``dictionary.safetensors``. SEMCOR is SemCor 3.0 in its original form, of which the
+held-out documents are used. LSCD is a clone of ltgoslo/Definition-generation-for-LSCD, which has the uses and the truth
+of the 37 words. Settings are chosen on SemCor, role ``choose`` and ``calibrate``; ``report`` and SemEval are for
+reporting.
 
 Planted: the uses of a word in two of its senses are divided into two pools; each period draws from one of them, with
 mixes of the senses that differ by a known amount, the Jensen–Shannon distance of the mixes that were drawn. ``merged``
@@ -105,7 +106,7 @@ def merged(used: dict[str, tuple[Uses, NDArray[Any]]], draws: int) -> Iterator[t
         rows = np.union1d(a.rows, b.rows)
         vectors = np.concatenate([a.vectors, b.vectors])
         p, _ = posterior(a.corpus.dictionary, rows, vectors)
-        parts = [np.concatenate([getattr(x, name) for x in (a, b)]) for name in ("fit", "document", "place")]
+        parts = [np.concatenate([getattr(x, name) for x in (a, b)]) for name in ("fits", "document", "place")]
         both = Uses(f"{one}+{other}", rows, p, parts[0], vectors, parts[1], a.documents, parts[2], a.corpus)
         pools = [np.arange(len(a)), len(a) + np.arange(len(b))]
         yield from _drawn(both.word, both, pools, draws, rng)
@@ -166,9 +167,8 @@ def report_null(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
                 item = compare(word, ("a", "b"), halves, split=False, resamples=100)
                 alarms.append(item.changed)
                 senses.append(item.new_senses)
-    print(
-        f"\nNothing planted: {len(alarms)} divisions, p ≤ .05 in {np.mean(alarms):.3f}, new senses {np.mean(senses):.3f}"
-    )
+    print(f"\nNothing planted: {len(alarms)} divisions")
+    print(f"p ≤ .05 in {np.mean(alarms):.3f}, new senses in {np.mean(senses):.3f}")
 
 
 def report_semeval(dictionary: Dictionary, folder: Path, most: int, words: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Tagging: words a second; shares of senses on held-out SemCor; search by a gloss; uses that no sense explains.
+"""Tagging: words a second; shares of senses on held-out SemCor; search by a gloss.
 
     python benchmarks/tagging.py DICTIONARY --text FILE.txt [--workers 1 2] [--engines local ray]
     python benchmarks/tagging.py DICTIONARY --semcor SEMCOR [--role choose calibrate]
@@ -9,8 +9,7 @@ SEMCOR is SemCor 3.0 in its original form, of which the held-out documents are u
 * shares by the best sense of every use, by the mean of p(s | c), and as ``frequencies`` estimates them, against those
   of the right senses: Pearson's r, mean absolute error; and how often the intervals (95 %) hold the right share;
 * the uses ranked by the gloss of each sense (``concordance --like``): precision among the first 20, or among as many as
-  there are right ones, beside a ranking by chance;
-* the largest ⟨g_s, c⟩ of uses with all senses, and with the right sense taken away: AUC.
+  there are right ones, beside a ranking by chance.
 """
 
 from __future__ import annotations
@@ -23,12 +22,11 @@ from typing import Any
 
 import numpy as np
 from change import held_out_uses
-from measure import auc, table
+from measure import table
 from numpy.typing import NDArray
 
 from polysema.evaluation.statistics import pearson
 from polysema.senses.dictionary import Dictionary
-from polysema.use.columns import posterior
 from polysema.use.shares import with_interval
 from polysema.use.tag import tag
 from polysema.use.tagged import Uses
@@ -54,7 +52,6 @@ def main() -> None:
         }
         report_shares(chosen)
         report_search(chosen)
-        report_fit(chosen)
 
 
 def speed(dictionary: Dictionary, text: Path, engines: list[str], workers: list[int]) -> None:
@@ -112,22 +109,6 @@ def report_search(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
                 precision.append(is_right[ranked][: min(20, is_right.sum())].mean())
                 chance.append(is_right.mean())
     print(f"\nSearch by {len(precision)} glosses: precision {np.mean(precision):.3f}, by chance {np.mean(chance):.3f}")
-
-
-def report_fit(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
-    """Whether the largest ⟨g_s, c⟩ tells uses whose sense is not in the dictionary."""
-    with_all, without = [], []
-    for uses, right in used.values():
-        keys = np.array([uses.corpus.dictionary.file.key(row) for row in uses.rows.tolist()])
-        assert uses.vectors is not None
-        _, similarities = posterior(uses.corpus.dictionary, uses.rows, uses.vectors)
-        with_all += similarities.max(axis=1).tolist()
-        without += np.where(keys == right[:, None], -1.0, similarities).max(axis=1).tolist()
-    known = np.array([True] * len(with_all) + [False] * len(without))
-    values = np.array(with_all + without)
-    limit = float(np.quantile(with_all, 0.05))
-    print(f"\nUnexplained uses: AUC {auc(values, known):.3f}; below {limit:.3f} are 5 % of the uses whose sense is known "
-          f"and {np.mean(np.array(without) < limit):.0%} of those whose sense was taken away")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -130,7 +130,8 @@ def change_html(item: WordChange) -> str:
         if max(sense.shares) >= 0.02
     ]
     return (
-        f"<b>{escape(item.word)}</b>: change {item.change:.3f} ({item.low:.3f} to {item.high:.3f}), {said} (p {item.p:.3f})"
+        f"<b>{escape(item.word)}</b>: change {item.change:.3f} ({item.low:.3f} to {item.high:.3f}), {said} "
+        f"(p {item.p:.3f})"
         f"{_table(rows, ('sense', *map(escape, item.periods), '', ''))}"
     )
 

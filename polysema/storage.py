@@ -150,7 +150,7 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+def save_arrays(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
     """Write a safetensors file with the permissions of the umask. A full disk is an :class:`OSError`."""
     import numpy as np
     from safetensors import SafetensorError
@@ -159,7 +159,7 @@ def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     path.touch()
     mode = path.stat().st_mode
     try:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, {})
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path, dict(metadata or {}))
     except SafetensorError as error:
         number = re.search(r"os error (\d+)", str(error))
         raise OSError(*(int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)) from None

@@ -139,7 +139,7 @@ def concordance_command(given: Shared, word: str, corpus: tuple[str, ...], **opt
         return print_json(found.to_dict())
     for group in found.groups:
         heading(f"{group.key}  {group.gloss}  ({group.uses:,})")
-        last = "fit" if options["like"] else "p"
+        last = "like" if options["like"] else "p"
         rows = [
             (
                 f"{_end(line.left)} [{line.form}] {line.right.strip()[:44]}",
@@ -234,9 +234,8 @@ def _print_change(item: WordChange) -> None:
     for sense in (sense for sense in shown if sense.status):
         for name, own in zip(item.periods, sense.examples, strict=True):
             for text, start, end in own[:1]:
-                click.echo(
-                    f"  {name}, {sense.key}: {text[max(0, start - 60) : start]}[{text[start:end]}]{text[end : end + 60]}"
-                )
+                around = text[max(0, start - 60) : start], text[start:end], text[end : end + 60]
+                click.echo("  {}, {}: {}[{}]{}".format(name, sense.key, *around))
 
 
 def _draw(plot: Path | None, given: Shared, figure: Callable[[], Any]) -> None:

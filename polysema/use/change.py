@@ -231,18 +231,10 @@ class Changes(Results[Any]):
 
 
 def change(
-    *corpora: Corpus,
-    words: str | Iterable[str] = (),
-    by: str | None = None,
-    pos: str | None = None,
-    measure: str = DEFAULT,
-    dictionary: Any = None,
-    least: int = LEAST,
-    resamples: int = 200,
-    split: bool | None = None,
-    seed: int = 0,
-    progress: Report = silent,
-) -> Changes:
+    *corpora: Corpus, words: str | Iterable[str] = (), by: str | None = None, pos: str | None = None,
+    measure: str = DEFAULT, dictionary: Any = None, least: int = LEAST, resamples: int = 200,
+    split: bool | None = None, seed: int = 0, progress: Report = silent,
+) -> Changes:  # fmt: skip
     """How far the meaning of words moved from the first corpus to the last.
 
     Args:
@@ -317,17 +309,9 @@ def _periods(
 
 
 def compare(
-    word: str,
-    names: Sequence[str],
-    found: Sequence[Uses | None],
-    *,
-    pos: str | None = None,
-    measure: str = DEFAULT,
-    resamples: int = 200,
-    split: bool = True,
-    seed: int = 0,
-    least: int = LEAST,
-) -> WordChange:
+    word: str, names: Sequence[str], found: Sequence[Uses | None], *, pos: str | None = None, measure: str = DEFAULT,
+    resamples: int = 200, split: bool = True, seed: int = 0, least: int = LEAST,
+) -> WordChange:  # fmt: skip
     """Compare the uses of a word in periods of these names; see :func:`change`."""
     counts = [0 if uses is None else len(uses) for uses in found]
     if min(counts) < least:
@@ -381,7 +365,9 @@ def _evenly(count: int, most: int) -> NDArray[np.int64]:
 def _joined(old: Uses, new: Uses) -> Uses:
     """The uses of two periods, to be divided anew."""
     vectors = None if old.vectors is None or new.vectors is None else np.concatenate([old.vectors, new.vectors])
-    parts = [np.concatenate([getattr(uses, name) for uses in (old, new)]) for name in ("p", "fit", "document", "place")]
+    parts = [
+        np.concatenate([getattr(uses, name) for uses in (old, new)]) for name in ("p", "fits", "document", "place")
+    ]
     return Uses(old.word, old.rows, parts[0], parts[1], vectors, parts[2], old.documents, parts[3], old.corpus)
 
 
@@ -442,8 +428,8 @@ def _examples(uses: Uses, sense: int, most: int = 2) -> tuple[Context, ...]:
 def _split(old: Uses, new: Uses, rng: np.random.Generator, times: int = 100) -> Split:
     """The two parts of R_2 − R_1; see the top of this module.
 
-    Both are sums Σ_u α_u |c_u⟩⟨c_u|, so that their products are those of α with K, K_uv = ⟨c_u, c_v⟩². A sense with less
-    than one use in a period has no vectors there: it is given those of the other.
+    Both are sums Σ_u α_u |c_u⟩⟨c_u|, so that their products are those of α with K, K_uv = ⟨c_u, c_v⟩². A sense with
+    less than one use in a period has no vectors there: it is given those of the other.
     """
     old, new = (uses[_evenly(len(uses), SPLIT // 2)] for uses in (old, new))
     both = _joined(old, new)

@@ -8,7 +8,7 @@ For N words in S sentences, n the dimension of the dictionary and :data:`KEPT` t
 ``end``     (N,) uint16        and the one after the last
 ``sense``   (N, KEPT) int32    rows of the likeliest senses in the dictionary, −1 where there are fewer
 ``p``       (N, KEPT) uint16   their probabilities p(s | c), of 65535
-``fit``     (N,) int16         the largest ⟨g_s, c⟩ of all senses, of 32767
+``fits``    (N,) uint8         1 if one of its senses fits, 0 where that is in doubt
 ``vector``  (N, n) int8        the word in its sentence, c, its largest number ±127; left out if not wanted
 ==========  =================  ============================================================================
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from typing import Any
 
@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.senses.dictionary import Dictionary
+from polysema.senses.doubt import features
 
 KEPT = 4
-PARTS, FITS = 65535, 32767
+PARTS = 65535
 TYPES = {
-    "count": "<u2", "start": "<u2", "end": "<u2", "sense": "<i4", "p": "<u2", "fit": "<i2", "vector": "|i1"
+    "count": "<u2", "start": "<u2", "end": "<u2", "sense": "<i4", "p": "<u2", "fits": "|u1", "vector": "|i1"
 }  # fmt: skip
 """The type of each column."""
 
@@ -63,7 +64,7 @@ def posterior(dictionary: Dictionary, rows: Rows, contexts: NDArray[np.float32])
 
 
 def read_sentences(
-    dictionary: Dictionary, texts: Sequence[str], wanted: Collection[int] | None = None, vectors: bool = True
+    dictionary: Dictionary, texts: Sequence[str], wanted: Set[int] | None = None, vectors: bool = True
 ) -> Columns:
     """The words of sentences as columns.
 
@@ -73,12 +74,12 @@ def read_sentences(
     """
     found = [entries(dictionary, text) for text in texts]
     if wanted is not None:
-        found = [[each for each in own if not wanted_is_disjoint(wanted, each[2])] for own in found]
+        found = [[each for each in own if not wanted.isdisjoint(each[2].tolist())] for own in found]
     flat = [each for own in found for each in own]
     contexts = dictionary.encoder.contexts(texts, [[(a, z) for a, z, _ in own] for own in found])
     size = len(flat)
     sense, p = np.full((size, KEPT), -1, np.int32), np.zeros((size, KEPT), np.uint16)
-    fit = np.zeros(size, np.int16)
+    nearest, surest, known = np.empty(size), np.empty(size), np.empty(size)
     groups: dict[bytes, list[int]] = {}
     for i, (_, _, rows) in enumerate(flat):
         groups.setdefault(rows.tobytes(), []).append(i)
@@ -88,24 +89,31 @@ def read_sentences(
         best = np.argsort(-share, axis=1, kind="stable")[:, :KEPT]
         sense[own, : best.shape[1]] = rows[best]
         p[own, : best.shape[1]] = np.rint(np.take_along_axis(share, best, 1) * PARTS)
-        fit[own] = np.rint(np.clip(similarities.max(axis=1), -1, 1) * FITS)
+        nearest[own], surest[own], known[own] = similarities.max(axis=1), share.max(axis=1), len(rows)
     columns: Columns = {
         "count": np.array([len(own) for own in found], np.uint16),
-        "start": np.array([a for a, _, _ in flat], np.uint16),
-        "end": np.array([z for _, z, _ in flat], np.uint16),
-        "sense": sense,
-        "p": p,
-        "fit": fit,
-    }
+        "start": np.array([a for a, _, _ in flat], np.uint16), "end": np.array([z for _, z, _ in flat], np.uint16),
+        "sense": sense, "p": p, "fits": (~doubted(dictionary, contexts, nearest, surest, known)).astype(np.uint8),
+    }  # fmt: skip
     if vectors:
         largest = np.maximum(np.abs(contexts).max(axis=1, keepdims=True, initial=0), 1e-12)
         columns["vector"] = np.rint(contexts / largest * 127).astype(np.int8)
     return columns
 
 
-def wanted_is_disjoint(wanted: Collection[int], rows: Rows) -> bool:
-    """Whether no row is wanted."""
-    return not any(row in wanted for row in rows.tolist())
+def doubted(
+    dictionary: Dictionary, contexts: NDArray[np.float32], nearest: Floats, p: Floats, senses: Floats
+) -> NDArray[np.bool_]:
+    """Where no sense fits (:mod:`polysema.senses.doubt`): (N,).
+
+    Args:
+        nearest: (N,) the largest ⟨g_s, c⟩, ``p`` the largest p(s | c), of so many ``senses``.
+    """
+    doubt = dictionary.doubt
+    if doubt is None:
+        return np.zeros(len(contexts), bool)
+    *w, constant = doubt.weights
+    return np.asarray(features(contexts @ doubt.background.T, nearest, p, senses) @ np.array(w) + constant > 0)
 
 
 def unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:

@@ -19,22 +19,16 @@ from polysema.senses.dictionary_files import POS
 from polysema.use.tagged import Corpus, Uses, opened
 
 SORTS = {
-    "both": "the clearest of each sense, then the most doubtful",
-    "clear": "the clearest first",
-    "doubtful": "the most doubtful first",
-    "left": "by the words before",
-    "right": "by the words after",
-    "date": "by date",
-    "text": "as in the text",
-}
+    "both": "the clearest of each sense, then the most doubtful", "clear": "the clearest first",
+    "doubtful": "the most doubtful first", "left": "by the words before", "right": "by the words after",
+    "date": "by date", "text": "as in the text",
+}  # fmt: skip
 """Orders of the lines of a sense."""
 
 UNEXPLAINED = "none of these"
 """The group of uses that no sense explains."""
 
-LEAST_FIT = 0.2
-"""No sense explains a use where all ⟨g_s, c⟩ are below it, where the dictionary's calibration does not say."""
-
+_FORMULA = "=+-@\t\r"
 _NEIGHBOUR = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 
 
@@ -45,7 +39,7 @@ class Line(Record):
     Attributes:
         left, form, right: the sentence.
         key: the likeliest sense, and ``p`` its probability.
-        fit: the largest ⟨g_s, c⟩; with ``like``, ⟨g, c⟩ of the gloss asked for.
+        like: ⟨g, c⟩ of the gloss asked for; None without one.
         group: where it is listed: a sense key, or :data:`UNEXPLAINED`.
         document, date: where it comes from; the date may be "".
     """
@@ -55,7 +49,7 @@ class Line(Record):
     right: str
     key: str
     p: float
-    fit: float
+    like: float | None
     group: str
     document: str
     date: str
@@ -100,13 +94,14 @@ class Concordance(Record):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(Line.__match_args__)
         for line in self:
-            cells = [f"{value:.4f}" if isinstance(value, float) else value for value in line.to_dict().values()]
-            writer.writerow([f"'{cell}" if cell[:1] in "=+-@\t\r" and cell else cell for cell in cells])
+            cells = line.to_dict().values()
+            writer.writerow([f"'{c}" if isinstance(c, str) and c[:1] in _FORMULA and c else c for c in cells])
         return stream.getvalue()
 
     def to_html(self) -> str:
         """A page without scripts."""
-        return f"<!DOCTYPE html><meta charset='utf-8'><meta name='generator' content='polysema'><title>{escape(self.word)}</title>{self.tables()}"
+        head = "<!DOCTYPE html><meta charset='utf-8'><meta name='generator' content='polysema'>"
+        return f"{head}<title>{escape(self.word)}</title>{self.tables()}"
 
     def tables(self) -> str:
         """A table a sense, as HTML."""
@@ -124,21 +119,10 @@ class Concordance(Record):
 
 
 def concordance(
-    word: str,
-    corpus: Corpus,
-    *,
-    pos: str | None = None,
-    like: str | None = None,
-    sense: str | None = None,
-    sort: str = "both",
-    top: int | None = 6,
-    left: str | None = None,
-    right: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    p: tuple[float, float] = (0.0, 1.0),
-    dictionary: Any = None,
-) -> Concordance:
+    word: str, corpus: Corpus, *, pos: str | None = None, like: str | None = None, sense: str | None = None,
+    sort: str = "both", top: int | None = 6, left: str | None = None, right: str | None = None,
+    since: str | None = None, until: str | None = None, p: tuple[float, float] = (0.0, 1.0), dictionary: Any = None,
+) -> Concordance:  # fmt: skip
     """The uses of a word, grouped by sense.
 
     Args:
@@ -155,25 +139,27 @@ def concordance(
     check_choice("order", sort, SORTS)
     tagged = opened(corpus, [word], dictionary, pos)
     uses = tagged.uses(word, pos)
-    file, least = tagged.dictionary.file, tagged.dictionary.calibration.least
-    unexplained = uses.fit < (LEAST_FIT if least is None else least)
+    file = tagged.dictionary.file
     best = uses.p.argmax(axis=1)
     keys = [file.key(row) for row in uses.rows.tolist()]
-    fit = uses.fit
+    near = None
     if like is not None:
         if uses.vectors is None:
             raise InputError("--like needs vectors: tag the text without --no-vectors")
-        fit = uses.vectors @ _gloss(uses, word, like, keys, pos)
+        near = uses.vectors @ _gloss(uses, word, like, keys, pos)
     lines = []
     for i in range(len(uses)):
         text, start, end = uses.context(i)
         document = uses.documents[uses.document[i]]
-        key, group = keys[best[i]], UNEXPLAINED if unexplained[i] else keys[best[i]]
+        key, group = keys[best[i]], keys[best[i]] if uses.fits[i] else UNEXPLAINED
         if like is not None:
             group = like
         date = document.facts.get("date", document.facts.get("year", ""))
         share = float(uses.p[i, best[i]])
-        line = Line(text[:start], text[start:end], text[end:], key, share, float(fit[i]), group, document.name, date)
+        line = Line(
+            text[:start], text[start:end], text[end:], key, share, None if near is None else float(near[i]), group,
+            document.name, date,
+        )  # fmt: skip
         if p[0] <= share <= p[1] and _kept(line, left, right, since, until):
             lines.append(line)
     if sense is not None:
@@ -181,17 +167,15 @@ def concordance(
         lines = [line for line in lines if line.group == sense]
     if not lines:
         raise InputError(f"no use of {word!r} is left: ask for fewer conditions")
-    glosses = {
-        key: file.text(int(file.synset_of[row])).gloss for key, row in zip(keys, uses.rows.tolist(), strict=True)
-    }
+    glosses = {key: file.text(int(file.synset_of[row])).gloss for key, row in zip(keys, uses.rows, strict=True)}
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.group, []).append(line)
-    order = sorted(groups, key=lambda key: (key == UNEXPLAINED, -len(groups[key])))
-    return Concordance(
-        word, tuple(Group(key, glosses.get(key, ""), len(groups[key]), tuple(_sorted(groups[key], "like" if like else sort, top)))
-                    for key in order)
-    )  # fmt: skip
+    sort = sort if like is None else "like"
+    return Concordance(word, tuple(
+        Group(key, glosses.get(key, ""), len(groups[key]), tuple(_sorted(groups[key], sort, top)))
+        for key in sorted(groups, key=lambda key: (key == UNEXPLAINED, -len(groups[key])))
+    ))  # fmt: skip
 
 
 def _gloss(uses: Uses, word: str, like: str, keys: list[str], pos: str | None) -> Any:
@@ -222,9 +206,9 @@ def _kept(line: Line, left: str | None, right: str | None, since: str | None, un
 def _sorted(lines: list[Line], sort: str, top: int | None) -> list[Line]:
     most = len(lines) if top is None else top
     if sort == "like":
-        return sorted(lines, key=lambda line: -line.fit)[:most]
+        return sorted(lines, key=lambda line: -(line.like or 0.0))[:most]
     if sort in ("both", "clear", "doubtful"):
-        clear = sorted(lines, key=lambda line: (-line.p, -line.fit))
+        clear = sorted(lines, key=lambda line: -line.p)
         if sort == "doubtful":
             return clear[::-1][:most]
         doubtful = min(most // 2, max(len(clear) - most, 0)) if sort == "both" and most < len(clear) else 0

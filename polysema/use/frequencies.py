@@ -27,8 +27,7 @@ class SenseFrequency(Record):
         word: as asked.
         group: the documents it is counted in, such as a year; "" for all.
         key, gloss: of the dictionary.
-        share: of the word's uses; ``low`` and ``high`` its interval (95 %), which counts documents and the errors of the
-            tagger.
+        share: of the word's uses; ``low`` and ``high`` its interval (95 %), by documents and by the tagger's errors.
         uses, documents: of the word in the group.
     """
 
@@ -63,16 +62,9 @@ class Frequencies(Results[SenseFrequency]):
 
 
 def frequencies(
-    corpus: Corpus,
-    words: str | Iterable[str] = (),
-    *,
-    by: str | None = None,
-    pos: str | None = None,
-    dictionary: Any = None,
-    least: int = LEAST,
-    seed: int = 0,
-    progress: Report = silent,
-) -> Frequencies:
+    corpus: Corpus, words: str | Iterable[str] = (), *, by: str | None = None, pos: str | None = None,
+    dictionary: Any = None, least: int = LEAST, seed: int = 0, progress: Report = silent,
+) -> Frequencies:  # fmt: skip
     """How often each sense of words is used.
 
     Args:

@@ -1,7 +1,7 @@
 """Shares of senses in the uses that a tagger read, with intervals.
 
-The share of sense s is the mean of p(s | c_u) over uses u. On held-out documents of SemCor it is nearer to the right share
-than the share of uses whose best sense is s, and than shares fitted to the likelihoods of the contexts.
+The share of sense s is the mean of p(s | c_u) over uses u. On held-out documents of SemCor it is nearer to the right
+share than the share of uses whose best sense is s, and than shares fitted to the likelihoods of the contexts.
 
 Its error has two parts: documents differ, which resampling them shows; and the tagger errs in the same way on every use
 of a word, which more text does not mend. The second is a part of √(q(1 − q)), estimated on SemCor.

@@ -17,10 +17,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -34,22 +33,21 @@ from polysema.senses.dictionary import Dictionary
 from polysema.storage import atomic_file, atomic_folder, check_name, read_config, remove, save_arrays, writing
 from polysema.use.columns import TYPES, Columns, digest, ranges, read_sentences
 from polysema.use.tagged import EXPORTS, FORMAT, OWN, VERSION, Tagged, dictionary_of, is_tagged, owner
-from polysema.use.text import Document, read_documents, sentences
+from polysema.use.text import Document
+from polysema.use.text import read_sentences as sentences_of
 
 BLOCK = 1024
 REMEMBERED = 1 << 17
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A block of sentences to read."""
 
     number: int
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Shared:
+class Shared(NamedTuple):
     """What all tasks need."""
 
     dictionary: Dictionary
@@ -62,18 +60,10 @@ def read_block(shared: Shared, task: Task, _: Report = silent) -> tuple[Task, Co
 
 
 def tag(
-    sources: Any,
-    output: str | Path,
-    dictionary: Any = None,
-    *,
-    vectors: bool = True,
-    workers: int | None = None,
-    engine: str | Engine = "local",
-    address: str | None = None,
-    encoding: str = "auto",
-    overwrite: bool = False,
+    sources: Any, output: str | Path, dictionary: Any = None, *, vectors: bool = True, workers: int | None = None,
+    engine: str | Engine = "local", address: str | None = None, encoding: str = "auto", overwrite: bool = False,
     progress: Report = silent,
-) -> Tagged:
+) -> Tagged:  # fmt: skip
     """Give every content word of a text its sense.
 
     Args:
@@ -102,17 +92,14 @@ def tag(
         return Tagged.open(output, known)
     inputs = [item["path"] for item in config["sources"] or () if "://" not in item["path"]]
     with (
-        writing(output, overwrite=overwrite, inputs=inputs, owner=owner),
-        working.held(),
-        atomic_folder(output, overwrite, owner) as folder,
-        open(folder / "text.txt", "wb") as text,
-        open(folder / "documents.jsonl", "wb") as listed,
-        Interrupts() as interrupts,
-    ):
-        run = _Run(working, text, listed, config["dictionary"])
+        writing(output, overwrite=overwrite, inputs=inputs, owner=owner), working.held(),
+        atomic_folder(output, overwrite, owner) as folder, open(folder / "text.txt", "wb") as text,
+        open(folder / "documents.jsonl", "wb") as listed, Interrupts() as interrupts,
+    ):  # fmt: skip
+        run = _Run(working, text, listed, f"{config['dictionary']} {vectors}")
         shared, begun, words = Shared(Dictionary(known.file, known.encoder), vectors), time.perf_counter(), 0
         with _mapped(engine, address, workers, shared, inputs) as mapped:
-            for task, columns in mapped(run.tasks(read_documents(sources, encoding))):
+            for task, columns in mapped(run.tasks(sentences_of(sources, encoding))):
                 run.save(task, columns)
                 words += len(columns["start"])
                 speed = words / (time.perf_counter() - begun)
@@ -137,40 +124,40 @@ class _Run:
         self._seen: dict[str, int] = {}
         self._new = 0  # different sentences so far
 
-    def tasks(self, documents: Iterable[tuple[Document, str]]) -> Iterator[Task]:
+    def tasks(self, found: Iterable[tuple[Document, int, str]]) -> Iterator[Task]:
         """The blocks that are not read yet; everything else about the text is noted on the way."""
+        for block in self._blocks(found):
+            task, self.blocks = Task(self.blocks, tuple(block)), self.blocks + 1
+            if (words := self._done(task)) is None:
+                yield task
+            else:
+                self.words += words
+
+    def _blocks(self, found: Iterable[tuple[Document, int, str]]) -> Iterator[list[str]]:
         block: list[str] = []
         last = None
-        for document, part in documents:
+        for document, offset, sentence in found:
             if document is not last:
                 record = {"name": document.name, "facts": dict(document.facts)}
-                self._listed.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+                self._listed.write(json.dumps(record).encode() + b"\n")
                 self.documents, last = self.documents + 1, document
-            for offset, sentence in sentences(part):
-                self._text.write(line := f"{sentence}\n".encode())
-                self.document.append(self.documents - 1)
-                self._offset.append(offset)
-                self._bytes.append(self._bytes[-1] + len(line))
-                if (number := self._seen.get(sentence)) is None:
-                    number, self._new = self._new, self._new + 1
-                    if len(self._seen) >= REMEMBERED:
-                        self._seen.clear()
-                    self._seen[sentence] = number
-                    block.append(sentence)
-                self._distinct.append(number)
-                if len(block) == BLOCK:
-                    yield from self._task(block)
-                    block = []
+            self._text.write(line := f"{sentence}\n".encode())
+            self.document.append(self.documents - 1)
+            self._offset.append(offset)
+            self._bytes.append(self._bytes[-1] + len(line))
+            if (number := self._seen.get(sentence)) is None:
+                number, self._new = self._new, self._new + 1
+                if len(self._seen) >= REMEMBERED:
+                    self._seen.clear()
+                self._seen[sentence] = number
+                block.append(sentence)
+            self._distinct.append(number)
+            if len(block) == BLOCK:
+                yield block
+                block = []
         if block:
-            yield from self._task(block)
+            yield block
         self._listed.flush()
-
-    def _task(self, block: list[str]) -> Iterator[Task]:
-        task, self.blocks = Task(self.blocks, tuple(block)), self.blocks + 1
-        if (words := self._done(task)) is None:
-            yield task
-        else:
-            self.words += words
 
     def _file(self, number: int) -> Path:
         return self._working.path / f"block-{number:07}"
@@ -211,12 +198,11 @@ class _Run:
             np.save(folder / f"{name}.npy", np.asarray(values, OWN[name]))
         out = {}
         for name, values in load_file(self._file(0)).items():
-            if name != "count":
-                shape = (int(first[-1]), *values.shape[1:])
-                if 0 in shape:
-                    np.save(folder / f"{name}.npy", np.empty(shape, TYPES[name]))
-                else:
-                    out[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", TYPES[name], shape)
+            shape = (int(first[-1]), *values.shape[1:])
+            if name != "count" and 0 in shape:  # an empty file cannot be mapped
+                np.save(folder / f"{name}.npy", np.empty(shape, TYPES[name]))
+            elif name != "count":
+                out[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", TYPES[name], shape)
         order = np.argsort(distinct, kind="stable")
         edges = np.searchsorted(distinct[order], np.arange(self.blocks + 1) * BLOCK)
         for block in range(self.blocks):

@@ -33,7 +33,6 @@ from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import NAME
 from polysema.storage import holds, read_config, recover
 from polysema.use.columns import (
-    FITS,
     KEPT,
     PARTS,
     TYPES,
@@ -47,9 +46,9 @@ from polysema.use.columns import (
     read_sentences,
     rows_of,
     unit,
-    wanted_is_disjoint,
-)
-from polysema.use.text import Document, read_documents, sentences
+)  # fmt: skip
+from polysema.use.text import Document
+from polysema.use.text import read_sentences as sentences_of
 
 FORMAT, VERSION = "polysema-tagged", 1
 OWN = {"byte": "<i8", "document": "<i4", "offset": "<i8", "first": "<i8"}
@@ -91,7 +90,7 @@ class Uses:
         word: the lemma or entry asked about.
         rows: (s,) its senses, rows of the dictionary.
         p: (N, s) p(s | c).
-        fit: (N,) the largest ⟨g_s, c⟩.
+        fits: (N,) whether one of its senses fits.
         vectors: (N, n) unit, the word in its sentence; None where they were not kept.
         document: (N,) rows of ``documents``.
         documents: all documents of the corpus.
@@ -101,7 +100,7 @@ class Uses:
     word: str
     rows: Rows
     p: Floats
-    fit: Floats
+    fits: NDArray[np.bool_]
     vectors: NDArray[np.float32] | None
     document: NDArray[np.int64]
     documents: Sequence[Document]
@@ -114,7 +113,7 @@ class Uses:
     def __getitem__(self, chosen: Any) -> Uses:
         """Some uses: a mask, or their numbers."""
         vectors = None if self.vectors is None else self.vectors[chosen]
-        return Uses(self.word, self.rows, self.p[chosen], self.fit[chosen], vectors, self.document[chosen],
+        return Uses(self.word, self.rows, self.p[chosen], self.fits[chosen], vectors, self.document[chosen],
                     self.documents, self.place[chosen], self.corpus)  # fmt: skip
 
     def context(self, i: int) -> Context:
@@ -130,20 +129,14 @@ class Tagged:
     Args:
         columns: those of sentences (:data:`OWN`) and of words (:data:`~polysema.use.columns.TYPES`).
         text: the sentences in UTF-8.
-        dictionary: where the senses are looked up.
+        known: where the senses are looked up.
     """
 
     def __init__(
-        self,
-        columns: Columns,
-        text: Any,
-        documents: Sequence[Document],
-        dictionary: Dictionary,
-        path: Path | None = None,
+        self, columns: Columns, text: Any, documents: Sequence[Document], known: Dictionary, path: Path | None = None
     ) -> None:
-        self.columns, self.documents, self.dictionary, self.path = columns, documents, dictionary, path
-        self._text = text
-        self._order: Rows | None = None
+        self.columns, self.documents, self.dictionary, self.path = columns, documents, known, path
+        self._text, self._order = text, np.empty(0, np.int64)
 
     @classmethod
     def open(cls, path: str | Path, dictionary: Any = None) -> Tagged:
@@ -204,7 +197,7 @@ class Tagged:
         self._sorted = self.columns["sense"][:, 0][self._order]
 
     def _places(self, rows: Rows) -> Rows:
-        if self._order is None:
+        if not len(self._order):
             return np.flatnonzero(np.isin(self.columns["sense"][:, 0], rows))
         first, end = (np.searchsorted(self._sorted, rows, side=side) for side in ("left", "right"))
         return np.sort(self._order[ranges(first, end - first)])
@@ -240,8 +233,8 @@ class Tagged:
         else:
             share, _ = posterior(self.dictionary, rows, vectors)
         document = self.columns["document"][self.sentence_of(places)].astype(np.int64)
-        fit = self.columns["fit"][places] / FITS
-        return Uses(word, rows, share, fit, vectors, document, self.documents, places, self)
+        fits = self.columns["fits"][places] > 0
+        return Uses(word, rows, share, fits, vectors, document, self.documents, places, self)
 
     @property
     def _name(self) -> str:
@@ -334,12 +327,11 @@ def opened(corpus: Corpus, words: Iterable[str], dictionary: Any = None, pos: st
     wanted = {int(row) for word in words for row in rows_of(known, word, pos)}
     documents: list[Document] = []
     kept: list[tuple[int, int, str]] = []
-    for document, text in read_documents(corpus):
+    for document, offset, sentence in sentences_of(corpus):
         if not documents or documents[-1] is not document:
             documents.append(document)
-        for offset, sentence in sentences(text):
-            if any(not wanted_is_disjoint(wanted, rows) for _, _, rows in entries(known, sentence)):
-                kept.append((len(documents) - 1, offset, sentence))
+        if any(not wanted.isdisjoint(rows.tolist()) for _, _, rows in entries(known, sentence)):
+            kept.append((len(documents) - 1, offset, sentence))
     parts = [
         read_sentences(known, [sentence for _, _, sentence in kept[i : i + BATCH]], wanted)
         for i in range(0, max(len(kept), 1), BATCH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,7 @@ def grouped(documents: Sequence[Document], by: str) -> list[str | None]:
     return found
 
 
-def read_documents(
-    sources: str | Path | Sequence[str | Path] | Iterable[tuple[str, Mapping[str, Any]]], encoding: str = "auto"
-) -> Iterator[tuple[Document, str]]:
+def read_documents(sources: Any, encoding: str = "auto") -> Iterator[tuple[Document, str]]:
     """(document, text) of files; a long text comes in several parts, one after another.
 
     A file is a document. Its facts are its ``file`` and, where the names of most files hold a year, its ``date``. A
@@ -84,8 +82,8 @@ def read_documents(
     names = [str(file)[base:] for file in files]
     years = [found[-1] if (found := _YEAR.findall(name)) else "" for name in names]
     dated = 2 * sum(map(bool, years)) >= len(years)
+    options = ReadingOptions(encoding=encoding, format="text")
     for file, name, year in zip(files, names, years, strict=True):
-        options = ReadingOptions(encoding=encoding, format="text")
         if _JSON_LINES.search(name):
             yield from _json_lines(file, name, encoding)
             continue
@@ -113,7 +111,10 @@ def _json_lines(file: Source, name: str, encoding: str) -> Iterator[tuple[Docume
                 raise CorpusError(f"{name}: line {number} is not JSON: {error}") from None
             if not isinstance(record, dict) or not isinstance(record.get("text"), str):
                 raise CorpusError(f'{name}: line {number} has no text: {{"text": …, "date": …}} is expected')
-            yield Document(str(record.get("document", f"{name}:{number}")), _facts(record)), record["text"]
+            yield (
+                Document(str(record.get("document", f"{name}:{number}")), _facts(record)),
+                record["text"].encode("utf-8", "replace").decode(),
+            )
 
 
 def _facts(record: Mapping[str, Any]) -> dict[str, str]:
@@ -129,6 +130,16 @@ def _common(names: Sequence[str]) -> int:
     first, last = min(names), max(names)
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first.rfind("/", 0, shared) + 1
+
+
+def read_sentences(sources: Any, encoding: str = "auto") -> Iterator[tuple[Document, int, str]]:
+    """(document, first character in it, sentence) of sources; see :func:`read_documents`."""
+    last, base = None, 0
+    for document, text in read_documents(sources, encoding):
+        base = base if document is last else 0
+        for offset, sentence in sentences(text):
+            yield document, base + offset, sentence
+        last, base = document, base + len(text)
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:

@@ -15,8 +15,8 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "all_words", "ambiguity", "bert2dm", "calibration", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
-        "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "training", "word2dm", "wordnet", "words_in_context",
+        "all_words", "ambiguity", "bert2dm", "calibration", "change", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
+        "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "tagging", "training", "word2dm", "wordnet", "words_in_context",
     },
     "tools": {"campaign", "default_model", "import_graph", "licences", "sense_dictionary", "wordnet_senses"},
 }  # fmt: skip
@@ -198,6 +198,46 @@ def known(tmp_path_factory):
     path = tmp_path_factory.mktemp("known") / "known.txt"
     path.write_text("\n".join(" ".join(rng.choice(topics[i % 4], 12)) for i in range(3000)))
     return path
+
+
+@pytest.fixture
+def five(tmp_path):
+    """The dictionary of five words in a folder, and a SemCor of four documents, of which the last is held out."""
+    from tests.senses.five_words import dictionary
+
+    dictionary().save(tmp_path / "five")
+    (tmp_path / "semcor").mkdir()
+    sense = "<wf cmd=done lemma={0} wnsn=1 lexsn={1}>{0}</wf>"
+    money, slope, dog = (sense.format(*key.split("%")) for key in ("bank%1:14:00::", "bank%1:17:01::", "dog%1:05:00::"))
+    for document, count in (("a00", 1), ("a01", 1), ("a02", 1), ("a03", 9)):
+        bodies = [f"<wf>{'tale' * i}</wf>{body}{dog}<punc>.</punc>" for i in range(count) for body in (money, slope)]
+        text = "".join(f"<s snum={i}>{body}</s>" for i, body in enumerate(bodies))
+        (tmp_path / "semcor" / f"brown1_br-{document}").write_text(text)
+    return tmp_path / "five", tmp_path / "semcor"
+
+
+def test_change(script, five, tmp_path):
+    folder = tmp_path / "lscd"
+    (folder / "src/data/english/truth").mkdir(parents=True)
+    (folder / "generated_definitions/english/greedy").mkdir(parents=True)
+    (folder / "src/data/english/truth/graded.txt").write_text("bank_nn\t0.5\ndog_nn\t0.1\n")
+    (folder / "src/data/english/truth/binary.txt").write_text("bank_nn\t1\ndog_nn\t0\n")
+    for number in (1, 2):
+        lines = [f"{word}\tHe saw the {word} {i} . What is the definition of {word}?\t…\n" for word in ("bank", "dog") for i in range(6)]
+        with gzip.open(folder / f"generated_definitions/english/greedy/english-corpus{number}.tsv.gz", "wt") as file:
+            file.writelines(lines)
+    printed = script("change", five[0], "--semcor", five[1], "--semeval", folder, "--draws", 8)
+    assert "Planted, one word: 7 pairs of periods of 1 words" in printed
+    assert "Planted, merged: 7 pairs of periods of 1 words" in printed
+    assert "SemEval-2020 Task 1 English: 2 words" in printed
+
+
+def test_tagging(script, five, tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text("The dog saw the bank.\n" * 3)
+    printed = script("tagging", five[0], "--semcor", five[1], "--text", tmp_path / "text.txt", "--workers", 1)
+    assert "the same bytes in all runs" in printed
+    assert "Shares of 3 senses of 1 words" in printed
+    assert "Search by 2 glosses" in printed
 
 
 def test_calibration(script, known, tmp_path):

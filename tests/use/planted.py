@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from polysema.senses.dictionary import Dictionary
-from polysema.use.columns import FITS, KEPT, PARTS, posterior
+from polysema.use.columns import KEPT, PARTS, posterior
 from polysema.use.tagged import Tagged
 from polysema.use.text import Document
 from tests.senses import five_words
@@ -33,7 +33,7 @@ def tagged(
     senses = np.concatenate([rng.choice(3, per_document, p=mix) for mix in mixes])
     vectors = known.file.unit_vectors(rows)[senses] + noise * rng.normal(size=(len(senses), 8))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    p, similarities = posterior(known, rows, vectors)
+    p, _ = posterior(known, rows, vectors)
     best = np.argsort(-p, axis=1, kind="stable")
     texts = [f"Use {i} of the bank.\n".encode() for i in range(len(senses))]
     places = [text.index(b"bank") for text in texts]
@@ -47,7 +47,7 @@ def tagged(
         "end": np.array(places) + 4,
         "sense": np.concatenate([rows[best], missing], axis=1),
         "p": np.concatenate([np.rint(np.take_along_axis(p, best, 1) * PARTS).astype(int), 0 * missing], axis=1),
-        "fit": np.rint(similarities.max(axis=1) * FITS),
+        "fits": np.ones(len(senses), np.uint8),
         "vector": np.rint(vectors / np.abs(vectors).max(axis=1, keepdims=True) * 127).astype(np.int8),
     }
     documents = [Document(f"d{i}", {"date": str(1800 + i), "genre": "ab"[i % 2]}) for i in range(len(mixes))]

@@ -107,7 +107,7 @@ def test_lines_are_filtered_and_sorted(late):
 def test_uses_are_ranked_by_a_sense(known, late):
     (group,) = concordance("bank", late, like=BANK[2], top=5).groups
     assert {line.key for line in group.lines} == {BANK[2]}
-    fits = [line.fit for line in group.lines]
+    fits = [line.like for line in group.lines]
     assert fits == sorted(fits, reverse=True)
     (group,) = concordance("bank", late, like="sloping land", top=5).groups
     assert group.key == "sloping land"
@@ -117,7 +117,7 @@ def test_uses_are_ranked_by_a_sense(known, late):
 
 def test_uses_that_no_sense_explains_stand_alone(known):
     corpus = tagged(known, [MONEY] * 4)
-    corpus.columns["fit"][:3] = 0
+    corpus.columns["fits"][:3] = 0
     last = concordance("bank", corpus).groups[-1]
     assert (last.key, last.uses) == (UNEXPLAINED, 3)
 
