@@ -299,8 +299,9 @@ def ambiguity(given: Shared, words: tuple[str, ...], by: str, min_count: int, fu
 def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bool) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
-    Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase. With a lexicon of
-    slots it also prints the plausibility: the mean ln Z of the verb's slots.
+    Prints the entropy of each ambiguous word alone and in the phrase; then the tree with the von Neumann entropy of the
+    composed matrix at every node, and the words nearest to the phrase. With a lexicon of slots it prints the
+    plausibility instead of the words: the mean ln Z of the verb's slots.
 
     \b
       polysema compose "The local family runs a small hotel."
@@ -337,10 +338,14 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
         if isinstance(item, Failed):
             return {"asked": one.text}
         near = _pairs(_near(model, item, given.top))
-        return {"asked": one.text, **item.to_dict(), "neighbours": near, **_plausibility(model, item)}
+        words = [dict(zip(("word", "alone", "here"), row, strict=True)) for row in _words(model, item)]
+        return {"asked": one.text, **item.to_dict(), "words": words, "neighbours": near, **_plausibility(model, item)}
 
     def show(item: Composition) -> None:
-        print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
+        if words := _words(model, item):
+            print_table(words, ["entropy of each word", "alone", "here"])
+            click.echo()
+        print_table([(step.branch, step.entropy) for step in item.steps], [f"matrix by {item.method}", "entropy"])
         if item.left_out:
             click.echo(item.left_out_line)
         if near := _near(model, item, given.top):
@@ -349,6 +354,13 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
             click.echo(f"{name}: {number(value, 2)}")
 
     return answer(questions, given, ask, facts, show)
+
+
+def _words(model: AnyLexicon, composed: Composition) -> list[tuple[str, float, float]]:
+    """The ambiguous words of a phrase, each with the entropy of its senses alone and in the phrase."""
+    if not isinstance(model, Lexicon) or model.parts.slots is not None:
+        return []
+    return [(one.form, one.entropy_before, one.entropy_after) for one in model.read(composed.source, nlp=False)]
 
 
 def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]:

@@ -285,7 +285,7 @@ class BySlots:
             for path, node in with_paths(read.tree)
             if id(node) not in silent
         }
-        return Composition(read.tree, self.name, meanings, read.left_out)
+        return Composition(read.tree, self.name, meanings, read.left_out, read.text or "")
 
 
 SLOTS = (
