@@ -114,10 +114,17 @@ def convert(given: Shared, lexicon: str, out: Path, format: str, senses: bool, w
     say(f"{out}: {len(model):,} words, {_described(model)}")
 
 
+SUBSTITUTION = "substitution"
+
+
 @command("path", "as_json")
 @click.argument("queries", nargs=-1, required=True, metavar="WORD WORD …")
 @click.option(
-    "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
+    "--measure",
+    default="similarity",
+    show_default=True,
+    metavar="NAME",
+    help=f"One of {', '.join((*measures.MEASURES, SUBSTITUTION))}.",
 )
 def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
     """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
@@ -128,6 +135,9 @@ def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
       polysema similarity bank river -l MODEL
       polysema similarity bank "(river bank)" "(savings bank)" -l MODEL
       polysema similarity bank river --measure fidelity -l MODEL
+      polysema similarity "(family (run hotel))" "(family (manage hotel))" --measure substitution -l SLOTS
+
+    With a lexicon of slots, substitution says how well the first phrase is said by the second; it has a direction.
     """
     if len(queries) < 2:
         raise InputError("similarity compares two words or phrases, or more")
@@ -143,8 +153,13 @@ def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
 
 def _table(path: str | None, queries: tuple[str, ...], measure: str) -> list[list[float]]:
     """A measure of all pairs."""
-    check_choice("measure", measure, measures.MEASURES)
+    check_choice("measure", measure, (*measures.MEASURES, SUBSTITUTION))
     model = load(path)
+    if measure == SUBSTITUTION:
+        from polysema.slots.model import substitution
+
+        found = [with_matrices(model, measure).compose(query, "slots") for query in queries]
+        return [[substitution(model, a, b) for b in found] for a in found]
     if measure == "similarity":
         table: list[list[float]] = model.similarities(queries).tolist()
         if len(queries) == 2:
