@@ -114,10 +114,17 @@ def convert(given: Shared, lexicon: str, out: Path, format: str, senses: bool, w
     say(f"{out}: {len(model):,} words, {_described(model)}")
 
 
+SUBSTITUTION = "substitution"
+
+
 @command("path", "as_json")
 @click.argument("queries", nargs=-1, required=True, metavar="WORD WORD …")
 @click.option(
-    "--measure", default="similarity", show_default=True, metavar="NAME", help=f"One of {', '.join(measures.MEASURES)}."
+    "--measure",
+    default="similarity",
+    show_default=True,
+    metavar="NAME",
+    help=f"One of {', '.join((*measures.MEASURES, SUBSTITUTION))}.",
 )
 def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
     """How similar words or phrases are: tr(ρσ) / √(tr ρ² · tr σ²).
@@ -128,6 +135,9 @@ def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
       polysema similarity bank river -l MODEL
       polysema similarity bank "(river bank)" "(savings bank)" -l MODEL
       polysema similarity bank river --measure fidelity -l MODEL
+      polysema similarity "(family (run hotel))" "(family (manage hotel))" --measure substitution -l SLOTS
+
+    With a lexicon of slots, substitution says how well the first phrase is said by the second; it has a direction.
     """
     if len(queries) < 2:
         raise InputError("similarity compares two words or phrases, or more")
@@ -143,8 +153,13 @@ def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
 
 def _table(path: str | None, queries: tuple[str, ...], measure: str) -> list[list[float]]:
     """A measure of all pairs."""
-    check_choice("measure", measure, measures.MEASURES)
+    check_choice("measure", measure, (*measures.MEASURES, SUBSTITUTION))
     model = load(path)
+    if measure == SUBSTITUTION:
+        from polysema.slots.model import substitution
+
+        found = [with_matrices(model, measure).compose(query, "slots") for query in queries]
+        return [[substitution(model, a, b) for b in found] for a in found]
     if measure == "similarity":
         table: list[list[float]] = model.similarities(queries).tolist()
         if len(queries) == 2:
@@ -299,8 +314,9 @@ def ambiguity(given: Shared, words: tuple[str, ...], by: str, min_count: int, fu
 def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bool) -> int:
     """Compose a phrase and watch its ambiguity resolve.
 
-    Prints the tree with the von Neumann entropy at every node, and the words nearest to the phrase. With a lexicon of
-    slots it also prints the plausibility: the mean ln Z of the verb's slots.
+    Prints the entropy of each ambiguous word alone and in the phrase; then the tree with the von Neumann entropy of the
+    composed matrix at every node, and the words nearest to the phrase. With a lexicon of slots it prints the
+    plausibility instead of the words: the mean ln Z of the verb's slots.
 
     \b
       polysema compose "The local family runs a small hotel."
@@ -337,10 +353,14 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
         if isinstance(item, Failed):
             return {"asked": one.text}
         near = _pairs(_near(model, item, given.top))
-        return {"asked": one.text, **item.to_dict(), "neighbours": near, **_plausibility(model, item)}
+        words = [dict(zip(("word", "alone", "here"), row, strict=True)) for row in _words(model, item)]
+        return {"asked": one.text, **item.to_dict(), "words": words, "neighbours": near, **_plausibility(model, item)}
 
     def show(item: Composition) -> None:
-        print_table([(step.branch, step.entropy) for step in item.steps], [item.method, "entropy"])
+        if words := _words(model, item):
+            print_table(words, ["entropy of each word", "alone", "here"])
+            click.echo()
+        print_table([(step.branch, step.entropy) for step in item.steps], [f"matrix by {item.method}", "entropy"])
         if item.left_out:
             click.echo(item.left_out_line)
         if near := _near(model, item, given.top):
@@ -349,6 +369,13 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
             click.echo(f"{name}: {number(value, 2)}")
 
     return answer(questions, given, ask, facts, show)
+
+
+def _words(model: AnyLexicon, composed: Composition) -> list[tuple[str, float, float]]:
+    """The ambiguous words of a phrase, each with the entropy of its senses alone and in the phrase."""
+    if not isinstance(model, Lexicon) or model.parts.slots is not None:
+        return []
+    return [(one.form, one.entropy_before, one.entropy_after) for one in model.read(composed.source, nlp=False)]
 
 
 def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]:

@@ -194,7 +194,7 @@ class Method:
                 )
             meanings[item.path] = item.meaning
         meanings[""].name = words_of(read.tree)
-        return Composition(read.tree, self.name, meanings, read.left_out)
+        return Composition(read.tree, self.name, meanings, read.left_out, read.text or "")
 
 
 # --------------------------------------------------------------------------------------------------------------- fold
@@ -321,12 +321,19 @@ class Composition:
         meanings: the density matrix, or vector, of every node by its path from the root: ``""`` is the root, ``"lr"``
             the right side of its left side. A word that negates has none.
         left_out: the words of a sentence that are not in the tree, and why.
+        text: the sentence as it was written; empty for brackets and trees.
     """
 
     tree: Tree
     method: str
     meanings: Mapping[str, Meaning] = field(repr=False)
     left_out: tuple[LeftOut, ...] = ()
+    text: str = ""
+
+    @property
+    def source(self) -> str:
+        """The text that was composed; of brackets and trees the words."""
+        return self.text or self.phrase
 
     @property
     def meaning(self) -> Meaning:

@@ -8,8 +8,8 @@ of its gloss; each goes through a linear head to n numbers and is made unit. For
 The loss is the mean of two: S holds the senses of every part of speech of the spelling, and those of the right one.
 
 **Glosses are read once.** A sentence costs 25 pieces and the glosses of its words 1000. So the pooled vectors of
-glosses are computed before the first step, by the encoder as it is then; only their head learns, with every sense in the
-softmax. A few glosses of each batch are read again, and
+glosses are computed before the first step, by the encoder as it is then; only their head learns, with every sense in
+the softmax. A few glosses of each batch are read again, and
 
     1 − ⟨g, g′⟩
 

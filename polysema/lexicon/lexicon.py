@@ -276,13 +276,13 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @cached_property
     def default_method(self) -> str:
-        """The name of the usual method: ``phaser``; ``smooth`` where most words are pure states.
+        """The name of the usual method: ``phaser``; ``smooth-noun`` where most words are pure states.
 
         By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
         """
         some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
         columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
-        return "smooth" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+        return "smooth-noun" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
 
     def __repr__(self) -> str:
         return f"Lexicon({len(self)} words, n={self.n}, m={self.m})"

@@ -285,7 +285,24 @@ class BySlots:
             for path, node in with_paths(read.tree)
             if id(node) not in silent
         }
-        return Composition(read.tree, self.name, meanings, read.left_out)
+        return Composition(read.tree, self.name, meanings, read.left_out, read.text or "")
+
+
+def substitution(lexicon: Any, phrase: Any, by: Any) -> float:
+    """How well a phrase is said by another, phrase → by: their similarity + 0.2 · plausibility of the other.
+
+    The direction is the caller's. A phrase that goes together badly is a bad substitute, however alike its verb: *the
+    family manages the hotel* for *runs*, not *jogs the hotel*. NaN where no slot of the other is known.
+
+    Args:
+        lexicon: one of slots.
+        phrase: what is said, as ``lexicon.compose`` takes it, or composed by ``slots``.
+        by: what may stand in its place.
+    """
+    slots = Slots.of(lexicon)
+    said, other = (x if isinstance(x, Composition) else lexicon.compose(x, "slots") for x in (phrase, by))
+    fit = phrase_plausibility(slots, filled(other.tree)[id(other.tree)])
+    return float(lexicon.similarity(said, other)) + PLAUSIBILITY * fit
 
 
 SLOTS = (

@@ -223,7 +223,11 @@ def test_change(script, five, tmp_path):
     (folder / "src/data/english/truth/graded.txt").write_text("bank_nn\t0.5\ndog_nn\t0.1\n")
     (folder / "src/data/english/truth/binary.txt").write_text("bank_nn\t1\ndog_nn\t0\n")
     for number in (1, 2):
-        lines = [f"{word}\tHe saw the {word} {i} . What is the definition of {word}?\t…\n" for word in ("bank", "dog") for i in range(6)]
+        lines = [
+            f"{word}\tHe saw the {word} {i} . What is the definition of {word}?\t…\n"
+            for word in ("bank", "dog")
+            for i in range(6)
+        ]
         with gzip.open(folder / f"generated_definitions/english/greedy/english-corpus{number}.tsv.gz", "wt") as file:
             file.writelines(lines)
     printed = script("change", five[0], "--semcor", five[1], "--semeval", folder, "--draws", 8)

@@ -288,7 +288,7 @@ def test_pure_words_are_composed_smoothly() -> None:
     assert Lexicon(list("abcde"), factors).default_method == "phaser"
     factors[:3, :, 1] = 0
     lexicon = Lexicon(list("abcde"), factors)
-    assert lexicon.default_method == "smooth"
-    assert lexicon.compose("(a b)").method == "smooth"
+    assert lexicon.default_method == "smooth-noun"
+    assert lexicon.compose("(a b)").method == "smooth-noun"
     assert np.isclose(lexicon.similarity(lexicon.compose("(a d)", "phaser"), "a"), 1)
     assert lexicon.similarity(lexicon.compose("(a d)"), "a") < 0.999

@@ -10,7 +10,16 @@ from polysema.errors import InputError
 from polysema.lexicon.lexicon import Lexicon, load
 from polysema.measures import entropy, similarity
 from polysema.senses.disambiguation import Place, by_part_of_speech
-from polysema.slots.model import SHARPNESS, Slots, filled, modifying_slots, phrase_matrix, phrase_plausibility
+from polysema.slots.model import (
+    PLAUSIBILITY,
+    SHARPNESS,
+    Slots,
+    filled,
+    modifying_slots,
+    phrase_matrix,
+    phrase_plausibility,
+    substitution,
+)
 from polysema.training.job import Job
 from polysema.training.slot_vectors import SlotOptions, train
 from tests.refusals import refused
@@ -81,6 +90,17 @@ def test_plausibility(lexicon: Lexicon) -> None:
     assert fits("(owner (manage hotel))") > fits("(owner (manage mile))") + 0.5
     assert fits("(athlete (sprint mile))") > fits("(family (sprint shop))") + 0.5
     assert np.isnan(fits("hotel"))
+
+
+def test_substitution_has_a_direction(lexicon: Lexicon) -> None:
+    """The plausibility of what is put in place counts, so *sprint* does not stand for *manage* beside a shop."""
+    said, other = "(owner (manage shop))", "(owner (sprint shop))"
+    alike = lexicon.similarity(*(lexicon.compose(text, "slots") for text in (said, other)))
+    tree = parse_brackets(other)
+    fit = phrase_plausibility(Slots.of(lexicon), filled(tree)[id(tree)])
+    assert substitution(lexicon, said, other) == pytest.approx(alike + PLAUSIBILITY * fit)
+    assert substitution(lexicon, other, said) > substitution(lexicon, said, other)
+    assert np.isnan(substitution(lexicon, said, "hotel"))
 
 
 def test_adjectives_coordination_and_readings(lexicon: Lexicon) -> None:

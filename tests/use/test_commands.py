@@ -9,8 +9,20 @@ from polysema.use import tag as tag_module
 from tests.senses import five_words
 from tests.use.test_tag import here  # noqa: F401
 
-OLD = ["He sat on the bank.", "The river bank ran.", "A bank, sloping land.", "The dog sat on the bank.", "On the bank!"]
-NEW = ["The bank holds money.", "The bank saw the money.", "Money bank.", "A dog saw the bank.", "He banked on the bank."]
+OLD = [
+    "He sat on the bank.",
+    "The river bank ran.",
+    "A bank, sloping land.",
+    "The dog sat on the bank.",
+    "On the bank!",
+]
+NEW = [
+    "The bank holds money.",
+    "The bank saw the money.",
+    "Money bank.",
+    "A dog saw the bank.",
+    "He banked on the bank.",
+]
 
 
 @pytest.fixture
@@ -46,7 +58,9 @@ def test_from_text_to_answers(folder, capsys):
     rows = json.loads(printed(capsys, "frequencies", "both", "--least", "2", "--json"))
     assert {row["word"] for row in rows} >= {"bank", "dog"}
     assert "[bank]" in printed(capsys, "concordance", "bank", "both", "-n", "3")
-    lines = json.loads(printed(capsys, "concordance", "bank", "1830", "1930", "--like", "sloping land", "-n", "0", "--json"))
+    lines = json.loads(
+        printed(capsys, "concordance", "bank", "1830", "1930", "--like", "sloping land", "-n", "0", "--json")
+    )
     assert lines["groups"][0]["uses"] == len(lines["groups"][0]["lines"])
     rows = json.loads(printed(capsys, "change", "1830", "1930", "bank", "--json"))
     assert (rows[0]["word"], rows[0]["periods"]) == ("bank", ["1830", "1930"])
@@ -73,7 +87,10 @@ def test_what_is_refused_in_a_line(folder, capsys):
     (folder / "undated.txt").write_text("The bank. The bank. The bank.")
     (folder / "empty.txt").write_text("Nothing.")
     for arguments, message in (
-        (["frequencies", "undated.txt", "bank", "--by", "year"], "1 of 1 documents have no date (undated.txt): give each"),
+        (
+            ["frequencies", "undated.txt", "bank", "--by", "year"],
+            "1 of 1 documents have no date (undated.txt): give each",
+        ),
         (["change", "1830", "empty.txt", "bank"], "'bank' has too few uses to compare (5 in 1830, 0 in empty)"),
         (["change", "1830", "missing", "bank"], "missing: no such file or folder"),
         (["change", "1830", "1930"], "tag the text first"),
