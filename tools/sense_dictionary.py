@@ -72,10 +72,12 @@ def main() -> None:
     encoder = GlossEncoder.load(o.out)
     fast = FastEncoder(encoder, o.device)
     glosses = encode_glosses(wordnet, fast, lambda done, total: say(f"{done} of {total} glosses"))
-    vectors, accuracies = choose_blend(wordnet, text, fast, glosses)
-    say(f"accuracy on the documents to choose on, by the weight of occurrences: {accuracies}")
-    dictionary, figures = make_dictionary(wordnet, text, encoder, vectors, plain_vectors(wordnet, o.minilm))
-    figures["blend"] = accuracies
+    vectors, chosen, tried = choose_blend(wordnet, text, fast, glosses)
+    say(f"chosen: {chosen}")
+    dictionary, figures = make_dictionary(
+        wordnet, text, encoder, vectors, chosen.ratio, plain_vectors(wordnet, o.minilm)
+    )
+    figures["blend"] = {"chosen": chosen._asdict(), "tried": [found._asdict() for found in tried]}
     dictionary.file.save(o.out)
     (o.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     say(json.dumps(figures))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagg
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
 from polysema.senses.calibration import (
+    Scored,
     accuracy,
     context_vectors,
     doubt_features,
@@ -44,7 +45,7 @@ from polysema.senses.coarse import (
     pair_scores,
     second_ids,
 )
-from polysema.senses.dictionary import Dictionary
+from polysema.senses.dictionary import Calibration, Dictionary
 from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
 from polysema.senses.doubt import COMMON, fit_doubt
 from polysema.senses.forms import Forms
@@ -183,31 +184,57 @@ def blended(
     return np.asarray(mixed / np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9), np.float32)
 
 
-BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8)
-"""The weights of occurrences that :func:`choose_blend` tries."""
+BLENDS, PRIORS = (0.0, 0.2, 0.35, 0.5, 0.65), (0.0, 0.015, 0.03, 0.05)
+"""The weights of occurrences, and the a/β, that :func:`choose_blend` tries."""
+
+NEAR_BEST = 0.01
+"""Settings whose accuracy is at most this much below the best one's are as good."""
+
+
+class Blend(NamedTuple):
+    """A choice of :func:`choose_blend`."""
+
+    weight: float  # of occurrences
+    ratio: float  # a/β
+    accuracy: float  # on words of several senses
+    rare: float  # the mean accuracy on those whose right sense is not the most frequent, and on those never tagged
 
 
 def choose_blend(
     wordnet: WordNet, text: TaggedText, encoder: GlossEncoder, glosses: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], dict[str, float]]:
-    """The sense vectors that do best on the documents to choose on, and the accuracy of each weight there.
+) -> tuple[NDArray[np.float32], Blend, list[Blend]]:
+    """The sense vectors that do best on the documents to choose on, the choice, and all that was tried.
 
-    Accuracy is taken with β and a fitted on the documents for calibration, since frequencies and occurrences tell much
-    of the same.
+    Occurrences and frequencies help frequent senses and hide rare ones. Among the settings whose accuracy is about the
+    best, the one that is best on rare senses is taken.
     """
     semcor = [sentence for sentence in text.train if sentence.source == "semcor"]
     means, counts = occurrence_means(wordnet, semcor, encoder)
-    frequencies = _counted(text)
-    contexts = {role: context_vectors(encoder, text.held_out[role]) for role in ("choose", "calibrate")}
-    found: dict[str, float] = {}
+    tagged, contexts = _counted(text), context_vectors(encoder, text.held_out["choose"])
+    tried = []
     for weight in BLENDS:
-        vectors = blended(glosses, means, counts, weight)
-        dictionary = Dictionary(build_dictionary(wordnet, vectors, {"semcor": frequencies}), encoder)
-        words = {role: score(dictionary, text.held_out[role], contexts=contexts[role]) for role in contexts}
-        fitted = fit(words["calibrate"], dictionary.calibration)
-        found[str(weight)] = accuracy(words["choose"], fitted.prior, fitted.sharpness)
-    best = max(BLENDS, key=lambda weight: found[str(weight)])
-    return blended(glosses, means, counts, best), found
+        file = build_dictionary(wordnet, blended(glosses, means, counts, weight), {"semcor": tagged})
+        words = score(Dictionary(file, encoder), text.held_out["choose"], known_pos=False, contexts=contexts)
+        words = [word for word in words if len(word.rows) > 1 and word.right.any()]
+        rarer = [word for word in words if not word.right[word.frequencies.argmax()]]
+        never = [word for word in words if not any(tagged.get(key) for key in word.target.keys)]
+        for ratio in PRIORS:
+            shares = [accuracy(own, ratio, 1.0) for own in (words, rarer, never)]
+            tried.append(Blend(weight, ratio, shares[0], (shares[1] + shares[2]) / 2))
+    best = max(found.accuracy for found in tried)
+    chosen = max((found for found in tried if found.accuracy >= best - NEAR_BEST), key=lambda found: found.rare)
+    return blended(glosses, means, counts, chosen.weight), chosen, tried
+
+
+def fit_sharpness(words: Sequence[Scored], ratio: float) -> Calibration:
+    """β of the largest likelihood, with a = ratio · β."""
+    flat = [
+        replace(word, similarities=word.similarities + ratio * np.log(word.frequencies),
+                frequencies=np.ones(len(word.rows)))
+        for word in words
+    ]  # fmt: skip
+    found = fit(flat)
+    return replace(found, prior=ratio * found.sharpness)
 
 
 def _counted(text: TaggedText) -> dict[str, int]:
@@ -220,16 +247,18 @@ def make_dictionary(
     text: TaggedText,
     encoder: GlossEncoder,
     vectors: NDArray[np.float32],
+    ratio: float,
     plain: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
 ) -> tuple[Dictionary, dict[str, Any]]:
     """The dictionary of an encoder, and figures about it.
 
     Frequencies come from the training documents of SemCor, the coarse groups from its second sense ids, learnt on four
-    fifths of the words and scored on the others; β, a and doubt come from the documents for calibration, and what is
+    fifths of the words and scored on the others; β and doubt come from the documents for calibration, and what is
     reported from a third set.
 
     Args:
         vectors: (S, n) the sense vectors.
+        ratio: a/β.
         plain: what to group senses by, see :func:`plain_vectors`; by default nothing is grouped.
     """
     figures: dict[str, Any] = {}
@@ -240,7 +269,7 @@ def make_dictionary(
     file = build_dictionary(wordnet, vectors, {"semcor": counts}, {}, groups)
     dictionary = Dictionary(file, encoder)
     calibrating = score(dictionary, text.held_out["calibrate"], known_pos=False)
-    fitted = fit(calibrating, dictionary.calibration)
+    fitted = fit_sharpness(calibrating, ratio)
     figures["calibration"] = options = asdict(fitted)
     background = file.common_vectors(fitted.source, COMMON)
     calibrating = [word for word in calibrating if len(word.rows) > 1]
