@@ -22,7 +22,7 @@ from polysema.cli.output import (
     print_table,
 )
 from polysema.composition.compose import Composition
-from polysema.errors import Failed, MissingExtraError, PolysemaError
+from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
 from polysema.senses.answers import Disambiguation
@@ -35,8 +35,11 @@ from polysema.senses.answers import Disambiguation
 @click.argument("word")
 @click.argument("contexts", nargs=-1, metavar="SENTENCE …")
 @click.option("--every", is_flag=True, help="Answer every occurrence of the word, not only the first.")
+@click.option("--alike", is_flag=True, help="How alike its uses in two sentences are, 0 to 1, with the sense of each.")
 @narrowing
-def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], every: bool, **narrowed: Any) -> int:
+def disambiguate_command(
+    given: Shared, word: str, contexts: tuple[str, ...], every: bool, alike: bool, **narrowed: Any
+) -> int:
     """Which sense of WORD is meant in a sentence, or in a text of any length.
 
     Gives the senses of the lexicon's dictionary with their probabilities here and before, keys and glosses, and the
@@ -46,6 +49,7 @@ def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], ev
       polysema disambiguate bank "The bank raised its interest rate."
       polysema disambiguate bank "From the river bank he walked to the bank." --every
       polysema disambiguate saw "I saw it with a saw." --pos noun
+      polysema disambiguate bank "He sat on the bank." "The bank is closed on Sundays." --alike
       polysema disambiguate run --file sentences.txt --json
       polysema disambiguate - --file - --jsonl < questions.jsonl
 
@@ -59,8 +63,11 @@ def disambiguate_command(given: Shared, word: str, contexts: tuple[str, ...], ev
     which it is.
     """
     missing = f'no sentence for {word!r}: give one, such as "The bank raised its interest rate."'
-    questions = asked(contexts, given, missing)
     model = with_matrices(load(given.path), "a choice of senses")
+    if alike:
+        _print_alike(model, given, word, contexts, narrowed)
+        return 0
+    questions = asked(contexts, given, missing)
     nlp = False if given.no_parser else None
     options: dict[str, Any] = {"method": given.method or "", "pattern": given.pattern, "top": given.top, "nlp": nlp}
     options |= narrowed
@@ -123,20 +130,11 @@ def _print_table(rows: Sequence[Sequence[str]], headings: list[str]) -> None:
     print_table([[row[i] for i in kept] for row in rows], [headings[i] for i in kept])
 
 
-@command("path", "as_json", name="compare")
-@click.argument("word")
-@click.argument("first", metavar="TEXT1")
-@click.argument("second", metavar="TEXT2")
-@narrowing
-def compare_command(given: Shared, word: str, first: str, second: str, **narrowed: Any) -> None:
-    """How alike two uses of WORD are, from 0 to 1: the trace similarity of its density matrices in two texts.
-
-    \b
-      polysema compare bank "He sat on the bank." "The bank is closed on Sundays."
-      polysema compare bank "He sat on the bank." "They rowed to the other bank." --json
-    """
-    model = with_matrices(load(given.path), "a comparison of uses")
-    texts = (first, second)
+def _print_alike(model: Lexicon, given: Shared, word: str, texts: Sequence[str], narrowed: dict[str, Any]) -> None:
+    """How alike two uses of a word are, with the sense of each."""
+    if len(texts) != 2 or given.file:
+        raise InputError(f"--alike compares two sentences, not {len(texts)}: give them after the word")
+    first, second = texts
     alike = model.same_use(word, first, second, pos=narrowed["pos"], lemma=narrowed["lemma"])
     uses = [model.disambiguate(word, text, **narrowed) for text in texts]
     if given.as_json:
@@ -302,4 +300,4 @@ def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
 
 
-COMMANDS = [disambiguate_command, read_command, compare_command, demo]
+COMMANDS = [disambiguate_command, read_command, demo]

@@ -229,7 +229,7 @@ def test_the_command_line(lexicon: Lexicon, tmp_path, capsys) -> None:
         ("disambiguate", "dog", sentence): ["only", "(the only sense known)"],
         ("read", sentence, "--every"): ["dog%1:05:00::", "bank%"],
         ("read", "the saw saw dog", "--steps"): ["after", "saw%"],
-        ("compare", "bank", "a bank", "the bank"): ["the bank"],
+        ("disambiguate", "bank", "a bank", "the bank", "--alike"): ["the bank"],
         ("info",): ["words 7, senses 11"],
         ("demo",): ["Which one is meant?", "bank"],
     }
@@ -238,7 +238,7 @@ def test_the_command_line(lexicon: Lexicon, tmp_path, capsys) -> None:
         out, err = capsys.readouterr()
         assert err == ""
         assert not [text for text in expected if text not in out], out
-    assert main(["compare", "bank", "a bank", "the bank", "--json", "-l", str(tmp_path / "model")]) == 0
+    assert main(["disambiguate", "bank", "a bank", "the bank", "--alike", "--json", "-l", str(tmp_path / "model")]) == 0
     assert {"word", "similarity", "uses"} == set(json.loads(capsys.readouterr().out))
     (tmp_path / "terms.csv").write_text("bank,a row of tools\n", encoding="utf-8")
     adapted = ["adapt", "--glossary", str(tmp_path / "terms.csv"), "-o", str(tmp_path / "own")]
