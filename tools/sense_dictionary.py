@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--minilm", type=Path)
     parser.add_argument("--tagged", type=Path)
     usual = GlossTraining()
-    for name in ("minutes", "rate", "steps", "sentences", "anchors", "seed", "threads"):
+    for name in ("minutes", "rate", "steps", "sentences", "seed", "threads"):
         parser.add_argument(
             f"--{name}", type=float if name in ("minutes", "rate") else int, default=getattr(usual, name)
         )
@@ -65,7 +65,7 @@ def main() -> None:
     wordnet = read_wordnet(o.wordnet)
     text = read_tagged_text(wordnet, o.semcor, o.glosses)
     if o.step == "train":
-        options = GlossTraining(minutes=o.minutes, steps=o.steps, rate=o.rate, sentences=o.sentences, anchors=o.anchors,
+        options = GlossTraining(minutes=o.minutes, steps=o.steps, rate=o.rate, sentences=o.sentences,
                                 device=o.device, threads=o.threads, seed=o.seed)  # fmt: skip
         train_encoder(wordnet, text, o.minilm, o.out, options, say)
         return

@@ -7,14 +7,15 @@ of its gloss; each goes through a linear head to n numbers and is made unit. For
 
 The loss is the mean of two: S holds the senses of every part of speech of the spelling, and those of the right one.
 
-**Glosses are read once.** A sentence costs 25 pieces and the glosses of its words 1000. So the pooled vectors of
-glosses are computed before the first step, by the encoder as it is then; only their head learns, with every sense in
-the softmax. A few glosses of each batch are read again, and
+**Few glosses are read in a step.** A sentence costs 25 pieces and the glosses of its words 1000. So the pooled vectors
+of glosses are computed before the first step and kept; with them every sense stands in the softmax, and their head
+learns. All senses of a few spellings of each batch are read again, g′, with gradient and together, so that no sense is
+favoured by being newer. Added to the loss are the loss of these words by g′, and
 
     1 − ⟨g, g′⟩
 
-between the vector g′ by the encoder and g by the pooled one is added to the loss, so that the encoder goes on reading
-new glosses into the same space.
+with g by the pooled vector kept, so that the encoder does not move away from the glosses that are not read. Then the
+new pooled vectors are kept.
 
 Needs torch (the extra ``encoders``).
 """
@@ -51,7 +52,8 @@ class GlossTraining:
         minutes, steps: how long to train, whichever ends first; the learning rate falls to zero over this time.
         rate, head_rate: highest learning rates of the encoder and of the two heads.
         sentences: sentences of a batch.
-        anchors: glosses of a batch that are read again.
+        read_again: glosses of a batch that are read again, about.
+        read_weight, kept_weight: how much their loss, and their distance from the vectors kept, count.
         dimension: n, the numbers of a sense vector.
         scale: τ.
         longest, longest_gloss: pieces of a sentence and of a gloss at most.
@@ -69,7 +71,9 @@ class GlossTraining:
     rate: float = 1.2e-4
     head_rate: float = 1e-3
     sentences: int = 64
-    anchors: int = 16
+    read_again: int = 64
+    read_weight: float = 0.5
+    kept_weight: float = 0.3
     dimension: int = 128
     scale: float = 20.0
     longest: int = 64
@@ -524,16 +528,35 @@ class GlossTrainer:
         encoder.new_step()
         c, choices = encoder.contexts(sentences), self.choices(sentences)
         rows = np.unique(choices.senses)
-        choices = choices._replace(senses=np.searchsorted(rows, choices.senses))
-        loss, right = self.loss(c, self._gloss_vectors(rows), choices)
-        anchors = self.random.choice(self._used, min(self.options.anchors, len(self._used)), replace=False)
-        read = encoder.glosses([self.glosses[i] for i in anchors])
-        moved = (1 - (read * self._gloss_vectors(anchors).detach()).sum(1)).mean()
-        (loss + moved).backward()
+        places = choices._replace(senses=np.searchsorted(rows, choices.senses))
+        kept = self._gloss_vectors(rows)
+        loss, right = self.loss(c, kept, places)
+        words, again = self._read_again(choices)
+        pooled = encoder.pooled([self.glosses[i] for i in again], [[(0, len(self.glosses[i]))] for i in again])
+        read = encoder.head(pooled, "gloss")
+        own = Choices(*(part[words] for part in choices))
+        own = own._replace(senses=np.searchsorted(again, np.where(own.valid, own.senses, again[0])))
+        by_read = self.loss(c[encoder.on_device(words)], read, own)[0]
+        known = kept[encoder.on_device(np.searchsorted(rows, again))].detach()
+        moved = (1 - (read * known).sum(1)).mean()
+        o = self.options
+        (loss + o.read_weight * by_read + o.kept_weight * moved).backward()
         self.torch.nn.utils.clip_grad_norm_(list(encoder.trained().values()), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        self.pooled[encoder.on_device(again)] = pooled.detach()
         return float(loss.detach()), right
+
+    def _read_again(self, choices: Choices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Words of a few spellings, drawn at random, and all of their senses, sorted."""
+        again = set[int]()
+        for word in self.random.permutation(len(choices.senses)).tolist():
+            again |= set(choices.senses[word, choices.valid[word]].tolist())
+            if len(again) >= self.options.read_again:
+                break
+        rows = np.array(sorted(again))
+        inside = (np.isin(choices.senses, rows) | ~choices.valid).all(axis=1)
+        return np.flatnonzero(inside), rows
 
     def accuracy(self, sentences: Sequence[TaggedPieces], batch: int = 128) -> float:
         """The share of the tagged words of other sentences whose best sense is right, whatever its part of speech."""

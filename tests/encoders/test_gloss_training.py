@@ -63,7 +63,7 @@ def test_training_brings_words_near_their_glosses() -> None:
 
 
 def test_the_encoder_goes_on_reading_glosses_into_the_same_space() -> None:
-    run = trainer(anchors=10)
+    run = trainer(read_again=10, kept_weight=1.0)
     list(run.run())
     run.encoder.new_step()
     with torch.no_grad():
