@@ -7,6 +7,9 @@ each sentence with the one before and the one after it (``--alone``: by itself).
 each set. SemEval-2007 is the development set; the others are for reporting. ``first`` always answers with WordNet's
 first sense. Every word is answered, so F1 is the share of right answers. The lemma and, without ``--any-pos``, the
 part of speech are given, as in the published results.
+
+The sets of Maru, Conia, Bevilacqua and Navigli (2022) have the same form: give ``wsd_hard_benchmark`` of their
+repository as EVALUATION_DATASETS, and ``--sets 42D hardEN softEN``.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dictionary", type=Path)
     parser.add_argument("datasets", type=Path)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--sets", nargs="+", default=list(SETS), help="folders of EVALUATION_DATASETS")
     parser.add_argument("--any-pos", action="store_true", help="senses of every part of speech compete")
     parser.add_argument("--alone", action="store_true", help="read each sentence without its neighbours")
     options = parser.parse_args()
