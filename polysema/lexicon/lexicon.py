@@ -29,12 +29,11 @@ from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from
 from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.parsing.sentences import read_phrases
-from polysema.senses import asking, reading
+from polysema.senses import asking
 from polysema.senses.answers import Disambiguation, Sense
-from polysema.senses.asking import Narrowed
+from polysema.senses.asking import Context, Narrowed, Which, Word
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
-from polysema.senses.reading import Context, Which, Word
 from polysema.slots.model import SLOTS
 from polysema.storage import recover
 from polysema.vectors import Vector
@@ -145,7 +144,7 @@ class LexiconOf(Meanings[M]):
             negation: what *not* does, a name in :data:`polysema.senses.negation.NEGATIONS`; by default
                 ``conversational``.
             memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.senses.reading`.
+                :mod:`polysema.senses.asking`.
             readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
@@ -158,7 +157,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, reading.recalled(model, read, composer) if model else read))
+                results.append(composer.compose(self, asking.recalled(model, read, composer) if model else read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
