@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import is_content
-from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
+from polysema.errors import Failed, InputError, UnknownWordError, check_choice
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
+from polysema.meanings.results import Record
 from polysema.measures import entropy
 
 
 @dataclass(frozen=True, slots=True)
-class Ambiguity:
+class Ambiguity(Record):
     """How ambiguous a word is."""
 
     word: str  # the word
@@ -28,10 +29,6 @@ class Ambiguity:
     information: float | None = None  # how much of its meaning contexts tell; None where that is not known
     # the share, in percent, of words of like frequency that are less ambiguous; None where there are no others
     percentile: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     def __repr__(self) -> str:
         known = "" if self.information is None else f", information={self.information:.3f}"
@@ -126,8 +123,8 @@ class Ranking:
         return results
 
     def _values(self, by: str) -> NDArray[np.float64]:
-        if by not in ("", *MEASURES):
-            raise UnknownChoiceError("measure of ambiguity", by, MEASURES)
+        if by:
+            check_choice("measure of ambiguity", by, MEASURES)
         if by == "percentile":
             return self.percentiles
         if by == "information" and self.information is None:
@@ -137,23 +134,12 @@ class Ranking:
         return self.entropies if by == "entropy" or self.information is None else self.information
 
     def _of(self, row: int) -> Ambiguity:
-        word, value = self.vocabulary.words[row], self._entropy(row)
-        information = np.nan if self.information is None else float(self.information[row])
-        percentile = float(self.percentiles[row])
-        return Ambiguity(
-            word,
-            value,
-            float(np.exp(value)),
-            int(self.vocabulary.counts[row]),
-            information if np.isfinite(information) else None,
-            percentile if np.isfinite(percentile) else None,
-        )
-
-    def _entropy(self, row: int) -> float:
-        """The entropy of one word; of a form in the dictionary, that of its lemma."""
         word = self.vocabulary.words[row]
-        known = None if self._lexemes is None else self._lexemes.entropy(word)
-        return float(self.entropies[row]) if known is None else known
+        known = None if self._lexemes is None else self._lexemes.entropy(word)  # of a form that of its lemma
+        value = float(self.entropies[row]) if known is None else known
+        rest = (np.nan if values is None else float(values[row]) for values in (self.information, self.percentiles))
+        shown = (number if np.isfinite(number) else None for number in rest)
+        return Ambiguity(word, value, float(np.exp(value)), int(self.vocabulary.counts[row]), *shown)
 
 
 def percentiles(
@@ -179,8 +165,7 @@ def percentiles(
     own[pool] = np.arange(len(pool))
     place = np.where(compared[rows], own[rows], place)
     first = np.clip(place - LIKE, 0, len(pool) - size)
-    for start in range(0, len(rows), 4096):
-        part = slice(start, start + 4096)
+    for part in blocks(len(rows)):
         like = pooled[first[part, None] + np.arange(size)]
         mine = values[rows[part], None]
         less, same = (like < mine).sum(axis=1), (like == mine).sum(axis=1) - compared[rows[part]]

@@ -167,24 +167,16 @@ class Meanings(Generic[M]):
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
             return self.nearest(self._array_of([query]), top, common, [query])[0]
-        asked = list(query)
-        try:
-            good: list[Any] = asked
-            array = self._array_of(asked) if asked else None
-            failed: dict[int, Failed] = {}
-        except PolysemaError:
-            failed = {i: error for i, item in enumerate(asked) if (error := self._failure(item))}
-            good = [item for i, item in enumerate(asked) if i not in failed]
-            array = self._array_of(good) if good else None
-        found = iter(self.nearest(array, top, common, good) if array is not None else ())
-        return [failed[i] if i in failed else next(found) for i in range(len(asked))]
-
-    def _failure(self, query: Query) -> Failed | None:
-        try:
-            self.meaning(query)
-        except PolysemaError as error:
-            return Failed(query, error)
-        return None
+        failed: dict[int, Failed] = {}
+        meanings: list[Any] = []
+        for i, item in enumerate(query):
+            try:
+                meanings.append(self.meaning(item))
+            except PolysemaError as error:
+                failed[i] = Failed(item, error)
+        good = [item for i, item in enumerate(query) if i not in failed]
+        found = iter(self.nearest(self._array_of(meanings), top, common, good) if good else ())
+        return [failed[i] if i in failed else next(found) for i in range(len(query))]
 
     def nearest(
         self, array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()

@@ -37,6 +37,8 @@ def plain(value: Any) -> Any:
     """A value for JSON: answers and named tuples as dictionaries, other tuples as lists."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if isinstance(value, list):
+        return [plain(v) for v in value]
     if isinstance(value, tuple):
         return dict(zip(value._fields, value, strict=True)) if hasattr(value, "_fields") else [plain(v) for v in value]
     return value
@@ -95,7 +97,7 @@ class Neighbour(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"word": self.word, "similarity": self.similarity}
+        return self._asdict()
 
     def __repr__(self) -> str:
         return f"Neighbour({self.word!r}, {self.similarity:.3f})"
