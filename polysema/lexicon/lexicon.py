@@ -21,7 +21,7 @@ from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Phrase, SpacyParse, is_word
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import CONTEXTUAL
-from polysema.errors import Failed, FormatError, InputError, PolysemaError, UnknownChoiceError
+from polysema.errors import Failed, FormatError, InputError, PolysemaError, check_choice
 from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
@@ -99,28 +99,14 @@ class LexiconOf(Meanings[M]):
 
     @overload
     def compose(
-        self,
-        phrase: list[Any],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> list[Composition | Failed]: ...
+        self, phrase: list[Any], method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
+        memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> list[Composition | Failed]: ...  # fmt: skip
     @overload
     def compose(
-        self,
-        phrase: Phrase,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> Composition: ...
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
+        memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> Composition: ...  # fmt: skip
     def compose(
         self,
         phrase: Phrase | list[Any],
@@ -300,14 +286,9 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def ambiguity(
-        self,
-        words: None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
+        self, words: None = None, *, by: str = "", top: int | None = None, min_count: int = 0,
         function_words: bool = False,
-    ) -> Results[Ambiguity]: ...
+    ) -> Results[Ambiguity]: ...  # fmt: skip
     @overload
     def ambiguity(self, words: Iterable[str], *, by: str = "") -> Results[Ambiguity | Failed]: ...
     def ambiguity(
@@ -379,49 +360,22 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def disambiguate(
-        self,
-        word: list[Any],
-        context: None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Which = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Results[Disambiguation | Failed]: ...
+        self, word: list[Any], context: None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Which = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Results[Disambiguation | Failed]: ...  # fmt: skip
     @overload
     def disambiguate(
-        self,
-        word: Word,
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: int | None = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Disambiguation: ...
+        self, word: Word, context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: int | None = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Disambiguation: ...  # fmt: skip
     @overload
     def disambiguate(
-        self,
-        word: Word,
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Literal["all"],
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Results[Disambiguation]: ...
+        self, word: Word, context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Literal["all"], nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Results[Disambiguation]: ...  # fmt: skip
     def disambiguate(
         self,
         word: Word | list[Any],
@@ -483,30 +437,14 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def read(
-        self,
-        text: list[Any],
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> list[Results[Disambiguation]]: ...
+        self, text: list[Any], *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
+        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> list[Results[Disambiguation]]: ...  # fmt: skip
     @overload
     def read(
-        self,
-        text: str | SpacyParse,
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> Results[Disambiguation]: ...
+        self, text: str | SpacyParse, *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
+        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> Results[Disambiguation]: ...  # fmt: skip
     def read(
         self,
         text: str | SpacyParse | list[Any],
@@ -593,8 +531,7 @@ def load(path: str | Path | None = None, kind: str = "auto") -> AnyLexicon:
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
-    if kind not in ("auto", "matrices", "vectors"):
-        raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
+    check_choice("kind", kind, ("auto", "matrices", "vectors"))
     if path is None or (str(path) == "default" and not Path(path).exists()):
         return _default(default_path(), (DEFAULT / "config.json").stat().st_mtime_ns)
     if isinstance(path, str) and path.startswith("hf://"):

@@ -42,7 +42,6 @@ from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.measures import mixture_entropies
 from polysema.progress import Progress, Report, silent
-from polysema.senses.senses import senses_of
 from polysema.vectors import units
 
 Array = NDArray[np.float64]
@@ -135,11 +134,10 @@ def draw_positions(corpus: Corpus, rows: Ids, starts: Ids, seed: int) -> Ids:
     return positions
 
 
-def posteriors(lexicon: Matrices, word: str, own: Seen, formula: ContextModel) -> Array:
-    """p(k|c) of a word's senses, as they are listed, at some of its occurrences, (occurrences, k)."""
-    _, weights, vectors = senses_of(lexicon, word)
+def posteriors(weights: Array, vectors: Array, own: Seen, formula: ContextModel) -> Array:
+    """p(k|c) of senses with these weights (k,) and unit vectors (k, n) at some occurrences, (occurrences, k)."""
     evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
-    return softmax(np.log(weights) + evidence)
+    return softmax(np.log(np.maximum(weights, 1e-12)) + evidence)
 
 
 UNFIT = 0.05  # the share of a word's own occurrences that no sense is said to fit
