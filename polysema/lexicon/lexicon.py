@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,6 @@ from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
 from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
-from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.parsing.sentences import read_phrases
 from polysema.senses import asking
@@ -50,31 +49,7 @@ DEFAULT = Path(__file__).parents[1] / "models" / "default"
 
 
 class LexiconOf(Meanings[M]):
-    """What lexicons of matrices and of vectors have in common.
-
-    Attributes:
-        vocabulary: the words, with their counts.
-        array: (V, n, m), the factors of density matrices, or (V, n), vectors.
-        parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
-        metadata: how it was made.
-    """
-
-    _holds: ClassVar[str]
-
-    def __init__(
-        self,
-        words: Vocabulary | Iterable[str],
-        array: ArrayLike,
-        *,
-        parts: Parts | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(words, array, parts=parts, metadata=metadata)
-        if self.kind != self._holds:
-            raise InputError(
-                f"{len(self)} words and an array of shape {self.array.shape}: factors (words, n, m) make a Lexicon, "
-                "vectors (words, n) a VectorLexicon"
-            )
+    """What lexicons of matrices and of vectors have in common."""
 
     @property
     def methods(self) -> Mapping[str, Composer]:

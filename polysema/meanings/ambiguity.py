@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,32 +39,18 @@ MEASURES = ("information", "entropy", "percentile")
 LIKE = 250  # how many words to each side, by frequency, a word is compared with
 
 
-class Lexemes(Protocol):
-    """Words with their senses, such as a dictionary."""
-
-    @property
-    def hidden(self) -> Collection[str]:
-        """Words that are not listed."""
-
-    def entropies(self, words: Sequence[str], /) -> NDArray[np.float64]:
-        """The von Neumann entropy of each word (k,); not a number for those that are no lemmas."""
-
-    def entropy(self, word: str, /) -> float | None:
-        """The von Neumann entropy of a word in any form; None for those that are not here."""
-
-
 class Ranking:
     """How ambiguous the words of a lexicon are.
 
     Args:
-        lexemes: a dictionary: entropies of the words that it has are those of their senses there, and listings hold
-            its lemmas alone, not their forms.
+        lexemes: a dictionary: entropies of the words that it has are those of their senses there (``entropies``,
+            ``entropy``), and listings hold its lemmas alone, not their forms, without its ``hidden`` words.
 
     Attributes:
         information: (V,), how much of each word's meaning contexts tell; not a number where that is not known.
     """
 
-    def __init__(self, model: Matrices, lexemes: Lexemes | None = None) -> None:
+    def __init__(self, model: Matrices, lexemes: Any = None) -> None:
         self.vocabulary, self._model, self._lexemes = model.vocabulary, model, lexemes
         known = model.parts.information
         self.information = None if known is None else np.asarray(known.values, np.float64)
@@ -73,7 +59,7 @@ class Ranking:
     def _of_lexemes(self) -> NDArray[np.float64]:
         """(V,), the entropies of lemmas of the dictionary; not a number for all else."""
         words = self.vocabulary.words
-        return np.full(len(words), np.nan) if self._lexemes is None else self._lexemes.entropies(words)
+        return np.asarray(np.full(len(words), np.nan) if self._lexemes is None else self._lexemes.entropies(words))
 
     @cached_property
     def entropies(self) -> NDArray[np.float64]:

@@ -49,6 +49,8 @@ class Meanings(Generic[M]):
         metadata: how the meanings were made: anything that JSON can hold.
     """
 
+    _holds = ""  # the kind that a lexicon holds; either, if empty
+
     def __init__(
         self,
         words: Vocabulary | Iterable[str],
@@ -64,6 +66,11 @@ class Meanings(Generic[M]):
             self.array = given.astype(np.float64)
         if given.ndim not in (2, 3) or len(given) != len(self.vocabulary) or 0 in given.shape[1:]:
             raise InputError(f"{len(self.vocabulary)} words and an array of shape {given.shape}: give a row a word")
+        if self._holds and self.kind != self._holds:
+            raise InputError(
+                f"{len(self)} words and an array of shape {given.shape}: factors (words, n, m) make a Lexicon, "
+                "vectors (words, n) a VectorLexicon"
+            )
         self.parts = parts or Parts()
         self.parts.check(self.array.shape)
         self.metadata: dict[str, Any] = dict(metadata or {})

@@ -53,7 +53,7 @@ from polysema.meanings.parts import SLOT_COLUMNS
 from polysema.measures import entropy, mixture_entropies
 from polysema.senses.answers import Disambiguation as Disambiguation
 from polysema.senses.answers import SenseInContext
-from polysema.senses.senses import WordSenses, description_of, label, names_of, part_of_speech_of, senses_of
+from polysema.senses.senses import WordSenses, names_of, senses_of
 
 Array = NDArray[np.float64]
 
@@ -164,15 +164,11 @@ class Disambiguator:
         """Find what to call the senses of many words at once."""
         missing = {word: own for word in dict.fromkeys(words) if not (own := self._candidates(word)).names}
         found = names_of(self.model, [*missing], [own.senses for own in missing.values()], self.top)
-        for (word, own), near in zip(missing.items(), found, strict=True):
-            own.entropy = float(entropy(self.model[word]))
-            for number, items in zip(own.senses.ids.tolist(), near, strict=True):
-                if self.by_encoder:
-                    own.names.append({"label": label(items, None), "neighbours": items})
-                else:
-                    called = label(items, description_of(self.model, word, number))
-                    part, share = part_of_speech_of(self.model, word, number)
-                    own.names.append({"label": called, "part": part, "part_share": share, "neighbours": items})
+        for (word, own), names in zip(missing.items(), found, strict=True):
+            own.entropy, own.names = float(entropy(self.model[word])), names
+            if self.by_encoder:  # its senses are clusters of occurrences, of which no more is known
+                near = [name["neighbours"] for name in names]
+                own.names = [{"label": " ".join(item.word for item in own), "neighbours": own} for own in near]
 
     def _weighed(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places; arrays are padded to the largest number of senses, K."""

@@ -34,6 +34,7 @@ from polysema.lexicon.formats.flat import stored_as
 from polysema.meanings import descriptions
 from polysema.meanings.descriptions import SenseDescriptions
 from polysema.meanings.meanings import Meanings
+from polysema.meanings.neighbours import blocks
 from polysema.storage import atomic_folder, check_regular, holds, read_config, read_text, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
@@ -87,15 +88,11 @@ def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite:
     for word in lexicon.vocabulary.words:
         if not word or "\n" in word or "\r" in word:
             raise InputError(f"{word!r}: a word must not be empty or hold a line break")
-    numbers: NDArray[Any] = lexicon.array
-    if lexicon.kind == "matrices" and len(lexicon):
-        numbers = np.concatenate(
-            [
-                lexicon.stack(lexicon.vocabulary.words[start : start + 8192]).parts[0].astype(dtype)
-                for start in range(0, len(lexicon), 8192)
-            ]
-        )
-    name = "factors" if lexicon.kind == "matrices" else "vectors"
+    name, numbers = "vectors", lexicon.array
+    if lexicon.kind == "matrices":
+        name, words = "factors", lexicon.vocabulary.words
+        parts = [lexicon.stack(words[part]).parts[0].astype(dtype) for part in blocks(len(words), 8192)]
+        numbers = np.concatenate(parts) if parts else numbers
     numbers = stored_as(numbers, dtype, lexicon.vocabulary.words)
     arrays = {name: numbers, "counts": lexicon.vocabulary.counts, **to_arrays(lexicon)}
     used = (numbers != 0).any(axis=1) if lexicon.kind == "matrices" else np.ones((1, 1), bool)  # (V, m)
@@ -196,25 +193,13 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]]:
 
 def card(lexicon: Meanings[Any], name: str) -> str:
     """A lexicon's card in Markdown."""
-    what = (
-        f"density matrices (n = {lexicon.n}, m = {lexicon.m})"
-        if lexicon.kind == "matrices"
-        else f"vectors (n = {lexicon.n})"
-    )
-    lines = [
-        f"# {name}",
-        "",
-        f"A polysema lexicon: {len(lexicon):,} words, {what}.",
-        "",
-        "```python",
-        "import polysema",
-        "",
-        f'lexicon = polysema.load("{name}")',
-        "```",
-    ]
+    what = f"vectors (n = {lexicon.n})"
+    if lexicon.kind == "matrices":
+        what = f"density matrices (n = {lexicon.n}, m = {lexicon.m})"
+    code = f'```python\nimport polysema\n\nlexicon = polysema.load("{name}")\n```'
+    lines = [f"# {name}", "", f"A polysema lexicon: {len(lexicon):,} words, {what}.", "", code]
     for heading, content in lexicon.metadata.items():
-        lines += ["", f"## {str(heading).replace('_', ' ').capitalize()}", ""]
-        lines += _section(content)
+        lines += ["", f"## {str(heading).replace('_', ' ').capitalize()}", "", *_section(content)]
     return "\n".join(lines) + "\n"
 
 
