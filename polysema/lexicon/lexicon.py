@@ -83,16 +83,9 @@ class LexiconOf(Meanings[M]):
         memory: bool = False, readings: bool = False, nlp: Any = None,
     ) -> Composition: ...  # fmt: skip
     def compose(
-        self,
-        phrase: Phrase | list[Any],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> Composition | list[Composition | Failed]:
+        self, phrase: Phrase | list[Any], method: str | Composer = "", pattern: str | None = None, *,
+        negation: str = "", memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> Composition | list[Composition | Failed]:  # fmt: skip
         """Compose a phrase along its tree.
 
         Args:
@@ -267,14 +260,9 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @overload
     def ambiguity(self, words: Iterable[str], *, by: str = "") -> Results[Ambiguity | Failed]: ...
     def ambiguity(
-        self,
-        words: Iterable[str] | None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
+        self, words: Iterable[str] | None = None, *, by: str = "", top: int | None = None, min_count: int = 0,
         function_words: bool = False,
-    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:
+    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:  # fmt: skip
         """How ambiguous words are.
 
         Args:
@@ -352,19 +340,10 @@ class Lexicon(LexiconOf[DensityMatrix]):
         lemma: str | None = None, fine: bool = False,
     ) -> Results[Disambiguation]: ...  # fmt: skip
     def disambiguate(
-        self,
-        word: Word | list[Any],
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Which = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Disambiguation | Results[Disambiguation] | Results[Disambiguation | Failed]:
+        self, word: Word | list[Any], context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Which = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Disambiguation | Results[Disambiguation] | Results[Disambiguation | Failed]:  # fmt: skip
         """Which sense of a word is meant in a context: of the dictionary, else of those found in text.
 
         Args:
@@ -421,17 +400,9 @@ class Lexicon(LexiconOf[DensityMatrix]):
         memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> Results[Disambiguation]: ...  # fmt: skip
     def read(
-        self,
-        text: str | SpacyParse | list[Any],
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> Results[Disambiguation] | list[Results[Disambiguation]]:
+        self, text: str | SpacyParse | list[Any], *, method: str | Composer = "", top: int = 8,
+        min_weight: float | None = None, memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> Results[Disambiguation] | list[Results[Disambiguation]]:  # fmt: skip
         """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
         Function words are left out. With a dictionary, words of several senses there are given, *ice cream* as one, and

@@ -54,6 +54,7 @@ from polysema.measures import entropy, mixture_entropies
 from polysema.senses.answers import Disambiguation as Disambiguation
 from polysema.senses.answers import SenseInContext
 from polysema.senses.senses import WordSenses, names_of, senses_of
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 
@@ -95,11 +96,6 @@ class _Candidates:
     def overlaps(self) -> Array:
         """⟨v_j, v_k⟩, (k, k)."""
         return np.asarray(self.senses.vectors @ self.senses.vectors.T)
-
-    @cached_property
-    def listed(self) -> tuple[list[int], list[float]]:
-        """Ids and weights as plain numbers."""
-        return self.senses.ids.tolist(), self.senses.weights.tolist()
 
 
 class _Known(NamedTuple):
@@ -196,7 +192,7 @@ class Disambiguator:
             if i in errors:
                 yield errors[i]
                 continue
-            ids, shares = each.listed
+            ids, shares = each.senses.ids.tolist(), each.senses.weights.tolist()
             yield Disambiguation(
                 word=place.word,
                 context=place.read.source,
@@ -248,9 +244,7 @@ class Disambiguator:
         for item in found:
             rows = [row for word in item.around if _is_content(word) and (row := self._row(word)) is not None]
             pull.append(mean_direction(self.model.array[rows], counts[rows] / total))
-        left = vectors + self.formula.pull * np.stack(pull)[:, None, :] * (vectors != 0).any(axis=2, keepdims=True)
-        length = np.linalg.norm(left, axis=2, keepdims=True)
-        return np.asarray(left / np.where(length > 0, length, 1.0))
+        return units(vectors + self.formula.pull * np.stack(pull)[:, None, :] * vectors.any(axis=2, keepdims=True))
 
     # ln of the evidence for each sense
 
@@ -281,12 +275,10 @@ class Disambiguator:
         ]
         befores = [item.before for item in found]
         c, amounts = context_vectors(around, befores, self.formula, self.known.keep, contexts)
-        length = np.linalg.norm(c, axis=1)
-        unit = c / np.where(length > 0, length, 1.0)[:, None]
+        unit = units(c)
         cosine = (_padded([each.directions for each in own], (most, c.shape[1])) @ unit[:, :, None])[..., 0]
         nearest = [
-            float((each.senses.vectors @ way).max()) if far > 0 else None
-            for each, way, far in zip(own, unit, length.tolist(), strict=True)
+            float((each.senses.vectors @ way).max()) if way.any() else None for each, way in zip(own, unit, strict=True)
         ]
         return log_evidence(cosine, amounts, self.formula), nearest
 

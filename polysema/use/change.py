@@ -228,8 +228,9 @@ def change(
     if not asked:
         for corpus in opening:
             corpus.index()
-        common = set.intersection(*(set(corpus.counts) for corpus in opening))
-        asked = sorted(word for word in common if all(corpus.counts[word] >= least for corpus in opening))
+        asked = sorted(
+            word for word in opening[0].counts if all(corpus.counts[word] >= max(least, 1) for corpus in opening)
+        )
     several, found = len(asked) > 1, Changes()
     options: dict[str, Any] = {"measure": measure, "resamples": resamples, "seed": seed, "least": least}
     options["split"] = len(asked) <= 20 if split is None else split
@@ -250,20 +251,11 @@ def _periods(
     opening: Sequence[Tagged], corpora: Sequence[Corpus], by: str | None
 ) -> tuple[tuple[str, ...], Callable[[str, str | None], list[Uses | None]]]:
     """The names of the periods, and a function that gives the uses of a word in each; None where there are none."""
-
-    def used(corpus: Tagged, word: str, pos: str | None) -> Uses | None:
-        try:
-            return corpus.uses(word, pos)
-        except InputError as error:
-            if "is not used" in str(error):
-                return None
-            raise
-
     if by is None:
         short = [Path(c).stem if isinstance(c, str | Path) else "" for c in corpora]
         unique = all(short) and len(set(short)) == len(short)
         names = short if unique else [f"period {i + 1}" for i in range(len(corpora))]
-        return tuple(names), lambda word, pos: [used(corpus, word, pos) for corpus in opening]
+        return tuple(names), lambda word, pos: [corpus.found(word, pos) for corpus in opening]
     (corpus,) = opening
     groups = np.array([group or "" for group in grouped(corpus.documents, by)])
     periods = sorted(set(groups.tolist()) - {""}, key=lambda name: (len(name) if name.isdigit() else 0, name))

@@ -213,10 +213,17 @@ class Tagged:
             word: a lemma, a form of one, or an entry of several words.
             pos: ``noun``, ``verb``, ``adj`` or ``adv``: senses of this part of speech only.
         """
+        found = self.found(word, pos)
+        if found is None:
+            raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self.path or 'the text'}")
+        return found
+
+    def found(self, word: str, pos: str | None = None) -> Uses | None:
+        """As :meth:`uses`; None where there are none."""
         rows = rows_of(self.dictionary, word, pos)
         places = self._places(rows)
         if not len(places):
-            raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self.path or 'the text'}")
+            return None
         stored = self.columns.get("vector")
         vectors = None if stored is None else unit(stored[places])
         if vectors is None:

@@ -121,9 +121,7 @@ def _words_and_rows(lexicon: Meanings[Any]) -> Iterator[tuple[str, NDArray[np.fl
         words = lexicon.vocabulary.words[part]
         for word, row in zip(words, to_rows(lexicon, part.start, part.stop), strict=True):
             if not word or any(character.isspace() for character in word):
-                raise InputError(
-                    f"{word!r} holds white space, which separates fields here: use a folder or npz"
-                )
+                raise InputError(f"{word!r} holds white space, which separates fields here: use a folder or npz")
             yield word, row
 
 
