@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar, cast, overload, runtime_checkable
 
 import numpy as np
@@ -74,7 +73,7 @@ class Meanings(Generic[M]):
         self.parts = parts or Parts()
         self.parts.check(self.array.shape)
         self.metadata: dict[str, Any] = dict(metadata or {})
-        self._common: tuple[int, NeighbourIndex, NDArray[np.int64]] | None = None
+        self._indices: dict[int, tuple[NeighbourIndex, NDArray[np.int64]]] = {}
 
     @property
     def kind(self) -> Literal["matrices", "vectors"]:
@@ -226,18 +225,6 @@ class Meanings(Generic[M]):
         """Words that are no neighbours of others."""
         return ()
 
-    @cached_property
-    def _listed(self) -> NDArray[np.int64]:
-        """The rows of the words that may be neighbours."""
-        rows = [row for word in self.hidden if (row := self.vocabulary.find(word)) >= 0]
-        return np.delete(np.arange(len(self)), rows)
-
-    @cached_property
-    def _index(self) -> NeighbourIndex:
-        """All words that may be neighbours, ready to be searched."""
-        self._check(self._listed)
-        return NeighbourIndex(self.array if len(self._listed) == len(self) else self.array[self._listed])
-
     def _check(self, rows: NDArray[np.int64]) -> None:
         """Refuse meanings that are zero or not finite, with the word's name."""
         for part in blocks(len(rows)):
@@ -251,13 +238,14 @@ class Meanings(Generic[M]):
         """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
         counts = self.vocabulary.counts
         size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
-        if size == len(self):
-            return self._index, self._listed
-        if self._common is None or self._common[0] != size:
-            rows = np.intersect1d(np.argsort(-counts, kind="stable")[:size], self._listed)
+        if size not in self._indices:
+            rows = np.arange(len(self)) if size == len(self) else np.argsort(-counts, kind="stable")[:size]
+            rows = np.setdiff1d(rows, [self.vocabulary.find(word) for word in self.hidden])
             self._check(rows)
-            self._common = size, NeighbourIndex(self.array[rows]), rows
-        return self._common[1:]
+            index = NeighbourIndex(self.array if len(rows) == len(self) else self.array[rows])
+            self._indices = {key: kept for key, kept in self._indices.items() if key == len(self)}
+            self._indices[size] = index, rows
+        return self._indices[size]
 
 
 Matrices = Meanings[DensityMatrix]  # words and their density matrices

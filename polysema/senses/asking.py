@@ -101,7 +101,7 @@ def list_senses(
 ) -> Results[Sense]:
     """The senses of a word, the weightiest first; see :meth:`polysema.Lexicon.senses`."""
     if dictionary is not None and _answers(dictionary, model, word):
-        found = dictionary.senses(word, pos=narrowed.pos, lemma=narrowed.lemma, fine=narrowed.fine)
+        found = dictionary.senses(word, **narrowed._asdict())
         return Results(sense for sense in found if sense.weight >= (min_weight or 0.0))
     narrowed.check(word)
     return senses.list_senses(model, word, top, LEAST_WEIGHT if min_weight is None else min_weight, common)
