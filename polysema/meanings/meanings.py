@@ -39,14 +39,7 @@ Query = str | Tree | HasMeaning | DensityMatrix | Vector
 
 
 class Meanings(Generic[M]):
-    """Words and their density matrices, or vectors.
-
-    Args:
-        words: the vocabulary, or the words alone.
-        array: (V, n, m), the factors of density matrices, which need not be normalised; or (V, n), vectors.
-        parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
-        metadata: how the meanings were made: anything that JSON can hold.
-    """
+    """Words and their density matrices, factors (V, n, m), or vectors (V, n); see :class:`~polysema.Lexicon`."""
 
     _holds = ""  # the kind that a lexicon holds; either, if empty
 

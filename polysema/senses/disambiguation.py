@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composer, Method, fold
-from polysema.composition.occurrences import Occurrence, Span, Tokenised
+from polysema.composition.occurrences import Occurrence, Span, Tokenised, as_sentence
 from polysema.composition.phrases import Read
-from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
