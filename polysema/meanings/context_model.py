@@ -137,8 +137,7 @@ def directions(weights: Array, vectors: Array, formula: ContextModel) -> Array:
     if not formula.centred:
         return vectors
     left = vectors - (weights / max(weights.sum(), 1e-300)) @ vectors
-    length = np.linalg.norm(left, axis=1, keepdims=True)
-    return np.asarray(np.where(length > 1e-9, left / np.where(length > 0, length, 1.0), 0.0))
+    return units(np.where(np.linalg.norm(left, axis=1, keepdims=True) > 1e-9, left, 0.0))
 
 
 def cosines(u: Array, c: Array) -> Array:

@@ -90,15 +90,9 @@ class Narrowed(NamedTuple):
 
 
 def list_senses(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    word: str,
-    narrowed: Narrowed,
-    *,
-    top: int = 10,
-    min_weight: float | None = None,
-    common: int | None = COMMON,
-) -> Results[Sense]:
+    model: Matrices, dictionary: Dictionary | None, word: str, narrowed: Narrowed, *, top: int = 10,
+    min_weight: float | None = None, common: int | None = COMMON,
+) -> Results[Sense]:  # fmt: skip
     """The senses of a word, the weightiest first; see :meth:`polysema.Lexicon.senses`."""
     if dictionary is not None and _answers(dictionary, model, word):
         found = dictionary.senses(word, **narrowed._asdict())
@@ -108,18 +102,10 @@ def list_senses(
 
 
 def disambiguate(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    questions: Sequence[Question],
-    composer: Composer | None,
-    otherwise: Composer,
-    narrowed: Narrowed,
-    *,
-    pattern: str | None = None,
-    top: int = 8,
-    which: Which = None,
+    model: Matrices, dictionary: Dictionary | None, questions: Sequence[Question], composer: Composer | None,
+    otherwise: Composer, narrowed: Narrowed, *, pattern: str | None = None, top: int = 8, which: Which = None,
     nlp: Any = None,
-) -> Results[Answer]:
+) -> Results[Answer]:  # fmt: skip
     """Which sense is meant of each of some words in their contexts; see :meth:`polysema.Lexicon.disambiguate`.
 
     Args:
@@ -163,19 +149,10 @@ def disambiguate(
 
 
 def read(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    texts: Sequence[str | SpacyParse],
-    composer: Composer | None,
-    otherwise: Composer,
-    fine: bool = False,
-    *,
-    top: int = 8,
-    min_weight: float | None = None,
-    memory: bool = False,
-    every: bool = False,
-    nlp: Any = None,
-) -> list[Results[Disambiguation]]:
+    model: Matrices, dictionary: Dictionary | None, texts: Sequence[str | SpacyParse], composer: Composer | None,
+    otherwise: Composer, fine: bool = False, *, top: int = 8, min_weight: float | None = None, memory: bool = False,
+    every: bool = False, nlp: Any = None,
+) -> list[Results[Disambiguation]]:  # fmt: skip
     """Every ambiguous content word of some texts with the sense that is meant; see :meth:`polysema.Lexicon.read`."""
     least = AMBIGUOUS if min_weight is None else min_weight
     how: dict[str, Any] = {"top": top, "min_weight": least, "every": every}
@@ -201,17 +178,9 @@ def read(
 
 
 def _read_found(
-    model: Matrices,
-    text: str | SpacyParse,
-    composer: Composer,
-    *,
-    top: int,
-    min_weight: float,
-    every: bool,
-    memory: bool = False,
-    only: Collection[Span] | None = None,
-    nlp: Any = None,
-) -> Results[Disambiguation]:
+    model: Matrices, text: str | SpacyParse, composer: Composer, *, top: int, min_weight: float, every: bool,
+    memory: bool = False, only: Collection[Span] | None = None, nlp: Any = None,
+) -> Results[Disambiguation]:  # fmt: skip
     """:func:`read` with senses found in text: of the content words at some places; by default at all."""
     rule = Disambiguator(model, composer, top)
     (found,) = _read([PlainText(text) if isinstance(text, str) else text], model, None, nlp)
