@@ -35,12 +35,7 @@ _MARK_OF = {kind: mark for mark, kind in _MARKS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A word of the phrase.
-
-    Attributes:
-        word: the word.
-        position: its place in the phrase, from 0.
-    """
+    """A word of the phrase, and its position there, from 0."""
 
     word: str
     position: int = 0

@@ -175,10 +175,8 @@ class Describer:
             posteriors: (occurrences, k), p(k|c).
             parts: the part of speech of each sense, and its share.
         """
-        around, place = self._around(seen, WINDOW)
-        beside = [self._beside(seen, side) for side in (-1, 1)]
-        telling = self._telling(around, place, posteriors)
-        left, right = (self._telling(word[word >= 0], np.flatnonzero(word >= 0), posteriors) for word in beside)
+        windows = [*range(-WINDOW, 0), *range(1, WINDOW + 1)], [-1], [1]
+        telling, left, right = (self._telling(*self._at(seen, distances), posteriors) for distances in windows)
         own = int(self.tokens[seen.positions[0]])
         words = self.corpus.vocabulary.words
         found = []
@@ -195,17 +193,11 @@ class Describer:
             )
         return found
 
-    def _around(self, seen: Seen, window: int) -> tuple[Ids, Ids]:
-        """The words around all occurrences, and which occurrence each stands around."""
-        at = seen.positions[:, None] + np.concatenate([np.arange(-window, 0), np.arange(1, window + 1)])
+    def _at(self, seen: Seen, distances: Sequence[int]) -> tuple[Ids, Ids]:
+        """The words at some distances from all occurrences, and which occurrence each stands at."""
+        at = seen.positions[:, None] + np.asarray(distances)
         inside = (at >= seen.firsts[:, None]) & (at < seen.lasts[:, None])
         return self.tokens[at[inside]].astype(np.int64), np.nonzero(inside)[0]
-
-    def _beside(self, seen: Seen, side: int) -> Ids:
-        """The word on one side of each occurrence; −1 where the sentence ends."""
-        at = seen.positions + side
-        inside = (at >= seen.firsts) & (at < seen.lasts)
-        return np.where(inside, self.tokens[np.where(inside, at, 0)], -1).astype(np.int64)
 
     def _telling(self, words: Ids, place: Ids, posteriors: Array) -> list[list[tuple[float, int]]]:
         """For each sense, the words that stand around it more than elsewhere, as (z, word), the most telling first."""
