@@ -33,8 +33,7 @@ from polysema.senses.dictionary import Dictionary
 from polysema.senses.making import held_out_documents
 from polysema.senses.wordnet_files import SenseKey
 from polysema.use.change import MEASURES, WordChange, compare
-from polysema.use.columns import posterior
-from polysema.use.tagged import Uses, opened
+from polysema.use.tagged import Uses, opened, posterior
 
 POS = {"nn": "noun", "vb": "verb"}
 SHIFTS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from polysema.evaluation.statistics import pearson
 from polysema.senses.dictionary import Dictionary
-from polysema.use.shares import with_interval
+from polysema.use.frequencies import with_interval
 from polysema.use.tag import tag
 from polysema.use.tagged import Uses
 

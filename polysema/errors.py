@@ -137,12 +137,7 @@ def needing(what: str, extra: str = "", command: str = "") -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What a call that takes many inputs gives for one that failed.
-
-    Attributes:
-        input: what was handed in.
-        error: why it failed.
-    """
+    """What a call that takes many inputs gives for one that failed: the ``input``, and the ``error`` that says why."""
 
     input: Any
     error: PolysemaError

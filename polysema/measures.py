@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, MatrixError, UnknownChoiceError
+from polysema.errors import InputError, MatrixError, check_choice
 
 Number = Any  # a float, or an array of them for stacks
 
@@ -209,22 +209,17 @@ def _support(c: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _scaled(rho: DensityMatrix, normalise: str) -> NDArray[np.float64]:
-    if normalise == "trace":
-        return rho.factor
-    if normalise == "eigenvalue":
-        factor = rho.factor
-        return factor / np.linalg.svd(factor, compute_uv=False)[..., 0, None, None]
-    raise UnknownChoiceError("normalisation", normalise, ("trace", "eigenvalue"))
+    check_choice("normalisation", normalise, ("trace", "eigenvalue"))
+    factor = rho.factor
+    return factor if normalise == "trace" else factor / np.linalg.svd(factor, compute_uv=False)[..., 0, None, None]
 
 
 def _same_space(rho: DensityMatrix, sigma: DensityMatrix) -> None:
-    ours = [part.shape[-2] for part in rho.parts]
-    theirs = [part.shape[-2] for part in sigma.parts]
+    ours, theirs = ("⊗".join(str(part.shape[-2]) for part in each.parts) for each in (rho, sigma))
     if ours != theirs:
-        shape = "⊗".join
         raise MatrixError(
-            f"{rho.name or 'the first'} lives in dimension {shape(map(str, ours))} and "
-            f"{sigma.name or 'the second'} in {shape(map(str, theirs))}: they cannot be compared"
+            f"{rho.name or 'the first'} lives in dimension {ours} and {sigma.name or 'the second'} in {theirs}: "
+            "they cannot be compared"
         )
 
 

@@ -34,7 +34,7 @@ from polysema.senses.making import (
     train_encoder,
 )
 from polysema.senses.wordnet_files import read_wordnet
-from polysema.use.shares import shares
+from polysema.use.frequencies import shares
 from polysema.use.tagged import opened
 
 

@@ -374,14 +374,9 @@ class Composition:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "phrase": self.phrase,
-            "tree": str(self.tree),
-            "method": self.method,
-            "entropy": self.entropy,
-            "nodes": [step.to_dict() for step in self.steps],
-            "left_out": [{"word": word, "why": why} for word, why in self.left_out],
-        }
+        own = {"phrase": self.phrase, "tree": str(self.tree), "method": self.method, "entropy": self.entropy}
+        nodes, left_out = [step.to_dict() for step in self.steps], [item._asdict() for item in self.left_out]
+        return {**own, "nodes": nodes, "left_out": left_out}
 
     def __str__(self) -> str:
         rows = [(step.branch, step.entropy) for step in self.steps]

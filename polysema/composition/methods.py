@@ -68,11 +68,11 @@ def _vector_tensor_parts(state: PhraseState) -> tuple[Array, ...]:
     parts = [part for parts in state.filled for part in parts]
     if len(parts) == 1:
         return (operators.project_vectors(state.core, parts[0]),)
-    return tuple(operators.mult_vectors(state.core, part) for part in parts) or (state.core,)
+    return tuple(state.core * part for part in parts) or (state.core,)
 
 
 def _sum(a: Array, b: Array, p: float) -> Array:
-    return operators.add_vectors(a, b)
+    return a + b
 
 
 METHODS: dict[str, Method] = {each.name: each for each in (
@@ -100,8 +100,8 @@ their noun), or the left side on the right (as the paper's text writes it: the s
 
 VECTOR_METHODS: dict[str, Method] = {each.name: each for each in (
     Method("verb", "the verb (the head) alone, no composition", "vectors", _verb, mix=_sum),
-    Method.by("mult", "a ⊙ b over all words", operators.mult_vectors, on="vectors", mix=_sum),
-    Method.by("add", "the sum of all words", operators.add_vectors, on="vectors", mix=_sum),
+    Method.by("mult", "a ⊙ b over all words", np.multiply, on="vectors", mix=_sum),
+    Method.by("add", "the sum of all words", np.add, on="vectors", mix=_sum),
     Method(
         "tensor", "(verb ⊙ subj) ⊗ (verb ⊙ obj), v vᵀ n for one argument", "vectors",
         _tensor(operators.project_vectors, _vector_tensor_parts), parts=_vector_tensor_parts, mix=_sum,

@@ -103,16 +103,6 @@ def compress(b: Factors) -> Factors:
     return np.asarray(np.linalg.qr(b.mT, mode="r")).mT
 
 
-def add_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """a + b."""
-    return np.asarray(a + b)
-
-
-def mult_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """a ⊙ b, entry by entry."""
-    return np.asarray(a * b)
-
-
 def project_vectors(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """a aᵀ b: the functor's vector as the matrix a aᵀ, acting on b (paper, §4.1.1, Tensor)."""
     return np.asarray(a * (a * b).sum(axis=-1, keepdims=True))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -34,12 +35,7 @@ _MARK_OF = {kind: mark for mark, kind in _MARKS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A word of the phrase.
-
-    Attributes:
-        word: the word.
-        position: its place in the phrase, from 0.
-    """
+    """A word of the phrase, and its position there, from 0."""
 
     word: str
     position: int = 0
@@ -359,13 +355,10 @@ def _with_functors(raw: _Raw) -> Tree:
 
 
 def _weight(mark: str) -> float:
-    try:
-        weight = float(mark[1:] or 0.5)
-    except ValueError:
-        weight = 0.0
-    if not 0 < weight < 1:
-        raise TreeError(f"{mark!r} gives no probability between 0 and 1 to the reading before it")
-    return weight
+    with suppress(ValueError):
+        if 0 < (weight := float(mark[1:] or 0.5)) < 1:
+            return weight
+    raise TreeError(f"{mark!r} gives no probability between 0 and 1 to the reading before it")
 
 
 def _to_brackets(tree: Tree) -> str:
@@ -374,10 +367,8 @@ def _to_brackets(tree: Tree) -> str:
     stack: list[tuple[Tree | str, bool, bool]] = [(tree, True, False)]  # what, root, on the spine
     while stack:
         top, is_root, on_spine = stack.pop()
-        if isinstance(top, str):
-            pieces.append(top)
-        elif isinstance(top, Leaf):
-            pieces.append(top.word)
+        if not isinstance(top, Node):
+            pieces.append(str(top))
         else:
             unmarked = _unmarked(top.left, top.right, is_root, on_spine)
             mark = "" if (top.functor_first, top.kind) == unmarked else _mark(top)

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Kind
-from polysema.composition.occurrences import Span, span_of
+from polysema.composition.occurrences import TENSES, Span, as_sentence, span_of
 from polysema.composition.phrases import Read
-from polysema.composition.sentences import TENSES, as_sentence
 from polysema.composition.trees import Leaf, Tree, head, leaves, with_paths
 from polysema.density import DensityMatrix
 from polysema.encoders.huggingface import Encoder

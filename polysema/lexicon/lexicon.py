@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,20 +21,18 @@ from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
 from polysema.composition.phrases import Phrase, SpacyParse, is_word
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import CONTEXTUAL
-from polysema.errors import Failed, FormatError, InputError, PolysemaError, UnknownChoiceError
+from polysema.errors import Failed, FormatError, InputError, PolysemaError, check_choice
 from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
 from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
-from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.parsing.sentences import read_phrases
-from polysema.senses import asking, reading
+from polysema.senses import asking
 from polysema.senses.answers import Disambiguation, Sense
-from polysema.senses.asking import Narrowed
+from polysema.senses.asking import Context, Narrowed, Which, Word
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
-from polysema.senses.reading import Context, Which, Word
 from polysema.slots.model import SLOTS
 from polysema.storage import recover
 from polysema.vectors import Vector
@@ -51,31 +49,7 @@ DEFAULT = Path(__file__).parents[1] / "models" / "default"
 
 
 class LexiconOf(Meanings[M]):
-    """What lexicons of matrices and of vectors have in common.
-
-    Attributes:
-        vocabulary: the words, with their counts.
-        array: (V, n, m), the factors of density matrices, or (V, n), vectors.
-        parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
-        metadata: how it was made.
-    """
-
-    _holds: ClassVar[str]
-
-    def __init__(
-        self,
-        words: Vocabulary | Iterable[str],
-        array: ArrayLike,
-        *,
-        parts: Parts | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(words, array, parts=parts, metadata=metadata)
-        if self.kind != self._holds:
-            raise InputError(
-                f"{len(self)} words and an array of shape {self.array.shape}: factors (words, n, m) make a Lexicon, "
-                "vectors (words, n) a VectorLexicon"
-            )
+    """What lexicons of matrices and of vectors have in common."""
 
     @property
     def methods(self) -> Mapping[str, Composer]:
@@ -100,39 +74,18 @@ class LexiconOf(Meanings[M]):
 
     @overload
     def compose(
-        self,
-        phrase: list[Any],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> list[Composition | Failed]: ...
+        self, phrase: list[Any], method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
+        memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> list[Composition | Failed]: ...  # fmt: skip
     @overload
     def compose(
-        self,
-        phrase: Phrase,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> Composition: ...
+        self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
+        memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> Composition: ...  # fmt: skip
     def compose(
-        self,
-        phrase: Phrase | list[Any],
-        method: str | Composer = "",
-        pattern: str | None = None,
-        *,
-        negation: str = "",
-        memory: bool = False,
-        readings: bool = False,
-        nlp: Any = None,
-    ) -> Composition | list[Composition | Failed]:
+        self, phrase: Phrase | list[Any], method: str | Composer = "", pattern: str | None = None, *,
+        negation: str = "", memory: bool = False, readings: bool = False, nlp: Any = None,
+    ) -> Composition | list[Composition | Failed]:  # fmt: skip
         """Compose a phrase along its tree.
 
         Args:
@@ -145,7 +98,7 @@ class LexiconOf(Meanings[M]):
             negation: what *not* does, a name in :data:`polysema.senses.negation.NEGATIONS`; by default
                 ``conversational``.
             memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.senses.reading`.
+                :mod:`polysema.senses.asking`.
             readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
@@ -158,7 +111,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, reading.recalled(model, read, composer) if model else read))
+                results.append(composer.compose(self, asking.recalled(model, read, composer) if model else read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
@@ -301,25 +254,15 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def ambiguity(
-        self,
-        words: None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
+        self, words: None = None, *, by: str = "", top: int | None = None, min_count: int = 0,
         function_words: bool = False,
-    ) -> Results[Ambiguity]: ...
+    ) -> Results[Ambiguity]: ...  # fmt: skip
     @overload
     def ambiguity(self, words: Iterable[str], *, by: str = "") -> Results[Ambiguity | Failed]: ...
     def ambiguity(
-        self,
-        words: Iterable[str] | None = None,
-        *,
-        by: str = "",
-        top: int | None = None,
-        min_count: int = 0,
+        self, words: Iterable[str] | None = None, *, by: str = "", top: int | None = None, min_count: int = 0,
         function_words: bool = False,
-    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:
+    ) -> Results[Ambiguity] | Results[Ambiguity | Failed]:  # fmt: skip
         """How ambiguous words are.
 
         Args:
@@ -380,63 +323,27 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def disambiguate(
-        self,
-        word: list[Any],
-        context: None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Which = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Results[Disambiguation | Failed]: ...
+        self, word: list[Any], context: None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Which = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Results[Disambiguation | Failed]: ...  # fmt: skip
     @overload
     def disambiguate(
-        self,
-        word: Word,
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: int | None = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Disambiguation: ...
+        self, word: Word, context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: int | None = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Disambiguation: ...  # fmt: skip
     @overload
     def disambiguate(
-        self,
-        word: Word,
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Literal["all"],
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Results[Disambiguation]: ...
+        self, word: Word, context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Literal["all"], nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Results[Disambiguation]: ...  # fmt: skip
     def disambiguate(
-        self,
-        word: Word | list[Any],
-        context: Context | None = None,
-        *,
-        method: str | Composer = "",
-        pattern: str | None = None,
-        top: int = 8,
-        which: Which = None,
-        nlp: Any = None,
-        pos: str | None = None,
-        lemma: str | None = None,
-        fine: bool = False,
-    ) -> Disambiguation | Results[Disambiguation] | Results[Disambiguation | Failed]:
+        self, word: Word | list[Any], context: Context | None = None, *, method: str | Composer = "",
+        pattern: str | None = None, top: int = 8, which: Which = None, nlp: Any = None, pos: str | None = None,
+        lemma: str | None = None, fine: bool = False,
+    ) -> Disambiguation | Results[Disambiguation] | Results[Disambiguation | Failed]:  # fmt: skip
         """Which sense of a word is meant in a context: of the dictionary, else of those found in text.
 
         Args:
@@ -484,42 +391,18 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @overload
     def read(
-        self,
-        text: list[Any],
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> list[Results[Disambiguation]]: ...
+        self, text: list[Any], *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
+        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> list[Results[Disambiguation]]: ...  # fmt: skip
     @overload
     def read(
-        self,
-        text: str | SpacyParse,
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> Results[Disambiguation]: ...
+        self, text: str | SpacyParse, *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
+        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> Results[Disambiguation]: ...  # fmt: skip
     def read(
-        self,
-        text: str | SpacyParse | list[Any],
-        *,
-        method: str | Composer = "",
-        top: int = 8,
-        min_weight: float | None = None,
-        memory: bool = False,
-        every: bool = False,
-        fine: bool = False,
-        nlp: Any = None,
-    ) -> Results[Disambiguation] | list[Results[Disambiguation]]:
+        self, text: str | SpacyParse | list[Any], *, method: str | Composer = "", top: int = 8,
+        min_weight: float | None = None, memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+    ) -> Results[Disambiguation] | list[Results[Disambiguation]]:  # fmt: skip
         """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
         Function words are left out. With a dictionary, words of several senses there are given, *ice cream* as one, and
@@ -594,8 +477,7 @@ def load(path: str | Path | None = None, kind: str = "auto") -> AnyLexicon:
         kind: in formats that keep plain numbers, whether they are ``vectors`` or flattened ``matrices``; ``auto`` takes
             them for matrices when they are n² numbers a word that make symmetric matrices.
     """
-    if kind not in ("auto", "matrices", "vectors"):
-        raise UnknownChoiceError("kind", kind, ("auto", "matrices", "vectors"))
+    check_choice("kind", kind, ("auto", "matrices", "vectors"))
     if path is None or (str(path) == "default" and not Path(path).exists()):
         return _default(default_path(), (DEFAULT / "config.json").stat().st_mtime_ns)
     if isinstance(path, str) and path.startswith("hf://"):

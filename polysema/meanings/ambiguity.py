@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import is_content
-from polysema.errors import Failed, InputError, UnknownChoiceError, UnknownWordError
+from polysema.errors import Failed, InputError, UnknownWordError, check_choice
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
+from polysema.meanings.results import Record
 from polysema.measures import entropy
 
 
 @dataclass(frozen=True, slots=True)
-class Ambiguity:
+class Ambiguity(Record):
     """How ambiguous a word is."""
 
     word: str  # the word
@@ -29,10 +30,6 @@ class Ambiguity:
     # the share, in percent, of words of like frequency that are less ambiguous; None where there are no others
     percentile: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
     def __repr__(self) -> str:
         known = "" if self.information is None else f", information={self.information:.3f}"
         return f"Ambiguity({self.word!r}, entropy={self.entropy:.3f}{known})"
@@ -42,32 +39,18 @@ MEASURES = ("information", "entropy", "percentile")
 LIKE = 250  # how many words to each side, by frequency, a word is compared with
 
 
-class Lexemes(Protocol):
-    """Words with their senses, such as a dictionary."""
-
-    @property
-    def hidden(self) -> Collection[str]:
-        """Words that are not listed."""
-
-    def entropies(self, words: Sequence[str], /) -> NDArray[np.float64]:
-        """The von Neumann entropy of each word (k,); not a number for those that are no lemmas."""
-
-    def entropy(self, word: str, /) -> float | None:
-        """The von Neumann entropy of a word in any form; None for those that are not here."""
-
-
 class Ranking:
     """How ambiguous the words of a lexicon are.
 
     Args:
-        lexemes: a dictionary: entropies of the words that it has are those of their senses there, and listings hold
-            its lemmas alone, not their forms.
+        lexemes: a dictionary: entropies of the words that it has are those of their senses there (``entropies``,
+            ``entropy``), and listings hold its lemmas alone, not their forms, without its ``hidden`` words.
 
     Attributes:
         information: (V,), how much of each word's meaning contexts tell; not a number where that is not known.
     """
 
-    def __init__(self, model: Matrices, lexemes: Lexemes | None = None) -> None:
+    def __init__(self, model: Matrices, lexemes: Any = None) -> None:
         self.vocabulary, self._model, self._lexemes = model.vocabulary, model, lexemes
         known = model.parts.information
         self.information = None if known is None else np.asarray(known.values, np.float64)
@@ -76,7 +59,7 @@ class Ranking:
     def _of_lexemes(self) -> NDArray[np.float64]:
         """(V,), the entropies of lemmas of the dictionary; not a number for all else."""
         words = self.vocabulary.words
-        return np.full(len(words), np.nan) if self._lexemes is None else self._lexemes.entropies(words)
+        return np.asarray(np.full(len(words), np.nan) if self._lexemes is None else self._lexemes.entropies(words))
 
     @cached_property
     def entropies(self) -> NDArray[np.float64]:
@@ -126,8 +109,8 @@ class Ranking:
         return results
 
     def _values(self, by: str) -> NDArray[np.float64]:
-        if by not in ("", *MEASURES):
-            raise UnknownChoiceError("measure of ambiguity", by, MEASURES)
+        if by:
+            check_choice("measure of ambiguity", by, MEASURES)
         if by == "percentile":
             return self.percentiles
         if by == "information" and self.information is None:
@@ -137,23 +120,12 @@ class Ranking:
         return self.entropies if by == "entropy" or self.information is None else self.information
 
     def _of(self, row: int) -> Ambiguity:
-        word, value = self.vocabulary.words[row], self._entropy(row)
-        information = np.nan if self.information is None else float(self.information[row])
-        percentile = float(self.percentiles[row])
-        return Ambiguity(
-            word,
-            value,
-            float(np.exp(value)),
-            int(self.vocabulary.counts[row]),
-            information if np.isfinite(information) else None,
-            percentile if np.isfinite(percentile) else None,
-        )
-
-    def _entropy(self, row: int) -> float:
-        """The entropy of one word; of a form in the dictionary, that of its lemma."""
         word = self.vocabulary.words[row]
-        known = None if self._lexemes is None else self._lexemes.entropy(word)
-        return float(self.entropies[row]) if known is None else known
+        known = None if self._lexemes is None else self._lexemes.entropy(word)  # of a form that of its lemma
+        value = float(self.entropies[row]) if known is None else known
+        rest = (np.nan if values is None else float(values[row]) for values in (self.information, self.percentiles))
+        shown = (number if np.isfinite(number) else None for number in rest)
+        return Ambiguity(word, value, float(np.exp(value)), int(self.vocabulary.counts[row]), *shown)
 
 
 def percentiles(
@@ -179,8 +151,7 @@ def percentiles(
     own[pool] = np.arange(len(pool))
     place = np.where(compared[rows], own[rows], place)
     first = np.clip(place - LIKE, 0, len(pool) - size)
-    for start in range(0, len(rows), 4096):
-        part = slice(start, start + 4096)
+    for part in blocks(len(rows)):
         like = pooled[first[part, None] + np.arange(size)]
         mine = values[rows[part], None]
         less, same = (like < mine).sum(axis=1), (like == mine).sum(axis=1) - compared[rows[part]]

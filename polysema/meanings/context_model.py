@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import InputError
+from polysema.vectors import units
 from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
@@ -121,11 +122,7 @@ def mean_direction(factors: NDArray[np.floating], frequencies: Array) -> Array:
     Args:
         frequencies: (k,), the share of the text that each word makes up.
     """
-    if not len(factors):
-        return np.zeros(factors.shape[1])
-    mean = (RARE / (RARE + frequencies)) @ directions_of_words(factors)
-    length = np.linalg.norm(mean)
-    return np.asarray(mean / length if length > 0 else mean)
+    return units((RARE / (RARE + frequencies)) @ directions_of_words(factors))
 
 
 def directions_of_words(factors: NDArray[np.floating]) -> Array:
@@ -140,14 +137,12 @@ def directions(weights: Array, vectors: Array, formula: ContextModel) -> Array:
     if not formula.centred:
         return vectors
     left = vectors - (weights / max(weights.sum(), 1e-300)) @ vectors
-    length = np.linalg.norm(left, axis=1, keepdims=True)
-    return np.asarray(np.where(length > 1e-9, left / np.where(length > 0, length, 1.0), 0.0))
+    return units(np.where(np.linalg.norm(left, axis=1, keepdims=True) > 1e-9, left, 0.0))
 
 
 def cosines(u: Array, c: Array) -> Array:
     """cos(u_k, c) for contexts c (…, n): (…, k); 0 where c is zero."""
-    length = np.linalg.norm(c, axis=-1, keepdims=True)
-    return np.asarray(c @ u.T / np.where(length > 0, length, 1.0))
+    return np.asarray(units(c) @ u.T)
 
 
 def log_evidence(cosine: Array, amount: Array | float, formula: ContextModel) -> Array:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, get_args
 
 from polysema.errors import FormatError
+from polysema.meanings.results import Record
 
 FILE = "senses.jsonl"
 _HEAD = re.compile(rb'\s*\{\s*"word"\s*:\s*')
@@ -46,7 +47,7 @@ class Synset(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SenseDescription:
+class SenseDescription(Record):
     """One sense of a word in use."""
 
     words: tuple[str, ...] = ()  # those that tell it from the word's other senses, the most telling first
@@ -56,27 +57,17 @@ class SenseDescription:
     part_share: float | None = None  # how many of its occurrences are that
     synset: Synset | None = None  # of WordNet; None where none was looked for, or none matches
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "words": list(self.words),
-            "collocations": list(self.collocations),
-            "examples": [example._asdict() for example in self.examples],
-            "part": self.part,
-            "part_share": self.part_share,
-            "synset": None if self.synset is None else self.synset._asdict(),
-        }
-
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> SenseDescription:
         """As :meth:`to_dict` wrote it."""
         synset, part, share = facts.get("synset"), facts.get("part"), facts.get("part_share")
+        known = part in PARTS_OF_SPEECH
         return cls(
             tuple(map(str, facts.get("words", ()))),
             tuple(map(str, facts.get("collocations", ()))),
             tuple(Example(str(e["text"]), int(e["sentence"]), int(e["place"])) for e in facts.get("examples", ())),
-            part if part in PARTS_OF_SPEECH else None,
-            None if share is None or part not in PARTS_OF_SPEECH else float(share),
+            part if known else None,
+            float(share) if known and share is not None else None,
             None if synset is None else Synset(str(synset["id"]), str(synset["gloss"]), float(synset["score"])),
         )
 

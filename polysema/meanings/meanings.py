@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar, cast, overload, runtime_checkable
 
 import numpy as np
@@ -40,14 +39,9 @@ Query = str | Tree | HasMeaning | DensityMatrix | Vector
 
 
 class Meanings(Generic[M]):
-    """Words and their density matrices, or vectors.
+    """Words and their density matrices, factors (V, n, m), or vectors (V, n); see :class:`~polysema.Lexicon`."""
 
-    Args:
-        words: the vocabulary, or the words alone.
-        array: (V, n, m), the factors of density matrices, which need not be normalised; or (V, n), vectors.
-        parts: what else is known; see :class:`~polysema.meanings.parts.Parts`.
-        metadata: how the meanings were made: anything that JSON can hold.
-    """
+    _holds = ""  # the kind that a lexicon holds; either, if empty
 
     def __init__(
         self,
@@ -64,10 +58,15 @@ class Meanings(Generic[M]):
             self.array = given.astype(np.float64)
         if given.ndim not in (2, 3) or len(given) != len(self.vocabulary) or 0 in given.shape[1:]:
             raise InputError(f"{len(self.vocabulary)} words and an array of shape {given.shape}: give a row a word")
+        if self._holds and self.kind != self._holds:
+            raise InputError(
+                f"{len(self)} words and an array of shape {given.shape}: factors (words, n, m) make a Lexicon, "
+                "vectors (words, n) a VectorLexicon"
+            )
         self.parts = parts or Parts()
         self.parts.check(self.array.shape)
         self.metadata: dict[str, Any] = dict(metadata or {})
-        self._common: tuple[int, NeighbourIndex, NDArray[np.int64]] | None = None
+        self._indices: dict[int, tuple[NeighbourIndex, NDArray[np.int64]]] = {}
 
     @property
     def kind(self) -> Literal["matrices", "vectors"]:
@@ -167,24 +166,16 @@ class Meanings(Generic[M]):
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
             return self.nearest(self._array_of([query]), top, common, [query])[0]
-        asked = list(query)
-        try:
-            good: list[Any] = asked
-            array = self._array_of(asked) if asked else None
-            failed: dict[int, Failed] = {}
-        except PolysemaError:
-            failed = {i: error for i, item in enumerate(asked) if (error := self._failure(item))}
-            good = [item for i, item in enumerate(asked) if i not in failed]
-            array = self._array_of(good) if good else None
-        found = iter(self.nearest(array, top, common, good) if array is not None else ())
-        return [failed[i] if i in failed else next(found) for i in range(len(asked))]
-
-    def _failure(self, query: Query) -> Failed | None:
-        try:
-            self.meaning(query)
-        except PolysemaError as error:
-            return Failed(query, error)
-        return None
+        failed: dict[int, Failed] = {}
+        meanings: list[Any] = []
+        for i, item in enumerate(query):
+            try:
+                meanings.append(self.meaning(item))
+            except PolysemaError as error:
+                failed[i] = Failed(item, error)
+        good = [item for i, item in enumerate(query) if i not in failed]
+        found = iter(self.nearest(self._array_of(meanings), top, common, good) if good else ())
+        return [failed[i] if i in failed else next(found) for i in range(len(query))]
 
     def nearest(
         self, array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()
@@ -227,18 +218,6 @@ class Meanings(Generic[M]):
         """Words that are no neighbours of others."""
         return ()
 
-    @cached_property
-    def _listed(self) -> NDArray[np.int64]:
-        """The rows of the words that may be neighbours."""
-        rows = [row for word in self.hidden if (row := self.vocabulary.find(word)) >= 0]
-        return np.delete(np.arange(len(self)), rows)
-
-    @cached_property
-    def _index(self) -> NeighbourIndex:
-        """All words that may be neighbours, ready to be searched."""
-        self._check(self._listed)
-        return NeighbourIndex(self.array if len(self._listed) == len(self) else self.array[self._listed])
-
     def _check(self, rows: NDArray[np.int64]) -> None:
         """Refuse meanings that are zero or not finite, with the word's name."""
         for part in blocks(len(rows)):
@@ -252,13 +231,14 @@ class Meanings(Generic[M]):
         """The words to search, all or the most frequent, and their rows. The last number of frequent words is kept."""
         counts = self.vocabulary.counts
         size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
-        if size == len(self):
-            return self._index, self._listed
-        if self._common is None or self._common[0] != size:
-            rows = np.intersect1d(np.argsort(-counts, kind="stable")[:size], self._listed)
+        if size not in self._indices:
+            rows = np.arange(len(self)) if size == len(self) else np.argsort(-counts, kind="stable")[:size]
+            rows = np.setdiff1d(rows, [self.vocabulary.find(word) for word in self.hidden])
             self._check(rows)
-            self._common = size, NeighbourIndex(self.array[rows]), rows
-        return self._common[1:]
+            index = NeighbourIndex(self.array if len(rows) == len(self) else self.array[rows])
+            self._indices = {key: kept for key, kept in self._indices.items() if key == len(self)}
+            self._indices[size] = index, rows
+        return self._indices[size]
 
 
 Matrices = Meanings[DensityMatrix]  # words and their density matrices

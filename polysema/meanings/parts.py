@@ -15,20 +15,24 @@ from polysema.meanings.descriptions import PARTS_OF_SPEECH, PartOfSpeech, SenseD
 from polysema.vectors import units
 
 
+class Part:
+    """Arrays that belong together; it shows itself by their shapes."""
+
+    def __repr__(self) -> str:
+        shapes = (f"{name} {array.shape}" for name, array in vars(self).items() if isinstance(array, np.ndarray))
+        return f"{type(self).__name__}({', '.join(shapes)})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EncoderPart:
-    """The encoder that a lexicon was made with, and what it takes to read new sentences with it."""
+    """The encoder that a lexicon was made with, and what it takes to read new sentences with it; None: not known."""
 
     name: str  # the name of the encoder, or its folder
     layers: str  # which layers the word vectors were taken from, such as ``last`` or ``1,2``
-    # (depth + 1, d), the mean vector of each layer; None where they are not known
-    layer_means: NDArray[Any] | None = None
-    # (depth + 1, d), the standard deviations of the same; None where they are not known
-    layer_spreads: NDArray[Any] | None = None
-    # (d, n), from the encoder's space to the lexicon's; None where it is not known
-    projection: NDArray[Any] | None = None
-    # (d,), what is taken from a vector before it is projected; None where it is not known
-    projection_mean: NDArray[Any] | None = None
+    layer_means: NDArray[Any] | None = None  # (depth + 1, d), the mean vector of each layer
+    layer_spreads: NDArray[Any] | None = None  # (depth + 1, d), the standard deviations of the same
+    projection: NDArray[Any] | None = None  # (d, n), from the encoder's space to the lexicon's
+    projection_mean: NDArray[Any] | None = None  # (d,), what is taken from a vector before it is projected
 
     def __repr__(self) -> str:
         return f"EncoderPart({self.name!r}, layers={self.layers!r})"
@@ -41,7 +45,7 @@ class EncoderPart:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SenseClusters:
+class SenseClusters(Part):
     """Clusters of each word's occurrences: the senses that a sentence can mean."""
 
     starts: NDArray[np.int64]  # (V + 1,), where the clusters of each word start
@@ -55,23 +59,17 @@ class SenseClusters:
         order = np.argsort(-counts, kind="stable")
         return (counts / counts.sum())[order], units(vectors)[order]
 
-    def __repr__(self) -> str:
-        return f"SenseClusters({len(self.vectors)} of {len(self.starts) - 1} words)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Information:
+class Information(Part):
     """How ambiguous each word is: how much of its meaning its contexts tell."""
 
     values: NDArray[Any]  # (V,), not a number where the word was not seen often enough
     measure: str = "holevo"  # what they are, such as ``holevo``
 
-    def __repr__(self) -> str:
-        return f"Information({self.measure!r}, {int(np.isfinite(self.values).sum())} words)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Inventory:
+class Inventory(Part):
     """Which columns of a word's factor are its senses."""
 
     # (V, m), the id of the sense that each column belongs to, which is the first of its columns; −1 for a column that
@@ -92,15 +90,12 @@ class Inventory:
             return None
         return grouped(np.asarray(self.senses[row], np.int64), shares, vectors)
 
-    def __repr__(self) -> str:
-        return f"Inventory({len(self.senses)} words)"
-
 
 SLOT_COLUMNS: tuple[PartOfSpeech, ...] = ("NOUN", "VERB", "ADJ")  # what the columns of a lexicon of slots are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Speech:
+class Speech(Part):
     """The part of speech of each sense: what most of its occurrences are."""
 
     # (V, m), the place in :data:`PARTS_OF_SPEECH`, from 1, by the sense's id; 0 where it is not known
@@ -111,9 +106,6 @@ class Speech:
         """The part of speech of a sense, and its share of the sense's occurrences; None where that is not known."""
         tag = int(self.tags[row, sense])
         return (PARTS_OF_SPEECH[tag - 1], int(self.shares[row, sense]) / 100) if tag else None
-
-    def __repr__(self) -> str:
-        return f"Speech({int((self.tags > 0).sum())} senses of {len(self.tags)} words)"
 
 
 def grouped(
@@ -132,7 +124,7 @@ def grouped(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SlotFillers:
+class SlotFillers(Part):
     """What fills the slots of each word, with weights; see :mod:`polysema.slots`."""
 
     names: tuple[str, ...]  # the names of the slots; ``obj of`` holds the verbs that a noun is an object of
@@ -151,9 +143,6 @@ class SlotFillers:
             return self.fillers[:0], self.weights[:0]
         own = slice(int(self.starts[at]), int(self.starts[at + 1]))
         return self.fillers[own], self.weights[own]
-
-    def __repr__(self) -> str:
-        return f"SlotFillers({len(self.keys)} slots, {len(self.fillers)} fillers)"
 
 
 class Stored(Protocol):
@@ -201,7 +190,7 @@ class Parts:
         if norms is not None and not np.isfinite(norms).all():
             raise InputError("norms that are not finite (NaN or infinity)")
         if clusters is not None and (len(clusters.starts) != size + 1 or clusters.vectors.shape[1:] != (n,)):
-            raise InputError(f"{clusters!r} in {clusters.vectors.shape[1:]} dimensions do not fit {size} words in {n}")
+            raise InputError(f"{clusters!r} do not fit {size} words in {n} dimensions")
         if information is not None and information.values.shape != (size,):
             raise InputError(f"information of shape {information.values.shape}: give one number a word, ({size},)")
         if (inventory := self.inventory) is not None:

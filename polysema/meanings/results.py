@@ -18,6 +18,10 @@ class Results(list[T]):
         """A row an answer, in the order given; see :func:`polysema.frame`."""
         return frame(self, library)
 
+    def to_dict(self) -> list[dict[str, Any]]:
+        """For JSON."""
+        return [plain(item) for item in self]
+
 
 class Record:
     """A frozen dataclass, or a NamedTuple, whose JSON is its fields."""
@@ -26,14 +30,17 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {name: _plain(getattr(self, name)) for name in self.__match_args__}  # type: ignore[attr-defined]
+        return {name: plain(getattr(self, name)) for name in self.__match_args__}  # type: ignore[attr-defined]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value for JSON: answers and named tuples as dictionaries, other tuples as lists."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if isinstance(value, list):
+        return [plain(v) for v in value]
     if isinstance(value, tuple):
-        return dict(zip(value._fields, value, strict=True)) if hasattr(value, "_fields") else [_plain(v) for v in value]
+        return dict(zip(value._fields, value, strict=True)) if hasattr(value, "_fields") else [plain(v) for v in value]
     return value
 
 
@@ -90,7 +97,7 @@ class Neighbour(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"word": self.word, "similarity": self.similarity}
+        return self._asdict()
 
     def __repr__(self) -> str:
         return f"Neighbour({self.word!r}, {self.similarity:.3f})"

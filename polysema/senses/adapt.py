@@ -24,6 +24,7 @@ From which cosine on no sense fits is taken from the text, too (:mod:`~polysema.
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.build import encoded
 from polysema.corpus.corpus import Corpus
-from polysema.errors import FormatError, InputError
+from polysema.errors import FormatError, InputError, check_choice
 from polysema.kernels.contexts import weighted_context_sums
 from polysema.lexicon.formats.folder import PLACING
 from polysema.meanings.context_model import RARE, USUAL, cosines, directions, directions_of_words, log_evidence, softmax
@@ -48,10 +49,9 @@ from polysema.meanings.neighbours import blocks
 from polysema.meanings.parts import Information, Inventory, Speech
 from polysema.progress import Progress, Report, silent
 from polysema.senses.dictionary import Dictionary
-from polysema.senses.dictionary_files import Definition
-from polysema.senses.glossary import read_glossary
+from polysema.senses.dictionary_files import POS, Definition
 from polysema.senses.inventory import Occurrences, draw_positions, least_cosines
-from polysema.storage import atomic_file
+from polysema.storage import atomic_file, read_text
 from polysema.vocabulary import Vocabulary
 
 L = TypeVar("L", bound=Matrices)
@@ -242,9 +242,58 @@ def adapt(
     named = text.path if isinstance(text, Corpus) else text
     with TemporaryDirectory(prefix="polysema-") as temporary:
         corpus = encoded(text, Path(temporary) / "corpus")
-        result = _adapted(lexicon, corpus, min_count, occurrences, max_size, weights, seed, placing, progress)
-    result.metadata["adapted"][-1]["text"] = Path(named).name if isinstance(named, str | Path) else ""
-    return result
+        words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
+        rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
+        letters = np.array([word.isalpha() for word in words], bool)
+        new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
+        new = new[np.argsort(-counts[new], kind="stable")][:max_size]
+        known = np.flatnonzero((rows >= 0) & (counts >= min_count))
+        ridge = placing or Ridge.beside(lexicon)
+        if ridge is None and len(known) < FEWEST:
+            raise InputError(
+                f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
+                "to place others by them; give more text"
+            )
+        ids = np.concatenate([known, new])
+        if not len(ids):
+            raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
+        around = _features(lexicon, corpus, rows, ids, occurrences, seed, progress)
+        target = _targets(lexicon)
+        progress(Progress("placing", 0, len(new)))
+        if ridge is None:
+            tried = np.arange(0, len(known), HELD_OUT)
+            fitted = np.ones(len(lexicon), bool)
+            fitted[rows[known[tried]]] = False
+            ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
+            placed = ridge.predicted([words[i] for i in ids], around)
+        else:
+            own = np.array([not _is_left_out(words[i]) for i in known], bool)
+            tried = np.flatnonzero(~own)
+            placed = ridge.predicted([words[i] for i in ids], around)
+            if own.sum() >= FEWEST:
+                left = target[rows[known]] - placed[: len(known)]
+                rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
+                placed += rest.predicted([words[i] for i in ids], around)
+                for half in (slice(lexicon.n), slice(lexicon.n, None)):
+                    placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
+        left_out = rows[known[tried]]
+        result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
+        if weights:
+            result = _reweighed(result, corpus, occurrences, seed, progress)
+        if (kept := result.parts.inventory) is not None:
+            least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
+            least = np.where(least > -1, least, kept.least).astype(np.float32)
+            result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
+        facts = {
+            "text": Path(named).name if isinstance(named, str | Path) else "",
+            "tokens": len(corpus.tokens),
+            "words": len(new),
+            "min_count": min_count,
+            "occurrences": occurrences,
+            **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
+        }
+        before = lexicon.metadata.get("adapted", [])
+        return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
 
 
 def _defined(lexicon: L, glossary: str | Path | Sequence[Definition]) -> L:
@@ -252,74 +301,28 @@ def _defined(lexicon: L, glossary: str | Path | Sequence[Definition]) -> L:
     dictionary = Dictionary.of(lexicon.parts)
     if dictionary is None:
         raise InputError("a glossary adds to a dictionary, and this lexicon has none: take the model that ships")
-    definitions = read_glossary(glossary) if isinstance(glossary, str | Path) else list(glossary)
+    definitions = read_glossary(Path(glossary)) if isinstance(glossary, str | Path) else list(glossary)
     return lexicon.with_parts(dictionary=dictionary.with_glossary(definitions))
 
 
-def _adapted(
-    lexicon: L,
-    corpus: Corpus,
-    min_count: int,
-    occurrences: int,
-    max_size: int | None,
-    weights: bool,
-    seed: int,
-    placing: Ridge | None,
-    progress: Report,
-) -> L:
-    words, counts = corpus.vocabulary.words, np.asarray(corpus.counts)
-    rows: Ids = np.array([lexicon.vocabulary.find(word) for word in words], np.int64)
-    letters = np.array([word.isalpha() for word in words], bool)
-    new = np.flatnonzero((rows < 0) & letters & (counts >= min_count))
-    new = new[np.argsort(-counts[new], kind="stable")][:max_size]
-    known = np.flatnonzero((rows >= 0) & (counts >= min_count))
-    ridge = placing or Ridge.beside(lexicon)
-    if ridge is None and len(known) < FEWEST:
-        raise InputError(
-            f"{len(known)} words that the lexicon knows stand in the text {min_count} times: {FEWEST} are needed "
-            "to place others by them; give more text"
-        )
-    ids = np.concatenate([known, new])
-    if not len(ids):
-        raise InputError(f"no word stands in the text {min_count} times: give more text, or a lower min count")
-    features = _Features(lexicon, corpus, rows, occurrences, seed, progress)
-    around = features.of(ids)
-    target = _targets(lexicon)
-    progress(Progress("placing", 0, len(new)))
-    if ridge is None:
-        tried = np.arange(0, len(known), HELD_OUT)
-        fitted = np.ones(len(lexicon), bool)
-        fitted[rows[known[tried]]] = False
-        ridge = Ridge.fitted(lexicon.vocabulary.words, rows[known], around[: len(known)], target, fitted)
-        placed = ridge.predicted([words[i] for i in ids], around)
-    else:
-        own = np.array([not _is_left_out(words[i]) for i in known], bool)
-        tried = np.flatnonzero(~own)
-        placed = ridge.predicted([words[i] for i in ids], around)
-        if own.sum() >= FEWEST:
-            left = target[rows[known]] - placed[: len(known)]
-            rest = Ridge.fitted([words[i] for i in known], np.arange(len(known)), around[: len(known)], left, own)
-            placed += rest.predicted([words[i] for i in ids], around)
-            for half in (slice(lexicon.n), slice(lexicon.n, None)):
-                placed[:, half] = _as_far(placed[:, half], target[rows[known], half], tried)
-    left_out = rows[known[tried]]
-    result = _extended(lexicon, [words[i] for i in new], counts[new], placed[len(known) :])
-    if weights:
-        result = _reweighed(result, corpus, occurrences, seed, progress)
-    if (kept := result.parts.inventory) is not None:
-        least = least_cosines(result, corpus, most=occurrences, seed=seed, progress=progress)
-        least = np.where(least > -1, least, kept.least).astype(np.float32)
-        result = result.with_parts(inventory=Inventory(kept.senses, kept.weights, least))
-    facts = {
-        "text": "",
-        "tokens": len(corpus.tokens),
-        "words": len(new),
-        "min_count": min_count,
-        "occurrences": occurrences,
-        **_held_out(lexicon, target[:, : lexicon.n], placed[tried, : lexicon.n], left_out),
-    }
-    before = lexicon.metadata.get("adapted", [])
-    return result.with_parts(metadata={**lexicon.metadata, "adapted": [*before, facts]})
+def read_glossary(path: Path) -> list[Definition]:
+    """The definitions in a CSV file: ``word``, ``gloss`` and, where it is not ``noun``, ``pos``.
+
+    A first line with these names is optional.
+    """
+    found = []
+    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or (number == 1 and cells == ["word", "gloss", "pos"][: len(cells)]):
+            continue
+        if not 2 <= len(cells) <= 3 or not all(cells[:2]):
+            raise FormatError(f"{path}, line {number}: give a word, its gloss and, if you like, its part of speech")
+        pos = "".join(cells[2:]).lower() or "noun"
+        check_choice("part of speech", pos, POS)
+        found.append(Definition(cells[0], cells[1], pos))
+    if not found:
+        raise FormatError(f"{path}: no definitions: give a word and its gloss a line, with a comma between")
+    return found
 
 
 def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
@@ -328,16 +331,11 @@ def _as_far(placed: Array, true: Array, tried: Ids) -> Array:
     Ridge regression draws everything to the mean m; words would all be like each other.
 
     Args:
-        placed: (k, n), the known words first.
-        true: where the known words are.
-        tried: which of these were left out.
+        placed: (k, n), the known words first; ``true`` is where these are, ``tried`` which were left out.
     """
     mean = true.mean(axis=0)
     drawn = float(np.linalg.norm(placed[tried] - mean))
-    if drawn == 0:
-        return placed
-    found: Array = mean + float(np.linalg.norm(true[tried] - mean)) / drawn * (placed - mean)
-    return found
+    return placed if drawn == 0 else mean + float(np.linalg.norm(true[tried] - mean)) / drawn * (placed - mean)
 
 
 def learn_placing(
@@ -355,7 +353,7 @@ def learn_placing(
         rows: Ids = np.array([lexicon.vocabulary.find(word) for word in corpus.vocabulary.words], np.int64)
         seen = np.flatnonzero((rows >= 0) & (rows < len(lexicon) - placed) & (counts >= FEW[0]))
         few = np.exp(np.random.default_rng(seed).uniform(log(FEW[0]), log(FEW[1]), len(seen))).astype(np.int64)
-        around = _Features(lexicon, corpus, rows, few, seed, progress).of(seen)
+        around = _features(lexicon, corpus, rows, seen, few, seed, progress)
     fitted = np.array([not _is_left_out(word) for word in lexicon.vocabulary.words], bool)
     fitted[len(lexicon) - placed :] = False
     return Ridge.fitted(lexicon.vocabulary.words, rows[seen], around, _targets(lexicon), fitted)
@@ -378,53 +376,44 @@ def _means(lexicon: Matrices) -> Array:
     return np.concatenate([directions_of_words(lexicon.array[part]) for part in blocks(len(lexicon))])
 
 
-class _Features:
-    """What stands around words of a corpus."""
+def _features(
+    lexicon: Matrices, corpus: Corpus, rows: Ids, ids: Ids, occurrences: int | Ids, seed: int, progress: Report
+) -> Array:
+    """What stands around some words of a corpus, (k, 3 (n + 1)): means, and how much each is a mean of.
 
-    def __init__(
-        self, lexicon: Matrices, corpus: Corpus, rows: Ids, occurrences: int | Ids, seed: int, progress: Report
-    ) -> None:
-        self.corpus, self.rows, self.seed = corpus, rows, seed
-        self.occurrences, self.progress = occurrences, progress
-        counts = lexicon.vocabulary.counts
-        rare = RARE / (RARE + counts / max(int(counts.sum()), 1))
-        means = _means(lexicon)
-        near = np.arange(1, REACH + 1) ** -0.5
-        one = np.ones(len(means))
-        self.blocks = [
-            (np.column_stack([scale[:, None] * means, scale]).astype(np.float32), weights.astype(np.float32))
-            for scale, weights in (
-                (rare, np.concatenate([near[::-1], near])),
-                (one, np.array([1.0, 0.0])),
-                (one, np.array([0.0, 1.0])),
-            )
-        ]
-
-    def of(self, ids: Ids) -> Array:
-        """The features of some words of the corpus, (k, 3 (n + 1)): means, and how much each is a mean of."""
-        corpus, begun = self.corpus, time.perf_counter()
-        taken = np.minimum(np.asarray(corpus.counts)[ids], self.occurrences)
-        starts = np.concatenate([[0], np.cumsum(taken)]).astype(np.int64)
-        chosen = np.full(len(self.rows), -1, np.int64)
-        chosen[ids] = np.arange(len(ids))
-        self.progress(Progress("drawing occurrences", 0))
-        tokens, positions = np.asarray(corpus.tokens), draw_positions(corpus, chosen, starts, self.seed)
-        found = []
-        for number, (vectors, weights) in enumerate(self.blocks):
-            sums = np.empty((len(ids), vectors.shape[1]))
-            for part in blocks(len(ids), 2048):
-                at = positions[starts[part.start] : starts[part.stop]]
-                sentence = np.searchsorted(corpus.sentences, at, side="right") - 1
-                firsts, lasts = np.asarray(corpus.sentences[sentence]), np.asarray(corpus.sentences[sentence + 1])
-                each = np.empty((len(at), vectors.shape[1]), np.float32)
-                weighted_context_sums(tokens, firsts, lasts, at, self.rows, vectors, weights, each)
-                sums[part] = np.add.reduceat(each, starts[part] - starts[part.start], axis=0)
-                done = number * len(ids) + part.stop
-                speed = done / max(time.perf_counter() - begun, 1e-9)
-                self.progress(Progress("reading contexts", done, 3 * len(ids), "words", speed))
-            amount = sums[:, -1:]
-            found += [sums[:, :-1] / np.where(amount > 0, amount, 1.0), amount / taken[:, None]]
-        return np.concatenate(found, axis=1)
+    Args:
+        rows: (types,), the row of each word of the corpus in the lexicon; negative for those that it lacks.
+        ids: (k,), the words, by their ids in the corpus.
+        occurrences: how many of each are looked at, at most.
+    """
+    begun, means, counts = time.perf_counter(), _means(lexicon), lexicon.vocabulary.counts
+    rare = RARE / (RARE + counts / max(int(counts.sum()), 1))
+    near, one = np.arange(1, REACH + 1) ** -0.5, np.ones(len(means))
+    taken = np.minimum(np.asarray(corpus.counts)[ids], occurrences)
+    starts = np.concatenate([[0], np.cumsum(taken)]).astype(np.int64)
+    chosen = np.full(len(rows), -1, np.int64)
+    chosen[ids] = np.arange(len(ids))
+    progress(Progress("drawing occurrences", 0))
+    tokens, positions = np.asarray(corpus.tokens), draw_positions(corpus, chosen, starts, seed)
+    found = []
+    for number, (scale, by_distance) in enumerate(
+        ((rare, np.concatenate([near[::-1], near])), (one, np.array([1.0, 0.0])), (one, np.array([0.0, 1.0])))
+    ):
+        vectors = np.column_stack([scale[:, None] * means, scale]).astype(np.float32)
+        weights, sums = by_distance.astype(np.float32), np.empty((len(ids), vectors.shape[1]))
+        for part in blocks(len(ids), 2048):
+            at = positions[starts[part.start] : starts[part.stop]]
+            sentence = np.searchsorted(corpus.sentences, at, side="right") - 1
+            firsts, lasts = np.asarray(corpus.sentences[sentence]), np.asarray(corpus.sentences[sentence + 1])
+            each = np.empty((len(at), vectors.shape[1]), np.float32)
+            weighted_context_sums(tokens, firsts, lasts, at, rows, vectors, weights, each)
+            sums[part] = np.add.reduceat(each, starts[part] - starts[part.start], axis=0)
+            done = number * len(ids) + part.stop
+            speed = done / max(time.perf_counter() - begun, 1e-9)
+            progress(Progress("reading contexts", done, 3 * len(ids), "words", speed))
+        amount = sums[:, -1:]
+        found += [sums[:, :-1] / np.where(amount > 0, amount, 1.0), amount / taken[:, None]]
+    return np.concatenate(found, axis=1)
 
 
 def _extended(lexicon: L, words: list[str], counts: Ids, placed: Array) -> L:

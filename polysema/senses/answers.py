@@ -16,7 +16,7 @@ from polysema.composition.occurrences import Span
 from polysema.composition.trees import Tree
 from polysema.density import DensityMatrix
 from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
-from polysema.meanings.results import Neighbour, Results
+from polysema.meanings.results import Neighbour, Results, plain
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,11 +79,9 @@ class Sense:
     def to_dict(self) -> dict[str, Any]:
         """For JSON; without the vector. What a description knows stands beside the rest."""
         names = [each.name for each in dataclasses.fields(self) if each.name not in ("vector", "description")]
-        facts = {name: getattr(self, name) for name in names}
-        facts = {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
-        facts["neighbours"] = [item.to_dict() for item in self.neighbours]
         described = {} if self.description is None else self.description.to_dict()
-        return {**facts, **described, "part": self.part, "part_share": self.part_share}
+        own = {name: plain(getattr(self, name)) for name in names}
+        return {**own, **described, "part": self.part, "part_share": self.part_share}
 
     def to_row(self) -> dict[str, Any]:
         """For a table."""
@@ -169,40 +167,20 @@ class Disambiguation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; without the density matrix."""
-        return {
-            "word": self.word,
-            "context": self.context,
-            "form": self.form,
-            "span": list(self.span),
-            "occurrence": self.occurrence,
-            "occurrences": self.occurrences,
-            "tree": None if self.tree is None else str(self.tree),
-            "no_tree": self.no_tree,
-            "fits": self.fits,
-            "only_sense": self.only_sense,
-            "entropy_before": self.entropy_before,
-            "entropy_after": self.entropy_after,
-            "senses": [sense.to_dict() for sense in self.senses],
-        }
+        names = (
+            "word", "context", "form", "span", "occurrence", "occurrences", "tree", "no_tree", "fits", "only_sense",
+            "entropy_before", "entropy_after", "senses",
+        )  # fmt: skip
+        tree = None if self.tree is None else str(self.tree)
+        return {name: tree if name == "tree" else plain(getattr(self, name)) for name in names}
 
     def to_row(self) -> dict[str, Any]:
         """For a table: the word, where it stands, and the sense that is meant."""
-        return {
-            "word": self.word,
-            "form": self.form,
-            "start": self.span[0],
-            "end": self.span[1],
-            "sense": self.sense.id,
-            "probability": self.sense.probability,
-            "part": self.sense.part,
-            "label": self.sense.label,
-            "key": self.sense.key,
-            "gloss": self.sense.gloss,
-            "fits": self.fits,
-            "only_sense": self.only_sense,
-            "entropy_before": self.entropy_before,
-            "entropy_after": self.entropy_after,
-        }
+        place = {"word": self.word, "form": self.form, "start": self.span[0], "end": self.span[1]}
+        names = ("probability", "part", "label", "key", "gloss")
+        sense = {"sense": self.sense.id, **{name: getattr(self.sense, name) for name in names}}
+        own = ("fits", "only_sense", "entropy_before", "entropy_after")
+        return {**place, **sense, **{name: getattr(self, name) for name in own}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A row a sense, the most probable first."""

@@ -1,36 +1,78 @@
-"""Questions about senses: the dictionary answers where it has the word, else the senses found in text.
+"""Questions about senses: which one is meant of one word, of many, or of every ambiguous word of a text.
 
-The encoder of a dictionary reads plain text. Brackets, trees and words with a pattern are read as their words in order;
-no method of composition takes part.
+The dictionary answers where it has the word, else the senses found in text. The encoder of a dictionary reads plain
+text: of brackets, trees and words with a pattern the words in order. No method of composition takes part.
+
+With *memory*, what a sentence says of a word holds in the sentences after it. A word starts as its density matrix.
+With p_k the weights of its senses and e_k(s) the evidence of sentence s,
+
+    p(k | s₁ … s_t) ∝ p(k | s₁ … s_{t−1}) · e_k(s_t) ,        ρ_t = Σ_k p(k | s₁ … s_{t−1}) v_k v_kᵀ
+
+so that the *bank* of the second sentence is what the first has made of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polysema.composition.compose import Composer, Composition
-from polysema.composition.occurrences import Span, tokenised
-from polysema.composition.phrases import SpacyParse, is_brackets, is_parsed, read_phrase
+from polysema.composition.compose import Composer, Composition, Method
+from polysema.composition.occurrences import (
+    Span,
+    Token,
+    Tokenised,
+    find_occurrences,
+    first_choice,
+    sentences,
+    tokenised,
+)
+from polysema.composition.phrases import (
+    Phrase,
+    PlainText,
+    Read,
+    SpacyParse,
+    is_brackets,
+    is_parsed,
+    read_phrase,
+    read_tree,
+)
 from polysema.composition.trees import words_of
+from polysema.corpus.normalisation import STOP_WORDS
+from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.meanings.meanings import COMMON, Matrices
 from polysema.meanings.results import Results
-from polysema.senses import reading, senses
+from polysema.parsing.sentences import read_phrases
+from polysema.senses import entries, senses
 from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.dictionary import Dictionary
-from polysema.senses.entries import UNIVERSAL, Found, Place
-from polysema.senses.reading import Context, Question, Which
+from polysema.senses.disambiguation import Disambiguator, Place
+from polysema.senses.entries import UNIVERSAL, Found
 from polysema.senses.senses import LEAST_WEIGHT
 
 AMBIGUOUS = 0.1
 """A word of a text is ambiguous if two of its senses found in text weigh at least this much."""
 
+Array = NDArray[np.float64]
 Answer = Disambiguation | Failed
+T = TypeVar("T")
+
+Context = Phrase | Composition
+"""What a word stands in: plain text, brackets, a tree, words with a pattern, a composition, or what spaCy parsed."""
+
+Word = str | SpacyParse
+"""A word, or a Token of spaCy (a Span stands for its root), which brings its context: the sentence it stands in."""
+
+Question = tuple[Word, Context | None] | SpacyParse
+Which = int | Literal["all"] | None
+_Read = tuple[Tokenised, str]
+"""A context as read, and why it has no tree; empty where it has one."""
 
 
 class Narrowed(NamedTuple):
@@ -48,88 +90,69 @@ class Narrowed(NamedTuple):
 
 
 def list_senses(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    word: str,
-    narrowed: Narrowed,
-    *,
-    top: int = 10,
-    min_weight: float | None = None,
-    common: int | None = COMMON,
-) -> Results[Sense]:
+    model: Matrices, dictionary: Dictionary | None, word: str, narrowed: Narrowed, *, top: int = 10,
+    min_weight: float | None = None, common: int | None = COMMON,
+) -> Results[Sense]:  # fmt: skip
     """The senses of a word, the weightiest first; see :meth:`polysema.Lexicon.senses`."""
     if dictionary is not None and _answers(dictionary, model, word):
-        found = dictionary.senses(word, pos=narrowed.pos, lemma=narrowed.lemma, fine=narrowed.fine)
+        found = dictionary.senses(word, **narrowed._asdict())
         return Results(sense for sense in found if sense.weight >= (min_weight or 0.0))
     narrowed.check(word)
     return senses.list_senses(model, word, top, LEAST_WEIGHT if min_weight is None else min_weight, common)
 
 
 def disambiguate(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    questions: Sequence[Question],
-    composer: Composer | None,
-    otherwise: Composer,
-    narrowed: Narrowed,
-    *,
-    pattern: str | None = None,
-    top: int = 8,
-    which: Which = None,
+    model: Matrices, dictionary: Dictionary | None, questions: Sequence[Question], composer: Composer | None,
+    otherwise: Composer, narrowed: Narrowed, *, pattern: str | None = None, top: int = 8, which: Which = None,
     nlp: Any = None,
-) -> Results[Answer]:
+) -> Results[Answer]:  # fmt: skip
     """Which sense is meant of each of some words in their contexts; see :meth:`polysema.Lexicon.disambiguate`.
 
     Args:
         composer: the method that was asked for; None for the usual one, which is ``otherwise``.
     """
     answers: list[list[Answer]] = [[] for _ in questions]
-    places: list[tuple[int, Place]] = []
-    left: list[int] = []
+    looked_up: list[tuple[int, entries.Place]] = []
+    left: dict[int, _Asked] = {}
     for i, question in enumerate(questions):
         try:
-            word = _word(question)
-            if dictionary is None or not _answers(dictionary, model, word):
-                narrowed.check(word)
-                left.append(i)
+            asked = _asked(question)
+            if dictionary is None or not _answers(dictionary, model, asked.word):
+                narrowed.check(asked.word)
+                left[i] = asked
                 continue
             if composer is not None:
                 raise InputError(
-                    f"{word!r} is read by the encoder of the dictionary, which follows no method: leave out the method"
+                    f"{asked.word!r} is read by the encoder of the dictionary, which follows no method: "
+                    "leave out the method"
                 )
-            places += [(i, place) for place in _places(dictionary, question, narrowed, pattern, which)]
+            looked_up += [(i, place) for place in _looked_up(dictionary, asked, narrowed, pattern, which)]
         except PolysemaError as error:
             answers[i].append(Failed(question, error))
-    if places:
-        assert dictionary is not None
-        known = dictionary.answers([place for _, place in places], narrowed.fine)
-        for (i, _), one in zip(places, known, strict=True):
+    if looked_up and dictionary is not None:
+        known = dictionary.answers([place for _, place in looked_up], narrowed.fine)
+        for (i, _), one in zip(looked_up, known, strict=True):
             answers[i].append(one)
-    groups = [[i] for i in left] if which == "all" else [left] if left else []  # all occurrences may be many answers
-    for group in groups:
-        asked = [questions[i] for i in group]
-        found = reading.disambiguate(
-            model, asked, composer or otherwise, pattern=pattern, top=top, which=which, nlp=nlp
-        )
-        for i, answer in zip(group * len(found) if which == "all" else group, found, strict=True):
-            answers[i].append(answer)
+    if left:
+        reads = _read([asked.context for asked in left.values()], model, pattern, nlp)
+        found: dict[int, list[Place]] = {}
+        for (i, asked), read in zip(left.items(), reads, strict=True):
+            try:
+                found[i] = _places(model, asked, _sound(read), which)
+            except PolysemaError as error:
+                answers[i].append(Failed(questions[i], error))
+        told = Disambiguator(model, composer or otherwise, top).answers([*chain.from_iterable(found.values())])
+        for i, own in found.items():
+            for answer in (next(told) for _ in own):
+                answers[i].append(Failed(questions[i], answer) if isinstance(answer, PolysemaError) else answer)
     return Results(chain.from_iterable(answers))
 
 
 def read(
-    model: Matrices,
-    dictionary: Dictionary | None,
-    texts: Sequence[str | SpacyParse],
-    composer: Composer | None,
-    otherwise: Composer,
-    fine: bool = False,
-    *,
-    top: int = 8,
-    min_weight: float | None = None,
-    memory: bool = False,
-    every: bool = False,
-    nlp: Any = None,
-) -> list[Results[Disambiguation]]:
+    model: Matrices, dictionary: Dictionary | None, texts: Sequence[str | SpacyParse], composer: Composer | None,
+    otherwise: Composer, fine: bool = False, *, top: int = 8, min_weight: float | None = None, memory: bool = False,
+    every: bool = False, nlp: Any = None,
+) -> list[Results[Disambiguation]]:  # fmt: skip
     """Every ambiguous content word of some texts with the sense that is meant; see :meth:`polysema.Lexicon.read`."""
     least = AMBIGUOUS if min_weight is None else min_weight
     how: dict[str, Any] = {"top": top, "min_weight": least, "every": every}
@@ -137,7 +160,7 @@ def read(
         if not isinstance(text, str) and not is_parsed(text):
             raise InputError(f"a text is a string, or what spaCy has parsed, not {type(text).__name__}")
     if dictionary is None:
-        return [reading.read(model, text, composer or otherwise, memory=memory, nlp=nlp, **how) for text in texts]
+        return [_read_found(model, text, composer or otherwise, memory=memory, nlp=nlp, **how) for text in texts]
     for name, value in (("method", composer), ("memory", memory)):
         if value:
             raise InputError(f"texts are read by the encoder of the dictionary, which has no {name}: leave it out")
@@ -149,9 +172,151 @@ def read(
         found = [next(answers) for _ in chosen]
         outside = _outside(model, str(getattr(text, "text", text)), [place.span for place in own])
         if outside:
-            found += reading.read(model, text, otherwise, nlp=False, only=outside, **how)
+            found += _read_found(model, text, otherwise, nlp=False, only=outside, **how)
         results.append(Results(sorted(found, key=lambda answer: answer.span)))
     return results
+
+
+def _read_found(
+    model: Matrices, text: str | SpacyParse, composer: Composer, *, top: int, min_weight: float, every: bool,
+    memory: bool = False, only: Collection[Span] | None = None, nlp: Any = None,
+) -> Results[Disambiguation]:  # fmt: skip
+    """:func:`read` with senses found in text: of the content words at some places; by default at all."""
+    rule = Disambiguator(model, composer, top)
+    (found,) = _read([PlainText(text) if isinstance(text, str) else text], model, None, nlp)
+    whole, no_tree = _sound(found)
+    parts = [(whole, no_tree)]
+    if memory:
+        parts = [(part, "a sentence at a time is read by its words") for part in sentences(whole)]
+    places = [
+        Place(word, part, why, token.span)
+        for part, why in parts
+        for token in part.tokens
+        if (only is None or token.span in only)
+        and (word := content_word(model, token)) is not None
+        and (every or int((rule.senses(word).weights >= min_weight).sum()) > 1)
+    ]
+    places = _numbered(places, lambda place: place.word)
+    if not memory:
+        return Results(_sound(answer) for answer in rule.answers(places))
+    known: dict[str, Array] = {}
+    return Results(_in_turn(rule, place, known) for place in places)
+
+
+def _in_turn(rule: Disambiguator, place: Place, known: dict[str, Array]) -> Disambiguation:
+    """The answer at a place, with the evidence that earlier ones gave for its word; ``known`` then holds all of it."""
+    (answer,) = rule.answers([place._replace(earlier=known.get(place.word))])
+    known[place.word] = rule.evidence_in(_sound(answer))
+    return _sound(answer)
+
+
+def recalled(model: Matrices, read: Read, composer: Composer) -> Read:
+    """A text as read, with what earlier sentences say of its words; brackets and trees are one sentence."""
+    if not isinstance(composer, Method):
+        raise InputError(f"memory goes with methods that compose word by word, not with {composer.name}")
+    if not read.is_text:
+        return read
+    rule = Disambiguator(model, composer, 1)
+    leaf_at = {token.span: leaf for token, leaf in zip(read.tokens, read.leaf_of, strict=True) if leaf is not None}
+    known: dict[str, Array] = {}
+    found: dict[int, DensityMatrix] = {}
+    for part in sentences(read):
+        before = dict(known)
+        for token in part.tokens:
+            leaf = leaf_at.get(token.span)
+            if leaf is None or len(rule.senses(leaf.word).ids) < 2:
+                continue
+            if leaf.word in before:
+                found[leaf.position] = rule.meaning(leaf.word, before[leaf.word])
+            _in_turn(rule, Place(leaf.word, part, "", token.span), known)
+    return replace(read, recalled=found)
+
+
+def content_word(model: Matrices, token: Token) -> str | None:
+    """A token as a content word of the lexicon, as it stands, in lower case or by its lemma; None where it is none."""
+    if token.text.lower() in STOP_WORDS or not token.text[:1].isalpha():
+        return None
+    tried = (token.text, token.text.lower(), token.lemma, token.lemma.lower())
+    return next((word for word in tried if word in model), None)
+
+
+def _numbered(places: list[T], word_of: Callable[[T], str]) -> list[T]:
+    """Places with the number of each occurrence of their words, and how many there are."""
+    number, seen, found = Counter(map(word_of, places)), Counter[str](), []
+    for place in places:
+        word = word_of(place)
+        found.append(place._replace(occurrence=seen[word], occurrences=number[word]))  # type: ignore[attr-defined]
+        seen[word] += 1
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ contexts and places
+
+
+class _Asked(NamedTuple):
+    """A word, what it stands in, and the Token of spaCy that was asked about, whose sentence is the context."""
+
+    word: str
+    context: Context
+    token: Any = None
+
+
+def _asked(question: Any) -> _Asked:
+    word, context = (question, None) if is_parsed(question) else question
+    if not is_parsed(word):
+        if context is None:
+            raise InputError(f"no context for {word!r}: give the sentence that it stands in")
+        return _Asked(word, context)
+    if context is not None or not (hasattr(word, "root") or hasattr(word, "i")):
+        raise InputError(f"{word!r}: ask about a word in a context, or about a Token or a Span of spaCy alone")
+    token: Any = getattr(word, "root", word)
+    return _Asked(str(token.text), token.sent if token.doc.has_annotation("SENT_START") else token.doc[:], token)
+
+
+def _read(contexts: Sequence[Context], model: Matrices, pattern: str | None, nlp: Any) -> list[_Read | PolysemaError]:
+    """Each context as read; a text that cannot be parsed still has its words."""
+    texts = [
+        pattern is None and (is_parsed(context) or (isinstance(context, str) and not is_brackets(context)))
+        for context in contexts
+    ]
+    phrases: list[Phrase] = []
+    for context, is_text in zip(contexts, texts, strict=True):
+        if not isinstance(context, Composition) and not (is_text and nlp is False):
+            phrases.append(PlainText(context) if is_text and isinstance(context, str) else context)
+    reads = iter(read_phrases(phrases, pattern, model, nlp))
+    results: list[_Read | PolysemaError] = []
+    for context, is_text in zip(contexts, texts, strict=True):
+        if isinstance(context, Composition):
+            results.append((read_tree(context.tree, context.phrase), ""))
+            continue
+        read = InputError("no parser was asked for") if is_text and nlp is False else next(reads)
+        if isinstance(read, PolysemaError):
+            results.append((tokenised(str(context)), str(read)) if is_text else read)
+        else:
+            results.append((read, ""))
+    return results
+
+
+def _places(model: Matrices, asked: _Asked, read: _Read, which: Which) -> list[Place]:
+    """A word at its occurrences in a context: the one of a number, all, or the one that is most likely meant."""
+    (word, context, token), (words, no_tree) = asked, read
+    if token is not None:
+        tried = (token.text, token.text.lower(), token.lemma_, token.lemma_.lower())
+        word = next((form for form in tried if form and form in model), word)
+        start = token.idx - getattr(context, "start_char", 0)
+        span = start, start + len(token.text)
+        spans = sorted({*find_occurrences(words.source, word, words.tokens), span})
+        chosen = [spans.index(span)]
+    else:
+        spans = words.places(word)
+        chosen = [*range(len(spans))] if which == "all" else [first_choice(words.source, word, spans)]
+        if isinstance(which, int):
+            chosen = [which]
+    if not 0 <= chosen[0] < len(spans):
+        raise InputError(f"{word!r} stands {len(spans)} times in the context: there is no occurrence {which}")
+    spelled = word if word in model or word.lower() not in model else word.lower()
+    model.vocabulary.index(spelled)  # an unknown word is an error
+    return [Place(spelled, words, no_tree, spans[number], number, len(spans)) for number in chosen]
 
 
 def _answers(dictionary: Dictionary, model: Matrices, word: str) -> bool:
@@ -159,29 +324,13 @@ def _answers(dictionary: Dictionary, model: Matrices, word: str) -> bool:
     return word in dictionary or not (word in model or word.lower() in model)
 
 
-def _word(question: Any) -> str:
-    """The word that a question asks about."""
-    if is_parsed(question):
-        return str(getattr(question, "root", question).text)
-    word = question[0]
-    return str(getattr(word, "root", word).text) if is_parsed(word) else word
-
-
-def _places(
-    dictionary: Dictionary, question: Any, narrowed: Narrowed, pattern: str | None, which: Which
-) -> list[Place]:
+def _looked_up(
+    dictionary: Dictionary, asked: _Asked, narrowed: Narrowed, pattern: str | None, which: Which
+) -> list[entries.Place]:
     """Where a question asks: at the word's occurrences in the context, or where a Token stands in its Doc."""
-    word, context = (question, None) if is_parsed(question) else question
-    if not is_parsed(word):
-        if context is None:
-            raise InputError(f"no context for {word!r}: give the sentence that it stands in")
-        return dictionary.places(
-            word, plain_text(context, pattern), dictionary.look_up(word, narrowed.pos, narrowed.lemma), which
-        )
-    if context is not None or not (hasattr(word, "root") or hasattr(word, "i")):
-        raise InputError(f"{word!r}: ask about a word in a context, or about a Token or a Span of spaCy alone")
-    token: Any = getattr(word, "root", word)
-    found = dictionary.look_up(token.text, narrowed.pos, narrowed.lemma)
+    found, token = dictionary.look_up(asked.word, narrowed.pos, narrowed.lemma), asked.token
+    if token is None:
+        return dictionary.places(asked.word, plain_text(asked.context, pattern), found, which)
     text, span = token.doc.text, (token.idx, token.idx + len(token.text))
     spans = dictionary.spans(token.text, text)
     number = spans.index(span) if span in spans else 0
@@ -198,7 +347,7 @@ def _tagged(found: Found, tag: str) -> Found:
     return Found(found.entry, kept) if kept.any() and not kept.all() else found
 
 
-def _read_places(dictionary: Dictionary, text: str | SpacyParse) -> list[Place]:
+def _read_places(dictionary: Dictionary, text: str | SpacyParse) -> list[entries.Place]:
     """The entries of a text, narrowed by the tags of a Doc, with the number of each occurrence."""
     places = dictionary.entries_of(str(getattr(text, "text", text)))
     if is_parsed(text):
@@ -208,15 +357,10 @@ def _read_places(dictionary: Dictionary, text: str | SpacyParse) -> list[Place]:
         for i, place in enumerate(places):
             found = _tagged(Found(place.entry, place.kept), tags.get(place.span[0], ""))
             places[i] = place._replace(kept=found.kept)
-    number, seen = Counter(place.entry.word for place in places), Counter[str]()
-    for i, place in enumerate(places):
-        word = place.entry.word
-        places[i] = place._replace(occurrence=seen[word], occurrences=number[word])
-        seen[word] += 1
-    return places
+    return _numbered(places, lambda place: place.entry.word)
 
 
-def _is_ambiguous(place: Place, fine: bool, min_weight: float | None) -> bool:
+def _is_ambiguous(place: entries.Place, fine: bool, min_weight: float | None) -> bool:
     """Whether there are two senses to choose from, each of at least this weight."""
     entry = place.entry
     rows = range(len(entry)) if place.kept is None else np.flatnonzero(place.kept).tolist()
@@ -232,7 +376,7 @@ def _outside(model: Matrices, text: str, spans: Sequence[Span]) -> set[Span]:
     for token in tokenised(text).tokens:
         while at < len(spans) and spans[at][1] <= token.start:
             at += 1
-        if (at == len(spans) or token.span[1] <= spans[at][0]) and reading.content_word(model, token) is not None:
+        if (at == len(spans) or token.span[1] <= spans[at][0]) and content_word(model, token) is not None:
             found.add(token.span)
     return found
 
@@ -258,3 +402,9 @@ def beginnings(text: str) -> list[str]:
     ['The', 'The old', 'The old man']
     """
     return [text[: token.span[1]] for token in tokenised(text).tokens]
+
+
+def _sound(answer: T | PolysemaError) -> T:
+    if isinstance(answer, PolysemaError):
+        raise answer
+    return answer

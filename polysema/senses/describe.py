@@ -22,14 +22,23 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, MissingExtraError
-from polysema.meanings.context_model import ContextModel, cosines, directions, log_evidence, softmax
 from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import Information, Inventory
 from polysema.progress import Progress, Report, silent
-from polysema.senses.inventory import SEPARATION, WINDOW, FoundSenses, Occurrences, Seen, count_senses, holevo
+from polysema.senses.inventory import (
+    SEPARATION,
+    WINDOW,
+    FoundSenses,
+    Occurrences,
+    Seen,
+    count_senses,
+    holevo,
+    posteriors,
+)  # fmt: skip
 from polysema.senses.speech import TaggedAs, Tagger
 from polysema.senses.wordnet import SynsetMatcher
+from polysema.vectors import units
 
 FEWEST = 10  # words that stand in the corpus less often are not described
 
@@ -78,8 +87,9 @@ def describe(
     progress(Progress("drawing occurrences", 0))
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
     match = SynsetMatcher(lexicon) if wordnet else None
-    shown = _shown(lexicon, seen, words)
-    size = len(lexicon)
+    size, content = len(lexicon), np.array(is_content(lexicon.vocabulary.words), bool)
+    frequent = np.argsort(np.where(content, -seen.counts, 1), kind="stable")[: max(words, 0)]
+    shown = content & np.isin(np.arange(size), frequent)
     before = lexicon.metadata.get("described", {"kept": True})
     decided = lexicon.parts.inventory if before.get("kept") else None
     speech = None if decided is None else lexicon.parts.speech
@@ -95,7 +105,8 @@ def describe(
         for row, own in enumerate(seen.of(first, last), first):
             if len(own.positions) < FEWEST:
                 continue
-            weights, vectors = _columns(lexicon, row)
+            factor = lexicon.array[row].astype(np.float64).T
+            weights, vectors = (factor**2).sum(axis=1), units(factor)  # of the columns
             given = None if decided is None else decided.of(row, vectors.T)
             if decided is None or given is None:
                 found = count_senses(weights, vectors, own.contexts, own.amounts, seen.formula, separation=separation)
@@ -106,7 +117,7 @@ def describe(
                 )
                 senses[row], shares[row] = decided.senses[row], decided.weights[row]
             least[row] = found.least
-            information[row] = _information(weights, vectors, own, seen.formula)
+            information[row] = holevo(posteriors(weights / weights.sum(), vectors, own, seen.formula), vectors)
             if shown[row]:
                 described.append((lexicon.vocabulary.words[row], found, own))
         lines += _lines(described, maker, tagger, match)
@@ -124,28 +135,6 @@ def describe(
     )
 
 
-def _columns(lexicon: Matrices, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The traces (m,) of a word's columns and their unit vectors (m, n)."""
-    factor = lexicon.array[row].astype(np.float64).T
-    traces = (factor**2).sum(axis=1)
-    return traces, factor / np.sqrt(np.where(traces > 0, traces, 1.0))[:, None]
-
-
-def _information(weights: NDArray[np.float64], vectors: NDArray[np.float64], own: Seen, formula: ContextModel) -> float:
-    """χ of a word over its own contexts, all its columns taken for senses."""
-    evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
-    return holevo(softmax(np.log(np.maximum(weights / weights.sum(), 1e-12)) + evidence), vectors)
-
-
-def _shown(lexicon: Matrices, seen: Occurrences, most: int) -> NDArray[np.bool_]:
-    """Which words are shown in use, (V,): the most frequent content words."""
-    content = np.array(is_content(lexicon.vocabulary.words), bool)
-    order = np.argsort(np.where(content, -seen.counts, 1), kind="stable")[: max(most, 0)]
-    shown = np.zeros(len(lexicon), bool)
-    shown[order] = content[order]
-    return shown
-
-
 def _tagger(corpus: Corpus, progress: Report) -> Tagger | None:
     """What tells parts of speech; where there is none, that is said once."""
     try:
@@ -159,8 +148,8 @@ def _lines(
     described: list[tuple[str, FoundSenses, Seen]], maker: Describer, tagger: Tagger | None, match: SynsetMatcher | None
 ) -> Iterator[str]:
     """A line for each word: what its senses look like in use."""
-    posteriors = [found.posteriors for _, found, _ in described]
-    parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], posteriors))
+    chosen = [found.posteriors for _, found, _ in described]
+    parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], chosen))
     for word, found, own in described:
         descriptions = maker.described(own, found.posteriors, None if parts is None else next(parts))
         descriptions = descriptions if match is None else match.matched(word, descriptions, found.vectors)
@@ -186,10 +175,8 @@ class Describer:
             posteriors: (occurrences, k), p(k|c).
             parts: the part of speech of each sense, and its share.
         """
-        around, place = self._around(seen, WINDOW)
-        beside = [self._beside(seen, side) for side in (-1, 1)]
-        telling = self._telling(around, place, posteriors)
-        left, right = (self._telling(word[word >= 0], np.flatnonzero(word >= 0), posteriors) for word in beside)
+        windows = [*range(-WINDOW, 0), *range(1, WINDOW + 1)], [-1], [1]
+        telling, left, right = (self._telling(*self._at(seen, distances), posteriors) for distances in windows)
         own = int(self.tokens[seen.positions[0]])
         words = self.corpus.vocabulary.words
         found = []
@@ -206,17 +193,11 @@ class Describer:
             )
         return found
 
-    def _around(self, seen: Seen, window: int) -> tuple[Ids, Ids]:
-        """The words around all occurrences, and which occurrence each stands around."""
-        at = seen.positions[:, None] + np.concatenate([np.arange(-window, 0), np.arange(1, window + 1)])
+    def _at(self, seen: Seen, distances: Sequence[int]) -> tuple[Ids, Ids]:
+        """The words at some distances from all occurrences, and which occurrence each stands at."""
+        at = seen.positions[:, None] + np.asarray(distances)
         inside = (at >= seen.firsts[:, None]) & (at < seen.lasts[:, None])
         return self.tokens[at[inside]].astype(np.int64), np.nonzero(inside)[0]
-
-    def _beside(self, seen: Seen, side: int) -> Ids:
-        """The word on one side of each occurrence; −1 where the sentence ends."""
-        at = seen.positions + side
-        inside = (at >= seen.firsts) & (at < seen.lasts)
-        return np.where(inside, self.tokens[np.where(inside, at, 0)], -1).astype(np.int64)
 
     def _telling(self, words: Ids, place: Ids, posteriors: Array) -> list[list[tuple[float, int]]]:
         """For each sense, the words that stand around it more than elsewhere, as (z, word), the most telling first."""

@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composer, Method, fold
-from polysema.composition.occurrences import Occurrence, Span, Tokenised
+from polysema.composition.occurrences import Occurrence, Span, Tokenised, as_sentence
 from polysema.composition.phrases import Read
-from polysema.composition.sentences import as_sentence
 from polysema.composition.trees import Leaf
 from polysema.corpus.normalisation import STOP_WORDS
 from polysema.density import DensityMatrix
@@ -53,7 +52,8 @@ from polysema.meanings.parts import SLOT_COLUMNS
 from polysema.measures import entropy, mixture_entropies
 from polysema.senses.answers import Disambiguation as Disambiguation
 from polysema.senses.answers import SenseInContext
-from polysema.senses.senses import WordSenses, description_of, label, names_of, part_of_speech_of, senses_of
+from polysema.senses.senses import WordSenses, names_of, senses_of
+from polysema.vectors import units
 
 Array = NDArray[np.float64]
 
@@ -95,11 +95,6 @@ class _Candidates:
     def overlaps(self) -> Array:
         """⟨v_j, v_k⟩, (k, k)."""
         return np.asarray(self.senses.vectors @ self.senses.vectors.T)
-
-    @cached_property
-    def listed(self) -> tuple[list[int], list[float]]:
-        """Ids and weights as plain numbers."""
-        return self.senses.ids.tolist(), self.senses.weights.tolist()
 
 
 class _Known(NamedTuple):
@@ -164,15 +159,11 @@ class Disambiguator:
         """Find what to call the senses of many words at once."""
         missing = {word: own for word in dict.fromkeys(words) if not (own := self._candidates(word)).names}
         found = names_of(self.model, [*missing], [own.senses for own in missing.values()], self.top)
-        for (word, own), near in zip(missing.items(), found, strict=True):
-            own.entropy = float(entropy(self.model[word]))
-            for number, items in zip(own.senses.ids.tolist(), near, strict=True):
-                if self.by_encoder:
-                    own.names.append({"label": label(items, None), "neighbours": items})
-                else:
-                    called = label(items, description_of(self.model, word, number))
-                    part, share = part_of_speech_of(self.model, word, number)
-                    own.names.append({"label": called, "part": part, "part_share": share, "neighbours": items})
+        for (word, own), names in zip(missing.items(), found, strict=True):
+            own.entropy, own.names = float(entropy(self.model[word])), names
+            if self.by_encoder:  # its senses are clusters of occurrences, of which no more is known
+                near = [name["neighbours"] for name in names]
+                own.names = [{"label": " ".join(item.word for item in own), "neighbours": own} for own in near]
 
     def _weighed(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places; arrays are padded to the largest number of senses, K."""
@@ -200,7 +191,7 @@ class Disambiguator:
             if i in errors:
                 yield errors[i]
                 continue
-            ids, shares = each.listed
+            ids, shares = each.senses.ids.tolist(), each.senses.weights.tolist()
             yield Disambiguation(
                 word=place.word,
                 context=place.read.source,
@@ -252,9 +243,7 @@ class Disambiguator:
         for item in found:
             rows = [row for word in item.around if _is_content(word) and (row := self._row(word)) is not None]
             pull.append(mean_direction(self.model.array[rows], counts[rows] / total))
-        left = vectors + self.formula.pull * np.stack(pull)[:, None, :] * (vectors != 0).any(axis=2, keepdims=True)
-        length = np.linalg.norm(left, axis=2, keepdims=True)
-        return np.asarray(left / np.where(length > 0, length, 1.0))
+        return units(vectors + self.formula.pull * np.stack(pull)[:, None, :] * vectors.any(axis=2, keepdims=True))
 
     # ln of the evidence for each sense
 
@@ -285,12 +274,10 @@ class Disambiguator:
         ]
         befores = [item.before for item in found]
         c, amounts = context_vectors(around, befores, self.formula, self.known.keep, contexts)
-        length = np.linalg.norm(c, axis=1)
-        unit = c / np.where(length > 0, length, 1.0)[:, None]
+        unit = units(c)
         cosine = (_padded([each.directions for each in own], (most, c.shape[1])) @ unit[:, :, None])[..., 0]
         nearest = [
-            float((each.senses.vectors @ way).max()) if far > 0 else None
-            for each, way, far in zip(own, unit, length.tolist(), strict=True)
+            float((each.senses.vectors @ way).max()) if way.any() else None for each, way in zip(own, unit, strict=True)
         ]
         return log_evidence(cosine, amounts, self.formula), nearest
 

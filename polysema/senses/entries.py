@@ -84,12 +84,8 @@ class Entry:
 
     def sense(self, k: int) -> Sense:
         """A fine sense."""
-        found = self._fine.get(k)
-        if found is None:
-            found = self._fine[k] = self._named(k)
-        return found
-
-    def _named(self, k: int) -> Sense:
+        if k in self._fine:
+            return self._fine[k]
         file, synset = self._file, int(self.synsets[k])
         text, (name, field), key = file.text(synset), file.synset(synset), file.key(int(self.rows[k]))
         is_own = {word: word.lower() == self.bases[k] for word in text.words}
@@ -99,22 +95,12 @@ class Entry:
         if len(head) > _LONGEST_HEAD:
             head = head[:_LONGEST_HEAD].rpartition(" ")[0] + " …"
         others = ", ".join([word for word in synonyms if not is_own[word]][:3])
-        return Sense(
-            id=k,
-            weight=float(self.frequency[k]),
-            vector=self.vectors[k],
-            label=f"{others}: {head}" if others else head,
-            part=UNIVERSAL[self.parts[k]],
-            key=key,
-            gloss=text.gloss,
-            synset=name,
-            synonyms=tuple(synonyms),
-            examples=text.examples,
-            field=field,
-            keys=(key,),
-            count=self._counts[k],
-            offensive=offensive,
-        )
+        self._fine[k] = Sense(
+            k, float(self.frequency[k]), self.vectors[k], f"{others}: {head}" if others else head,
+            UNIVERSAL[self.parts[k]], key=key, gloss=text.gloss, synset=name, synonyms=tuple(synonyms),
+            examples=text.examples, field=field, keys=(key,), count=self._counts[k], offensive=offensive,
+        )  # fmt: skip
+        return self._fine[k]
 
     def shown(
         self, p: Sequence[float], kept: Mask | None = None, fine: bool = False, most: int | None = MOST_SHOWN

@@ -58,16 +58,15 @@ class Forms:
         return found
 
     def _bases(self, form: str, letter: str) -> list[str]:
+        bases = [form, *self._exceptions.get((form, letter), ())]
         if " " in form:
             first, _, rest = form.partition(" ")
             head, _, last = form.rpartition(" ")
-            bases = [form, *self._exceptions.get((form, letter), ())]
             if letter == "v":
                 bases += [f"{base} {rest}" for base in self._bases(first, letter)]
             elif letter == "n":
                 bases += [f"{head} {base}" for base in self._bases(last, letter)]
             return bases
-        bases = [form, *self._exceptions.get((form, letter), ())]
         for ending, instead in ENDINGS[letter]:
             if form.endswith(ending) and len(form) > len(ending) + 1:
                 stem = form[: -len(ending)]

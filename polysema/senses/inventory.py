@@ -42,7 +42,6 @@ from polysema.meanings.meanings import Matrices
 from polysema.meanings.neighbours import blocks
 from polysema.measures import mixture_entropies
 from polysema.progress import Progress, Report, silent
-from polysema.senses.senses import senses_of
 from polysema.vectors import units
 
 Array = NDArray[np.float64]
@@ -135,20 +134,20 @@ def draw_positions(corpus: Corpus, rows: Ids, starts: Ids, seed: int) -> Ids:
     return positions
 
 
-def posteriors(lexicon: Matrices, word: str, own: Seen, formula: ContextModel) -> Array:
-    """p(k|c) of a word's senses, as they are listed, at some of its occurrences, (occurrences, k)."""
-    _, weights, vectors = senses_of(lexicon, word)
+def posteriors(weights: Array, vectors: Array, own: Seen, formula: ContextModel) -> Array:
+    """p(k|c) of senses with these weights (k,) and unit vectors (k, n) at some occurrences, (occurrences, k)."""
     evidence = log_evidence(cosines(directions(weights, vectors, formula), own.contexts), own.amounts, formula)
-    return softmax(np.log(weights) + evidence)
+    return softmax(np.log(np.maximum(weights, 1e-12)) + evidence)
 
 
 UNFIT = 0.05  # the share of a word's own occurrences that no sense is said to fit
 FEWEST = 20  # words seen less often have no such figure
 
 
-def least_cosine(fit: NDArray[np.float64]) -> float:
-    """The cosine below which no sense fits, from those of the nearest sense at a word's occurrences; −1 for none."""
-    return float(np.quantile(fit, UNFIT)) if len(fit) else -1.0
+def least_cosine(vectors: Array, contexts: Array) -> float:
+    """The cosine below which no sense fits: that of the nearest one, which 95 % of contexts exceed; −1 without any."""
+    contexts = contexts[contexts.any(axis=1)]
+    return float(np.quantile(cosines(vectors, contexts).max(axis=1), UNFIT)) if len(contexts) else -1.0
 
 
 def least_cosines(
@@ -164,13 +163,10 @@ def least_cosines(
     least = np.full(len(lexicon), -1.0, np.float32)
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
     for part in blocks(len(lexicon), 1024):
-        b = lexicon.array[part].astype(np.float64)
-        length = np.linalg.norm(b, axis=1, keepdims=True)
-        vectors = b / np.where(length > 0, length, 1.0)
-        for i, own in enumerate(seen.of(part.start, part.stop)):
+        for row, own in enumerate(seen.of(part.start, part.stop), part.start):
             if len(own.contexts) >= FEWEST:
-                used, far = vectors[i][:, length[i, 0] > 0], np.linalg.norm(own.contexts, axis=1)
-                least[part.start + i] = least_cosine((own.contexts[far > 0] @ used).max(axis=1) / far[far > 0])
+                columns = units(lexicon.array[row].astype(np.float64).T)
+                least[row] = least_cosine(columns[columns.any(axis=1)], own.contexts)
         progress(Progress("how well senses fit", part.stop, len(lexicon), "words"))
     return least
 
@@ -235,8 +231,7 @@ def count_senses(
     for number, own, share in zip(ids, members, p, strict=True):
         senses[own] = number
         shares[own] = share * weights[own] / weights[own].sum()
-    fit = cosines(v, contexts).max(axis=1)[amounts > 0]
-    return FoundSenses(senses, shares, ids, v, posteriors, least_cosine(fit))
+    return FoundSenses(senses, shares, ids, v, posteriors, least_cosine(v, contexts[amounts > 0]))
 
 
 def _shares(p: Array, v: Array, contexts: Array, amounts: Array, formula: ContextModel) -> tuple[Array, Array]:

@@ -29,7 +29,7 @@ from polysema.composition import operators
 from polysema.composition.compose import Composer, Method, Negation
 from polysema.composition.trees import Tree, head
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, UnknownChoiceError
+from polysema.errors import InputError, check_choice
 from polysema.meanings.meanings import COMMON, Matrices
 from polysema.senses.wordnet import below_hypernyms
 from polysema.slots.model import BySlots
@@ -91,8 +91,8 @@ NEGATIONS: dict[str, Negation] = {
 
 def with_negation(composer: Composer, name: str = "") -> Composer:
     """The composer with a negation, by default its own, else the usual one; one that reads *not* itself takes none."""
-    if name and name not in NEGATIONS:
-        raise UnknownChoiceError("negation", name, NEGATIONS)
+    if name:
+        check_choice("negation", name, NEGATIONS)
     if isinstance(composer, Method | BySlots):
         if composer.negation is not None and not name:
             return composer

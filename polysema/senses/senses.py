@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +10,11 @@ from numpy.typing import NDArray
 from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
 from polysema.meanings.meanings import COMMON, Matrices
 from polysema.meanings.parts import SLOT_COLUMNS
-from polysema.meanings.results import Neighbour, Results
+from polysema.meanings.results import Results
 from polysema.senses.answers import Sense as Sense
 
 LEAST_WEIGHT = 0.01
 """Senses that weigh less are left out, unless all of them do."""
-
-
-def label(neighbours: list[Neighbour], description: SenseDescription | None) -> str:
-    """The words to call a sense by."""
-    telling = () if description is None else description.words
-    return " ".join(telling or (item.word for item in neighbours))
 
 
 class WordSenses(NamedTuple):
@@ -49,14 +43,19 @@ def senses_of(model: Matrices, word: str, min_weight: float = LEAST_WEIGHT) -> W
 
 def names_of(
     model: Matrices, words: list[str], senses: list[WordSenses], top: int = 10, common: int | None = COMMON
-) -> list[list[list[Neighbour]]]:
-    """The words nearest to each sense of some words, without the words themselves."""
+) -> list[list[dict[str, Any]]]:
+    """What each sense of some words is called: its label, its part of speech, and the other words nearest to it."""
     vectors = [vector for own in senses for vector in own.vectors]
     near = iter(model.nearest(np.array(vectors)[:, :, None], top + 1, common) if vectors else ())
-    found = []
+    found: list[list[dict[str, Any]]] = []
     for word, own in zip(words, senses, strict=True):
         spelled = model.vocabulary.words[model.vocabulary.index(word)]
-        found.append([[item for item in next(near) if item.word != spelled][:top] for _ in own.ids])
+        found.append([])
+        for number in own.ids.tolist():
+            others = [item for item in next(near) if item.word != spelled][:top]
+            described, (part, share) = description_of(model, word, number), part_of_speech_of(model, word, number)
+            telling = (described and described.words) or [item.word for item in others]
+            found[-1].append({"label": " ".join(telling), "part": part, "part_share": share, "neighbours": others})
     return found
 
 
@@ -82,10 +81,9 @@ def list_senses(
 ) -> Results[Sense]:
     """The senses of a word, the weightiest first; see :meth:`polysema.Lexicon.senses`."""
     own = senses_of(model, word, min_weight)
-    (near,) = names_of(model, [word], [own], top, common)
-    results: Results[Sense] = Results()
-    for number, weight, vector, named in zip(own.ids.tolist(), own.weights.tolist(), own.vectors, near, strict=True):
-        described = description_of(model, word, number)
-        part = part_of_speech_of(model, word, number)
-        results.append(Sense(number, weight, vector, label(named, described), *part, named, described))
-    return results
+    (names,) = names_of(model, [word], [own], top, common)
+    rows = zip(own.ids.tolist(), own.weights.tolist(), own.vectors, names, strict=True)
+    return Results(
+        Sense(number, weight, vector, **name, description=description_of(model, word, number))
+        for number, weight, vector, name in rows
+    )

@@ -115,11 +115,14 @@ def parts_of_speech(
     for first in range(0, len(lexicon), _BLOCK):
         last = min(first + _BLOCK, len(lexicon))
         own = {row: one for row, one in enumerate(seen.of(first, last), first) if len(one.positions)}
-        words = [lexicon.vocabulary.words[row] for row in own]
-        chosen = [posteriors(lexicon, word, one, seen.formula) for word, one in zip(words, own.values(), strict=True)]
+        senses = [senses_of(lexicon, lexicon.vocabulary.words[row]) for row in own]
+        chosen = [
+            posteriors(of_word.weights, of_word.vectors, one, seen.formula)
+            for of_word, one in zip(senses, own.values(), strict=True)
+        ]
         found = tagger.parts(list(own.values()), chosen, each)
-        for row, word, parts in zip(own, words, found, strict=True):
-            for sense, (part, share) in zip(senses_of(lexicon, word).ids.tolist(), parts, strict=True):
+        for row, of_word, parts in zip(own, senses, found, strict=True):
+            for sense, (part, share) in zip(of_word.ids.tolist(), parts, strict=True):
                 if part is not None and share is not None:
                     tags[row, sense], shares[row, sense] = _NUMBERS[part], round(100 * share)
         progress(Progress("tagging", last, len(lexicon)))

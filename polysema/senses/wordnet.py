@@ -9,14 +9,14 @@ cos(u_k, c), where the words that tell the sense from others add what they have 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.errors import DataError, InputError, MissingExtraError
+from polysema.errors import DataError, InputError, needing
 from polysema.meanings.context_model import USUAL, context_vectors, cosines, directions, evidence_weights
 from polysema.meanings.descriptions import SenseDescription, Synset
 from polysema.meanings.meanings import Matrices
@@ -62,11 +62,10 @@ class SynsetMatcher:
             shared = [len(telling & entry.words) / max(len(telling), 1) for entry in entries]
             scores[k] += 0.5 * np.asarray(shared)
         best = scores.argmax(axis=1)
+        matching = [Synset(entries[i].id, entries[i].gloss, float(own[i])) for own, i in zip(scores, best, strict=True)]
         return [
-            replace(own, synset=Synset(entries[i].id, entries[i].gloss, float(scores[k, i])))
-            if scores[k, i] >= LEAST_SCORE
-            else own
-            for k, (own, i) in enumerate(zip(descriptions, best.tolist(), strict=True))
+            replace(own, synset=synset) if synset.score >= LEAST_SCORE else own
+            for own, synset in zip(descriptions, matching, strict=True)
         ]
 
     def _context(self, entry: Entry, word: str) -> NDArray[np.float64]:
@@ -110,10 +109,8 @@ def below_hypernyms() -> Callable[[str], list[list[str]]]:
 
 def library_synsets() -> Callable[[str], Sequence[Any]]:
     """The synsets of a word in the wordnet that the library ``wn`` has downloaded."""
-    try:
+    with needing("synsets", "wordnet"):
         import wn
-    except ImportError:
-        raise MissingExtraError("synsets", "wordnet") from None
     try:
         wordnet = wn.Wordnet(lang="en", lemmatizer=None)
     except wn.Error as error:
@@ -127,12 +124,9 @@ def library_entries() -> Callable[[str], list[Entry]]:
     """The synsets of the installed ``wn`` as entries."""
     synsets = library_synsets()
 
-    def entries(word: str) -> list[Entry]:
-        return [_entry(str(s.id), s.definition() or "", s.lemmas(), s.examples()) for s in synsets(word)]
+    def entry(synset: Any) -> Entry:
+        gloss = synset.definition() or ""
+        text = " ".join([gloss, *map(str, synset.lemmas()), *map(str, synset.examples())]).replace("_", " ").lower()
+        return Entry(str(synset.id), gloss, frozenset(re.findall(r"[^\W\d_]+", text)))
 
-    return entries
-
-
-def _entry(name: str, gloss: str, lemmas: Iterable[Any], examples: Iterable[Any]) -> Entry:
-    text = " ".join([gloss, *map(str, lemmas), *map(str, examples)]).replace("_", " ").lower()
-    return Entry(name, gloss, frozenset(re.findall(r"[^\W\d_]+", text)))
+    return lambda word: [entry(synset) for synset in synsets(word)]

@@ -33,42 +33,25 @@ _MARKER = re.compile(r"\((?:a|p|ip)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Synset:
-    """One meaning and the words that have it.
+    """One meaning and the words that have it."""
 
-    Attributes:
-        id: offset and part of speech, such as ``02084071-n``.
-        pos: ``noun``, ``verb``, ``adj`` or ``adv``.
-        field: the lexical field, such as ``animal``.
-        words: as they are written, most usual first, with spaces.
-        gloss: the definition.
-        examples: sentences or phrases.
-        relations: (symbol, synset id) pairs: ``@`` hypernym, ``~`` hyponym, ``!`` antonym, ``&`` similar …
-    """
-
-    id: str
-    pos: str
-    field: str
-    words: tuple[str, ...]
-    gloss: str
-    examples: tuple[str, ...]
-    relations: tuple[tuple[str, str], ...]
+    id: str  # offset and part of speech, such as ``02084071-n``
+    pos: str  # ``noun``, ``verb``, ``adj`` or ``adv``
+    field: str  # the lexical field, such as ``animal``
+    words: tuple[str, ...]  # as they are written, most usual first, with spaces
+    gloss: str  # the definition
+    examples: tuple[str, ...]  # sentences or phrases
+    relations: tuple[tuple[str, str], ...]  # symbol and synset id: ``@`` hypernym, ``~`` hyponym, ``!`` antonym …
 
 
 @dataclass(frozen=True, slots=True)
 class SenseKey:
-    """One word with one meaning: a line of ``index.sense``.
+    """One word with one meaning: a line of ``index.sense``."""
 
-    Attributes:
-        key: such as ``dog%1:05:00::``.
-        synset: its id.
-        number: WordNet's rank of the sense among those of the word and part of speech, from 1.
-        count: how often its own tagged texts use it.
-    """
-
-    key: str
-    synset: str
-    number: int
-    count: int
+    key: str  # such as ``dog%1:05:00::``
+    synset: str  # its id
+    number: int  # WordNet's rank of the sense among those of the word and part of speech, from 1
+    count: int  # how often its own tagged texts use it
 
     @property
     def lemma(self) -> str:
@@ -78,17 +61,11 @@ class SenseKey:
 
 @dataclass(frozen=True, slots=True)
 class WordNet:
-    """The database.
+    """The database."""
 
-    Attributes:
-        synsets: by id, in the order of the files.
-        keys: every sense key.
-        exceptions: (form, lemma, pos) of irregular forms.
-    """
-
-    synsets: dict[str, Synset]
-    keys: tuple[SenseKey, ...]
-    exceptions: tuple[tuple[str, str, str], ...]
+    synsets: dict[str, Synset]  # by id, in the order of the files
+    keys: tuple[SenseKey, ...]  # every sense key
+    exceptions: tuple[tuple[str, str, str], ...]  # (form, lemma, pos) of irregular forms
 
     def gloss_texts(self) -> list[str]:
         """What the encoder reads for each synset, in order; see :func:`gloss_text`."""
@@ -107,11 +84,8 @@ class WordNet:
 
 def read_wordnet(folder: Path) -> WordNet:
     """The database in a folder such as ``/usr/share/wordnet``."""
-    missing = [
-        name
-        for name in ("data.noun", "data.verb", "data.adj", "data.adv", "index.sense")
-        if not (folder / name).is_file()
-    ]
+    names = ("data.noun", "data.verb", "data.adj", "data.adv", "index.sense")
+    missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise DataError(
             f"{folder} lacks {', '.join(missing)} of WordNet 3.0: on Debian, install wordnet-base, wordnet-sense-index"

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from polysema.errors import Failed, InputError, PolysemaError, check_choice
 from polysema.meanings.results import Record, Results
 from polysema.progress import Progress, Report, silent
-from polysema.use.columns import Floats
-from polysema.use.shares import resampled, shares, units, with_interval
-from polysema.use.tagged import Context, Corpus, Tagged, Uses, opened
+from polysema.use.frequencies import resampled, shares, units, with_interval
+from polysema.use.tagged import Context, Corpus, Floats, Tagged, Uses, opened
 from polysema.use.text import grouped
 
 LEAST = 5
@@ -103,78 +102,49 @@ DEFAULT = "matrix"
 
 @dataclass(frozen=True, slots=True)
 class SenseChange(Record):
-    """A sense over the periods.
-
-    Attributes:
-        key, gloss: of the dictionary.
-        shares: of each period.
-        lows, highs: their intervals (95 %).
-        change: the last share less the first; ``low`` and ``high`` its interval.
-        status: ``appeared``, ``vanished``, ``gained``, ``lost``, or "" where the interval holds 0.
-        examples: of each period clear uses.
-    """
+    """A sense over the periods."""
 
     key: str
     gloss: str
-    shares: tuple[float, ...]
-    lows: tuple[float, ...]
+    shares: tuple[float, ...]  # of each period
+    lows: tuple[float, ...]  # their intervals (95 %)
     highs: tuple[float, ...]
-    change: float
-    low: float
+    change: float  # the last share less the first
+    low: float  # its interval
     high: float
-    status: str
-    examples: tuple[tuple[Context, ...], ...]
+    status: str  # ``appeared``, ``vanished``, ``gained``, ``lost``, or "" where the interval holds 0
+    examples: tuple[tuple[Context, ...], ...]  # of each period clear uses
 
 
 @dataclass(frozen=True, slots=True)
 class Split(Record):
-    """Where a change comes from: Hilbert–Schmidt norms of its two parts, and what shuffled periods give (95 %).
+    """Where a change comes from: Hilbert–Schmidt norms of its two parts, and what shuffled periods give (95 %)."""
 
-    Attributes:
-        weights: ‖Σ_s Δp_s V̄_s‖, senses used more or less.
-        meanings: ‖Σ_s p̄_s ΔV_s‖, senses used in other contexts.
-        product: the inner product of the two parts.
-        total: ‖R_2 − R_1‖.
-    """
-
-    weights: float
-    meanings: float
-    product: float
-    total: float
+    weights: float  # ‖Σ_s Δp_s V̄_s‖, senses used more or less
+    meanings: float  # ‖Σ_s p̄_s ΔV_s‖, senses used in other contexts
+    product: float  # the inner product of the two parts
+    total: float  # ‖R_2 − R_1‖
     weights_null: float
     meanings_null: float
 
 
 @dataclass(frozen=True, slots=True)
 class WordChange(Record):
-    """How far a word moved from the first period to the last.
-
-    Attributes:
-        word, pos: as asked.
-        change: by the measure asked for.
-        low, high: its interval (95 %), by resampling documents.
-        null: what shuffled periods stay below, 95 of 100.
-        p: how often shuffled periods are at least as far apart.
-        measures: the change by every measure.
-        periods: their names.
-        uses, documents: of each period.
-        senses: largest change first.
-        split: None where it was not asked for.
-    """
+    """How far a word moved from the first period to the last."""
 
     word: str
     pos: str | None
-    change: float
-    low: float
+    change: float  # by the measure asked for
+    low: float  # its interval (95 %), by resampling documents
     high: float
-    null: float
-    p: float
-    measures: dict[str, float]
-    periods: tuple[str, ...]
-    uses: tuple[int, ...]
+    null: float  # what shuffled periods stay below, 95 of 100
+    p: float  # how often shuffled periods are at least as far apart
+    measures: dict[str, float]  # the change by every measure
+    periods: tuple[str, ...]  # their names
+    uses: tuple[int, ...]  # of each period
     documents: tuple[int, ...]
-    senses: tuple[SenseChange, ...]
-    split: Split | None
+    senses: tuple[SenseChange, ...]  # largest change first
+    split: Split | None  # None where it was not asked for
 
     @property
     def changed(self) -> bool:
@@ -258,8 +228,9 @@ def change(
     if not asked:
         for corpus in opening:
             corpus.index()
-        common = set.intersection(*(set(corpus.counts) for corpus in opening))
-        asked = sorted(word for word in common if all(corpus.counts[word] >= least for corpus in opening))
+        asked = sorted(
+            word for word in opening[0].counts if all(corpus.counts[word] >= max(least, 1) for corpus in opening)
+        )
     several, found = len(asked) > 1, Changes()
     options: dict[str, Any] = {"measure": measure, "resamples": resamples, "seed": seed, "least": least}
     options["split"] = len(asked) <= 20 if split is None else split
@@ -280,20 +251,11 @@ def _periods(
     opening: Sequence[Tagged], corpora: Sequence[Corpus], by: str | None
 ) -> tuple[tuple[str, ...], Callable[[str, str | None], list[Uses | None]]]:
     """The names of the periods, and a function that gives the uses of a word in each; None where there are none."""
-
-    def used(corpus: Tagged, word: str, pos: str | None) -> Uses | None:
-        try:
-            return corpus.uses(word, pos)
-        except InputError as error:
-            if "is not used" in str(error):
-                return None
-            raise
-
     if by is None:
         short = [Path(c).stem if isinstance(c, str | Path) else "" for c in corpora]
         unique = all(short) and len(set(short)) == len(short)
         names = short if unique else [f"period {i + 1}" for i in range(len(corpora))]
-        return tuple(names), lambda word, pos: [used(corpus, word, pos) for corpus in opening]
+        return tuple(names), lambda word, pos: [corpus.found(word, pos) for corpus in opening]
     (corpus,) = opening
     groups = np.array([group or "" for group in grouped(corpus.documents, by)])
     periods = sorted(set(groups.tolist()) - {""}, key=lambda name: (len(name) if name.isdigit() else 0, name))
@@ -365,10 +327,9 @@ def _evenly(count: int, most: int) -> NDArray[np.int64]:
 def _joined(old: Uses, new: Uses) -> Uses:
     """The uses of two periods, to be divided anew."""
     vectors = None if old.vectors is None or new.vectors is None else np.concatenate([old.vectors, new.vectors])
-    parts = [
-        np.concatenate([getattr(uses, name) for uses in (old, new)]) for name in ("p", "fits", "document", "place")
-    ]
-    return Uses(old.word, old.rows, parts[0], parts[1], vectors, parts[2], old.documents, parts[3], old.corpus)
+    names = ("p", "fits", "document", "place")
+    joined = {name: np.concatenate([getattr(old, name), getattr(new, name)]) for name in names}
+    return Uses(old.word, old.rows, vectors=vectors, corpus=old.corpus, **joined)
 
 
 def _shuffled(old: Uses, new: Uses, times: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:

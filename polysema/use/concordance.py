@@ -34,40 +34,26 @@ _NEIGHBOUR = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Line(Record):
-    """A use of the word.
+    """A use of the word."""
 
-    Attributes:
-        left, form, right: the sentence.
-        key: the likeliest sense, and ``p`` its probability.
-        like: ⟨g, c⟩ of the gloss asked for; None without one.
-        group: where it is listed: a sense key, or :data:`UNEXPLAINED`.
-        document, date: where it comes from; the date may be "".
-    """
-
-    left: str
+    left: str  # the sentence before the word
     form: str
     right: str
-    key: str
-    p: float
-    like: float | None
-    group: str
-    document: str
-    date: str
+    key: str  # the likeliest sense
+    p: float  # its probability
+    like: float | None  # ⟨g, c⟩ of the gloss asked for; None without one
+    group: str  # where it is listed: a sense key, or :data:`UNEXPLAINED`
+    document: str  # where it comes from
+    date: str  # "" where it is not known
 
 
 @dataclass(frozen=True, slots=True)
 class Group(Record):
-    """The uses of one sense.
+    """The uses of one sense."""
 
-    Attributes:
-        key: the sense, :data:`UNEXPLAINED`, or with ``like`` what was asked for.
-        gloss: its definition.
-        uses: how many there are; ``lines`` may be fewer.
-    """
-
-    key: str
-    gloss: str
-    uses: int
+    key: str  # the sense, :data:`UNEXPLAINED`, or with ``like`` what was asked for
+    gloss: str  # its definition
+    uses: int  # how many there are; ``lines`` may be fewer
     lines: tuple[Line, ...]
 
 
@@ -150,7 +136,7 @@ def concordance(
     lines = []
     for i in range(len(uses)):
         text, start, end = uses.context(i)
-        document = uses.documents[uses.document[i]]
+        document = tagged.documents[uses.document[i]]
         key, group = keys[best[i]], keys[best[i]] if uses.fits[i] else UNEXPLAINED
         if like is not None:
             group = like
@@ -193,30 +179,25 @@ def _gloss(uses: Uses, word: str, like: str, keys: list[str], pos: str | None) -
 
 
 def _kept(line: Line, left: str | None, right: str | None, since: str | None, until: str | None) -> bool:
-    if since is not None and not line.date >= since:
-        return False
-    if until is not None and not (line.date and line.date[: len(until)] <= until):
-        return False
-    for pattern, words, at in ((left, _NEIGHBOUR.findall(line.left), -1), (right, _NEIGHBOUR.findall(line.right), 0)):
+    for pattern, text, at in ((left, line.left, -1), (right, line.right, 0)):
+        words = _NEIGHBOUR.findall(text) if pattern is not None else []
         if pattern is not None and not (words and fnmatchcase(words[at].lower(), pattern.lower())):
             return False
-    return True
+    is_late = since is None or line.date >= since
+    return is_late and (until is None or "" < line.date[: len(until)] <= until)
 
 
 def _sorted(lines: list[Line], sort: str, top: int | None) -> list[Line]:
     most = len(lines) if top is None else top
-    if sort == "like":
-        return sorted(lines, key=lambda line: -(line.like or 0.0))[:most]
-    if sort in ("both", "clear", "doubtful"):
-        clear = sorted(lines, key=lambda line: -line.p)
-        if sort == "doubtful":
-            return clear[::-1][:most]
-        doubtful = min(most // 2, max(len(clear) - most, 0)) if sort == "both" and most < len(clear) else 0
-        return clear[: most - doubtful] + (clear[-doubtful:] if doubtful else [])
     by: dict[str, Any] = {
+        "like": lambda line: -(line.like or 0.0),
         "left": lambda line: [word.lower() for word in _NEIGHBOUR.findall(line.left)[::-1]],
         "right": lambda line: [word.lower() for word in _NEIGHBOUR.findall(line.right)],
         "date": lambda line: (line.date, line.document),
         "text": lambda line: 0,
     }
-    return sorted(lines, key=by[sort])[:most]
+    found = sorted(lines, key=by.get(sort, lambda line: -line.p))
+    if sort == "doubtful":
+        found.reverse()
+    doubtful = min(most // 2, max(len(found) - most, 0)) if sort == "both" else 0
+    return found[: most - doubtful] + found[len(found) - doubtful :]

@@ -1,4 +1,11 @@
-"""How often each sense of a word is used, by group of documents, with intervals."""
+"""How often each sense of a word is used, by group of documents, with intervals.
+
+The share of sense s is the mean of p(s | c_u) over uses u. On held-out documents of SemCor it is nearer to the right
+share than the share of uses whose best sense is s, and than shares fitted to the likelihoods of the contexts.
+
+Its error has two parts: documents differ, which resampling them shows; and the tagger errs in the same way on every use
+of a word, which more text does not mend. The second is a part of √(q(1 − q)), estimated on SemCor.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +14,44 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polysema.errors import InputError
 from polysema.meanings.results import Record, Results
 from polysema.progress import Progress, Report, silent
-from polysema.use.shares import with_interval
-from polysema.use.tagged import Corpus, opened
+from polysema.use.tagged import Corpus, Floats, Uses, opened
 from polysema.use.text import grouped
 
 LEAST = 10
 """Uses of a word that is listed when no words are asked for."""
 
+ERROR = 0.4
+"""The tagger's standard error of a share q, as a part of √(q(1 − q)), where the dictionary does not say."""
+
+PASSAGE = 5000
+"""Characters of a passage."""
+
+FEW = 8
+"""With fewer documents than this passages are resampled instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class SenseFrequency(Record):
-    """How often a sense is used.
+    """How often a sense is used."""
 
-    Attributes:
-        word: as asked.
-        group: the documents it is counted in, such as a year; "" for all.
-        key, gloss: of the dictionary.
-        share: of the word's uses; ``low`` and ``high`` its interval (95 %), by documents and by the tagger's errors.
-        uses, documents: of the word in the group.
-    """
-
-    word: str
-    group: str
+    word: str  # as asked
+    group: str  # the documents it is counted in, such as a year; "" for all
     key: str
     gloss: str
-    share: float
-    low: float
+    share: float  # of the word's uses
+    low: float  # its interval (95 %), by documents and by the tagger's errors
     high: float
-    uses: int
+    uses: int  # of the word in the group
     documents: int
 
 
 class Frequencies(Results[SenseFrequency]):
     """Word by word, group by group, the most frequent sense first."""
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """For JSON."""
-        return [item.to_dict() for item in self]
 
     def plot(self) -> Any:
         """The shares of the first word's senses, as a figure of matplotlib (extra ``plots``)."""
@@ -94,3 +98,46 @@ def frequencies(
                 found.append(SenseFrequency(word, group, file.key(row), gloss, share, low, high, *counts))
         progress(Progress("counting", number + 1, len(asked), "words"))
     return found
+
+
+def shares(uses: Uses, weights: NDArray[Any] | None = None) -> Floats:
+    """q, the share of each sense: (B, s) for B weightings of the uses (B, N); (s,) without weights."""
+    if weights is None:
+        return np.asarray(uses.p.mean(axis=0))
+    return np.asarray(weights @ uses.p / weights.sum(axis=1, keepdims=True), np.float64)
+
+
+def units(uses: Uses) -> NDArray[np.int64]:
+    """What is resampled: the document of each use (N,), or its passage where documents are few."""
+    if len(np.unique(uses.document)) >= FEW:
+        return np.unique(uses.document, return_inverse=True)[1]
+    corpus = uses.corpus
+    passage = corpus.columns["offset"][corpus.sentence_of(uses.place)] // PASSAGE
+    return np.unique(np.stack([uses.document, passage]), axis=1, return_inverse=True)[1].ravel()
+
+
+def resampled(unit: NDArray[np.int64], times: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """How often each use is drawn when its units are drawn with replacement: (times, N)."""
+    count = int(unit.max()) + 1
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=times)
+    return drawn[:, unit].astype(np.float32)
+
+
+def around(share: Floats, error: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
+    """An interval of shares by their standard errors: z errors to both sides, or Wilson's where that is wider.
+
+    Near 0 and 1 the first holds the end itself, the second what a small sample may have missed.
+    """
+    size = np.maximum(share * (1 - share) / np.maximum(error**2, 1e-12), 1.0)
+    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    low, high = np.minimum(middle - half, share - z * error), np.maximum(middle + half, share + z * error)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def with_interval(uses: Uses, resamples: int = 200, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Share, lower and upper bound (95 %) of each sense, by resampling documents and by the tagger's error."""
+    q, unit = shares(uses), units(uses)
+    spread = shares(uses, resampled(unit, resamples, np.random.default_rng(seed))).var(axis=0)
+    error = float(uses.corpus.dictionary.file.options.get("use", {}).get("error", ERROR))
+    return q, *around(q, np.sqrt(spread + error**2 * q * (1 - q)))

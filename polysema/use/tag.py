@@ -31,8 +31,21 @@ from polysema.machine import in_turn, processors
 from polysema.progress import Progress, Report, silent
 from polysema.senses.dictionary import Dictionary
 from polysema.storage import atomic_file, atomic_folder, check_name, read_config, remove, save_arrays, writing
-from polysema.use.columns import TYPES, Columns, digest, ranges, read_sentences
-from polysema.use.tagged import EXPORTS, FORMAT, OWN, VERSION, Tagged, dictionary_of, is_tagged, owner
+from polysema.use.tagged import (
+    EXPORTS,
+    FORMAT,
+    OWN,
+    TYPES,
+    VERSION,
+    Columns,
+    Tagged,
+    dictionary_of,
+    digest,
+    is_tagged,
+    owner,
+    ranges,
+    read_sentences,
+)  # fmt: skip
 from polysema.use.text import Document
 from polysema.use.text import read_sentences as sentences_of
 

@@ -1,25 +1,33 @@
 """Text whose content words carry senses: a folder that is opened lazily, or text read for a few words.
 
-A folder holds, beside the columns of :mod:`polysema.use.columns` (a ``.npy`` file each) for S sentences:
+A folder holds columns of numbers, a ``.npy`` file each. For N words in S sentences, n the dimension of the dictionary
+and :data:`KEPT` the senses that are kept of a word:
 
-==================  =============  ================================================
-``config.json``     JSON           how it was made, and the dictionary's digest
-``documents.jsonl`` a line each    name and facts of every document
-``text.txt``        UTF-8          the sentences, a line each
-``byte.npy``        (S + 1,) int64 where each sentence starts in ``text.txt``
-``document.npy``    (S,) int32     its document
-``offset.npy``      (S,) int64     its first character in the document
-``first.npy``       (S + 1,) int64 its first word in the columns
-==================  =============  ================================================
+==================  ================  ============================================================================
+``config.json``     JSON              how it was made, and the dictionary's digest
+``documents.jsonl`` a line each       name and facts of every document
+``text.txt``        UTF-8             the sentences, a line each
+``byte.npy``        (S + 1,) int64    where each sentence starts in ``text.txt``
+``document.npy``    (S,) int32        its document
+``offset.npy``      (S,) int64        its first character in the document
+``first.npy``       (S + 1,) int64    its first word in the columns
+``start.npy``       (N,) uint16       first character in the sentence
+``end.npy``         (N,) uint16       and the one after the last
+``sense.npy``       (N, KEPT) int32   rows of the likeliest senses in the dictionary, −1 where there are fewer
+``p.npy``           (N, KEPT) uint16  their probabilities p(s | c), of 65535
+``fits.npy``        (N,) uint8        1 if one of its senses fits, 0 where that is in doubt
+``vector.npy``      (N, n) int8       the word in its sentence, c, its largest number ±127; left out if not wanted
+==================  ================  ============================================================================
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -31,24 +39,17 @@ from polysema.errors import FormatError, InputError
 from polysema.lexicon.lexicon import load
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import NAME
+from polysema.senses.doubt import features
 from polysema.storage import holds, read_config, recover
-from polysema.use.columns import (
-    KEPT,
-    PARTS,
-    TYPES,
-    Columns,
-    Floats,
-    Rows,
-    digest,
-    entries,
-    posterior,
-    ranges,
-    read_sentences,
-    rows_of,
-    unit,
-)  # fmt: skip
 from polysema.use.text import Document
 from polysema.use.text import read_sentences as sentences_of
+
+KEPT = 4
+PARTS = 65535
+TYPES = {
+    "count": "<u2", "start": "<u2", "end": "<u2", "sense": "<i4", "p": "<u2", "fits": "|u1", "vector": "|i1"
+}  # fmt: skip
+"""The columns of words, by type, and the ``count`` of words of each sentence."""
 
 FORMAT, VERSION = "polysema-tagged", 1
 OWN = {"byte": "<i8", "document": "<i4", "offset": "<i8", "first": "<i8"}
@@ -58,6 +59,10 @@ owner = holds(FORMAT, VERSION, FILES)
 
 BATCH = 512
 """Sentences that are read at once."""
+
+Columns = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 Corpus = Any
 """A :class:`Tagged` corpus or its folder, or text as :func:`~polysema.use.text.read_documents` takes it."""
@@ -84,27 +89,15 @@ class Context(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Uses:
-    """The uses of one word, N of them, in the order of the text.
+    """The uses of one word, N of them, in the order of the text."""
 
-    Attributes:
-        word: the lemma or entry asked about.
-        rows: (s,) its senses, rows of the dictionary.
-        p: (N, s) p(s | c).
-        fits: (N,) whether one of its senses fits.
-        vectors: (N, n) unit, the word in its sentence; None where they were not kept.
-        document: (N,) rows of ``documents``.
-        documents: all documents of the corpus.
-        place: (N,) the word's row in the corpus.
-    """
-
-    word: str
-    rows: Rows
-    p: Floats
-    fits: NDArray[np.bool_]
-    vectors: NDArray[np.float32] | None
-    document: NDArray[np.int64]
-    documents: Sequence[Document]
-    place: Rows
+    word: str  # the lemma or entry asked about
+    rows: Rows  # (s,) its senses, rows of the dictionary
+    p: Floats  # (N, s) p(s | c)
+    fits: NDArray[np.bool_]  # (N,) whether one of its senses fits
+    vectors: NDArray[np.float32] | None  # (N, n) unit, the word in its sentence; None where they were not kept
+    document: NDArray[np.int64]  # (N,) rows of the corpus's documents
+    place: Rows  # (N,) the word's row in the corpus
     corpus: Tagged
 
     def __len__(self) -> int:
@@ -113,8 +106,8 @@ class Uses:
     def __getitem__(self, chosen: Any) -> Uses:
         """Some uses: a mask, or their numbers."""
         vectors = None if self.vectors is None else self.vectors[chosen]
-        return Uses(self.word, self.rows, self.p[chosen], self.fits[chosen], vectors, self.document[chosen],
-                    self.documents, self.place[chosen], self.corpus)  # fmt: skip
+        arrays = self.p[chosen], self.fits[chosen], vectors, self.document[chosen], self.place[chosen]
+        return Uses(self.word, self.rows, *arrays, self.corpus)
 
     def context(self, i: int) -> Context:
         """The sentence of a use."""
@@ -127,7 +120,7 @@ class Tagged:
     """A corpus whose content words carry senses. Files are mapped, not read, when it is opened.
 
     Args:
-        columns: those of sentences (:data:`OWN`) and of words (:data:`~polysema.use.columns.TYPES`).
+        columns: those of sentences (:data:`OWN`) and of words (:data:`TYPES`).
         text: the sentences in UTF-8.
         known: where the senses are looked up.
     """
@@ -220,10 +213,17 @@ class Tagged:
             word: a lemma, a form of one, or an entry of several words.
             pos: ``noun``, ``verb``, ``adj`` or ``adv``: senses of this part of speech only.
         """
+        found = self.found(word, pos)
+        if found is None:
+            raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self.path or 'the text'}")
+        return found
+
+    def found(self, word: str, pos: str | None = None) -> Uses | None:
+        """As :meth:`uses`; None where there are none."""
         rows = rows_of(self.dictionary, word, pos)
         places = self._places(rows)
         if not len(places):
-            raise InputError(f"{word!r}{f' as {pos}' if pos else ''} is not used in {self._name}")
+            return None
         stored = self.columns.get("vector")
         vectors = None if stored is None else unit(stored[places])
         if vectors is None:
@@ -234,11 +234,7 @@ class Tagged:
             share, _ = posterior(self.dictionary, rows, vectors)
         document = self.columns["document"][self.sentence_of(places)].astype(np.int64)
         fits = self.columns["fits"][places] > 0
-        return Uses(word, rows, share, fits, vectors, document, self.documents, places, self)
-
-    @property
-    def _name(self) -> str:
-        return str(self.path) if self.path else "the text"
+        return Uses(word, rows, share, fits, vectors, document, places, self)
 
     # ------------------------------------------------------------------------------------------------------- as text
 
@@ -297,6 +293,98 @@ EXPORTS = {
     ".conllu": (Tagged.write_conllu, b"# newdoc id = "),
 }
 """Files of text that a tagged corpus can be written to, by their ending: how, and how they begin."""
+
+
+def entries(dictionary: Dictionary, text: str) -> list[tuple[int, int, Rows]]:
+    """(first character, end, sense rows) of the words of a text that the dictionary knows, the longest entries."""
+    found = []
+    for place in dictionary.entries_of(text):
+        rows = place.entry.rows if place.kept is None else place.entry.rows[place.kept]
+        found.append((*place.span, rows))
+    return found
+
+
+def rows_of(dictionary: Dictionary, word: str, pos: str | None = None) -> Rows:
+    """The sense rows of a word, by part of speech; an error where there are none."""
+    entry, kept = dictionary.look_up(word, pos)
+    return np.sort(entry.rows if kept is None else entry.rows[kept])
+
+
+def posterior(dictionary: Dictionary, rows: Rows, contexts: NDArray[np.float32]) -> tuple[Floats, Floats]:
+    """p(s | c) and ⟨g_s, c⟩ of s senses in N contexts (N, n): (N, s) each."""
+    c = dictionary.calibration
+    similarities = (contexts @ dictionary.file.unit_vectors(rows).T).astype(np.float64)
+    logits = c.sharpness * similarities + c.prior * np.log(dictionary.file.frequencies(rows, c.source))
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True), similarities
+
+
+def read_sentences(
+    dictionary: Dictionary, texts: Sequence[str], wanted: Set[int] | None = None, vectors: bool = True
+) -> Columns:
+    """The words of sentences as columns.
+
+    Args:
+        wanted: keep the words that may have one of these sense rows; by default all.
+        vectors: whether to keep the vectors.
+    """
+    found = [entries(dictionary, text) for text in texts]
+    if wanted is not None:
+        found = [[each for each in own if not wanted.isdisjoint(each[2].tolist())] for own in found]
+    flat = [each for own in found for each in own]
+    contexts = dictionary.encoder.contexts(texts, [[(a, z) for a, z, _ in own] for own in found])
+    size = len(flat)
+    sense, p = np.full((size, KEPT), -1, np.int32), np.zeros((size, KEPT), np.uint16)
+    nearest, surest, known = np.empty(size), np.empty(size), np.empty(size)
+    groups: dict[bytes, list[int]] = {}
+    for i, (_, _, rows) in enumerate(flat):
+        groups.setdefault(rows.tobytes(), []).append(i)
+    for own in groups.values():
+        rows = flat[own[0]][2]
+        share, similarities = posterior(dictionary, rows, contexts[own])
+        best = np.argsort(-share, axis=1, kind="stable")[:, :KEPT]
+        sense[own, : best.shape[1]] = rows[best]
+        p[own, : best.shape[1]] = np.rint(np.take_along_axis(share, best, 1) * PARTS)
+        nearest[own], surest[own], known[own] = similarities.max(axis=1), share.max(axis=1), len(rows)
+    fits = np.ones(size, np.uint8)
+    if (doubt := dictionary.doubt) is not None:
+        *w, constant = doubt.weights
+        doubts = features(contexts @ doubt.background.T, nearest, surest, known) @ np.array(w) + constant
+        fits = (doubts <= 0).astype(np.uint8)
+    columns: Columns = {
+        "count": np.array([len(own) for own in found], np.uint16),
+        "start": np.array([a for a, _, _ in flat], np.uint16), "end": np.array([z for _, z, _ in flat], np.uint16),
+        "sense": sense, "p": p, "fits": fits,
+    }  # fmt: skip
+    if vectors:
+        largest = np.maximum(np.abs(contexts).max(axis=1, keepdims=True, initial=0), 1e-12)
+        columns["vector"] = np.rint(contexts / largest * 127).astype(np.int8)
+    return columns
+
+
+def unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Stored vectors as unit vectors."""
+    found = vectors.astype(np.float32)
+    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12), np.float32)
+
+
+def ranges(starts: Rows, counts: Rows) -> Rows:
+    """start, start + 1 … of each range, one after another.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.repeat(starts - before, counts) + np.arange(int(counts.sum())), np.int64)
+
+
+def digest(dictionary: Dictionary) -> str:
+    """What tells one dictionary with its encoder from another."""
+    found = hashlib.sha256(json.dumps(asdict(dictionary.calibration), sort_keys=True).encode())
+    tensors = {**dictionary.file.tensors, **dictionary.encoder.tensors()}
+    for name in sorted(tensors):
+        found.update(np.ascontiguousarray(tensors[name]).data)
+    return found.hexdigest()[:16]
 
 
 def is_tagged(path: Any) -> bool:

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,10 @@ _END = re.compile(r"(?:[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-z])|\
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Where sentences come from.
+    """Where sentences come from."""
 
-    Attributes:
-        name: its file, and its line in a file of JSON lines.
-        facts: what is known about it, such as ``date``, ``author`` and ``genre``.
-    """
-
-    name: str
-    facts: Mapping[str, str]
+    name: str  # its file, and its line in a file of JSON lines
+    facts: Mapping[str, str]  # what is known about it, such as ``date``, ``author`` and ``genre``
 
     def group(self, by: str) -> str | None:
         """Its value of a fact; ``year``, ``decade`` and ``century`` are computed from its date. None if unknown.
@@ -75,11 +71,13 @@ def read_documents(sources: Any, encoding: str = "auto") -> Iterator[tuple[Docum
     """
     given: Any = sources if isinstance(sources, str | Path) else list(sources)
     if isinstance(given, list) and given and not isinstance(given[0], str | Path):
-        yield from _given(given)
+        for number, (text, facts) in enumerate(given, 1):
+            yield Document(str(facts.get("document", number)), _facts(facts)), text
         return
     files = find_sources(given)
-    base = _common([str(file) for file in files])
-    names = [str(file)[base:] for file in files]
+    paths = [str(file) for file in files]
+    base = commonprefix(paths).rfind("/") + 1  # noqa: RUF071 - the folder that all share; URLs are no paths
+    names = [path[base:] for path in paths]
     years = [found[-1] if (found := _YEAR.findall(name)) else "" for name in names]
     dated = 2 * sum(map(bool, years)) >= len(years)
     options = ReadingOptions(encoding=encoding, format="text")
@@ -92,29 +90,21 @@ def read_documents(sources: Any, encoding: str = "auto") -> Iterator[tuple[Docum
             yield document, block.data.decode("utf-8", "replace")
 
 
-def _given(pairs: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Document, str]]:
-    for number, (text, facts) in enumerate(pairs, 1):
-        yield Document(str(facts.get("document", number)), _facts(facts)), text
-
-
 def _json_lines(file: Source, name: str, encoding: str) -> Iterator[tuple[Document, str]]:
     number = 0
     for block in read_blocks(file, ReadingOptions(encoding=encoding, format="text", long_line=1 << 28)):
         for line in block.data.split(b"\n"):
+            number += bool(line)
             if not line.strip():
-                number += bool(line)
                 continue
-            number += 1
             try:
                 record = json.loads(line)
             except ValueError as error:
                 raise CorpusError(f"{name}: line {number} is not JSON: {error}") from None
             if not isinstance(record, dict) or not isinstance(record.get("text"), str):
                 raise CorpusError(f'{name}: line {number} has no text: {{"text": …, "date": …}} is expected')
-            yield (
-                Document(str(record.get("document", f"{name}:{number}")), _facts(record)),
-                record["text"].encode("utf-8", "replace").decode(),
-            )
+            document = Document(str(record.get("document", f"{name}:{number}")), _facts(record))
+            yield document, record["text"].encode("utf-8", "replace").decode()
 
 
 def _facts(record: Mapping[str, Any]) -> dict[str, str]:
@@ -123,13 +113,6 @@ def _facts(record: Mapping[str, Any]) -> dict[str, str]:
         for key, value in record.items()
         if key not in ("text", "document") and isinstance(value, str | int | float) and str(value)
     }
-
-
-def _common(names: Sequence[str]) -> int:
-    """Characters of the folder that all names share."""
-    first, last = min(names), max(names)
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first.rfind("/", 0, shared) + 1
 
 
 def read_sentences(sources: Any, encoding: str = "auto") -> Iterator[tuple[Document, int, str]]:

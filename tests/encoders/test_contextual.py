@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("torch")
 pytest.importorskip("lemminflect")
 
-from polysema.composition.sentences import TENSES, as_sentence
+from polysema.composition.occurrences import TENSES, as_sentence
 from polysema.composition.trees import from_pattern, head, parse_brackets
 from polysema.corpus.build import build_corpus
 from polysema.encoders.contextual import (

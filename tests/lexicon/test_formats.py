@@ -268,10 +268,10 @@ def test_damaged_folders(lexicon: Lexicon, tmp_path):
         (lambda p: (p / "vocabulary.txt").unlink(), "cannot be read"),
         (lambda p: (p / "vocabulary.txt").write_text("one\n"), "vocabulary.txt has 1"),
         (lambda p: (p / "vocabulary.txt").write_bytes(b"\xff\n" * 12), "not UTF-8"),
-        (lambda p: (p / "lexicon.safetensors").write_bytes(tensors[:-100]), "truncated"),
-        (lambda p: (p / "lexicon.safetensors").write_bytes(tensors[:5]), "truncated"),
-        (lambda p: (p / "lexicon.safetensors").write_bytes(b""), "truncated"),
-        (lambda p: (p / "lexicon.safetensors").write_bytes(b"\xff" * 100), "truncated, or no safetensors"),
+        (lambda p: (p / "lexicon.safetensors").write_bytes(tensors[:-100]), "damaged"),
+        (lambda p: (p / "lexicon.safetensors").write_bytes(tensors[:5]), "damaged"),
+        (lambda p: (p / "lexicon.safetensors").write_bytes(b""), "damaged"),
+        (lambda p: (p / "lexicon.safetensors").write_bytes(b"\xff" * 100), "damaged, or no safetensors"),
         (lambda p: (p / "lexicon.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}"), "no 'factors'"),
     ]
     for change, message in cases:

@@ -10,7 +10,7 @@ from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Node
 from polysema.errors import InputError
 from polysema.meanings.parts import Parts
-from polysema.senses.reading import recalled
+from polysema.senses.asking import recalled
 from polysema.vocabulary import Vocabulary
 
 WORDS = ("bank", "river", "money", "old", "new")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from polysema.senses.dictionary import Dictionary
-from polysema.use.columns import KEPT, PARTS, posterior
-from polysema.use.tagged import Tagged
+from polysema.use.tagged import KEPT, PARTS, Tagged, posterior
 from polysema.use.text import Document
 from tests.senses import five_words
 

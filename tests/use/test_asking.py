@@ -13,8 +13,7 @@ from polysema.errors import Failed, InputError, UnknownChoiceError
 from polysema.use import change as change_module
 from polysema.use.change import MEASURES, change, compare
 from polysema.use.concordance import UNEXPLAINED, concordance
-from polysema.use.frequencies import frequencies
-from polysema.use.shares import around, resampled
+from polysema.use.frequencies import around, frequencies, resampled
 from tests.use.planted import BANK, dictionary, tagged
 
 MONEY, RIVER, TIP = np.eye(3)

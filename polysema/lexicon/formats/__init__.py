@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polysema.errors import FormatError, InputError, UnknownChoiceError
+from polysema.errors import FormatError, InputError, check_choice
 from polysema.lexicon.formats import folder, npz, text
 from polysema.lexicon.formats.arrays import NAMES, to_arrays
 from polysema.meanings.meanings import Meanings
@@ -41,22 +41,18 @@ class Format:
 _COLUMNS = frozenset(("parts", "counts", "columns"))
 
 
-def _formats() -> Iterator[Format]:
-    yield Format(
-        "folder", ("",), "polysema's own: safetensors, config, vocabulary, card",
-        folder.read, folder.write, folder.owner, _COLUMNS | {"descriptions"},
-    )  # fmt: skip
-    what = "NumPy arrays: words, factors or matrices or vectors, counts, parts"
-    yield Format("npz", (".npz",), what, npz.read, npz.write, npz.owner, _COLUMNS)
-    what = "a word and its numbers a line: the paper's matrices, GloVe"
-    yield Format("text", (".txt",), what, text.read, text.write, text.owner)
-    what = "word2vec text: as text, below a line with the sizes"
-    yield Format("word2vec", (".vec", ".w2v"), what, text.read_word2vec, text.write_word2vec, text.owner_of_word2vec)
-    what = "word2vec binary"
-    yield Format("word2vec-binary", (".bin",), what, text.read_binary, text.write_binary, text.owner_of_word2vec)
-
-
-FORMATS = {item.name: item for item in _formats()}
+FORMATS = {item.name: item for item in (
+    Format("folder", ("",), "polysema's own: safetensors, config, vocabulary, card",
+           folder.read, folder.write, folder.owner, _COLUMNS | {"descriptions"}),
+    Format("npz", (".npz",), "NumPy arrays: words, factors or matrices or vectors, counts, parts",
+           npz.read, npz.write, npz.owner, _COLUMNS),
+    Format("text", (".txt",), "a word and its numbers a line: the paper's matrices, GloVe",
+           text.read, text.write, text.owner),
+    Format("word2vec", (".vec", ".w2v"), "word2vec text: as text, below a line with the sizes",
+           text.read_word2vec, text.write_word2vec, text.owner_of_word2vec),
+    Format("word2vec-binary", (".bin",), "word2vec binary",
+           text.read_binary, text.write_binary, text.owner_of_word2vec),
+)}  # fmt: skip
 
 
 def read(path: Path, kind: str = "auto") -> Meanings[Any]:
@@ -122,10 +118,8 @@ def writing_lexicon(
 
 def _format(path: Path, format: str, dtype: str) -> str:
     name = format or _chosen(path)
-    if name not in FORMATS:
-        raise UnknownChoiceError("format", name, FORMATS)
-    if dtype not in DTYPES:
-        raise UnknownChoiceError("storage type", dtype, DTYPES)
+    check_choice("format", name, FORMATS)
+    check_choice("storage type", dtype, DTYPES)
     return name
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,9 @@ def _announced(archive: zipfile.ZipFile, member: str) -> int:
 def owner(path: Path) -> None:
     """Refuse what is no npz of words."""
     check_regular(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if "words.npy" in archive.namelist():
-                return
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
-        pass
+    with suppress(OSError, zipfile.BadZipFile, NotImplementedError, ValueError), zipfile.ZipFile(path) as archive:
+        if "words.npy" in archive.namelist():
+            return
     raise FormatError(f"{path}: no npz lexicon")
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.flat import from_rows, to_rows
 from polysema.meanings.meanings import Meanings
+from polysema.meanings.neighbours import blocks as blocks_of
 from polysema.storage import Unpacking, atomic_file, check_regular
 from polysema.vocabulary import Vocabulary
 
@@ -105,26 +106,30 @@ def read_lines(
         raise FormatError(f"{path}: no line holds a word and its numbers")
     if block:
         blocks.append(_numbers(path, block, number, width))
-    try:
-        vocabulary = Vocabulary(words).checked()
-    except InputError as error:
-        raise FormatError(f"{path}: {error}") from None
-    return vocabulary, np.concatenate(blocks) if blocks else np.empty((0, width), dtype=np.float32)
+    return _vocabulary(path, words), np.concatenate(blocks) if blocks else np.empty((0, width), dtype=np.float32)
 
 
 def write_lines(lexicon: Meanings[Any], stream: IO[bytes]) -> None:
     """A line a word: the word, then its numbers with as many decimals as single precision has."""
-    for start in range(0, len(lexicon), 1024):
-        stop = min(start + 1024, len(lexicon))
-        for word, row in zip(lexicon.vocabulary.words[start:stop], to_rows(lexicon, start, stop), strict=True):
-            check_word(word)
-            stream.write(f"{word} {' '.join(map(repr, row.tolist()))}\n".encode())
+    for word, row in _words_and_rows(lexicon):
+        stream.write(f"{word} {' '.join(map(repr, row.tolist()))}\n".encode())
 
 
-def check_word(word: str) -> None:
-    """Refuse words that a space-separated file cannot give back."""
-    if not word or any(character.isspace() for character in word):
-        raise InputError(f"{word!r} holds white space, which separates fields in this format: use a folder or npz")
+def _words_and_rows(lexicon: Meanings[Any]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Each word with its numbers; one that a space-separated file cannot give back is an error."""
+    for part in blocks_of(len(lexicon), 1024):
+        words = lexicon.vocabulary.words[part]
+        for word, row in zip(words, to_rows(lexicon, part.start, part.stop), strict=True):
+            if not word or any(character.isspace() for character in word):
+                raise InputError(f"{word!r} holds white space, which separates fields here: use a folder or npz")
+            yield word, row
+
+
+def _vocabulary(path: Path, words: list[str]) -> Vocabulary:
+    try:
+        return Vocabulary(words).checked()
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from None
 
 
 def _split(path: Path, line: bytes, number: int, width: int) -> tuple[bytes, bytes]:
@@ -140,11 +145,8 @@ def _numbers(path: Path, block: list[bytes], last_line: int, width: int) -> NDAr
     rows = _parsed(b" ".join(block))
     if rows.size == len(block) * width:
         return rows.reshape(len(block), width)
-    for offset, numbers in enumerate(block):
-        if _parsed(numbers).size != width:
-            line = last_line - len(block) + 1 + offset
-            raise FormatError(f"{path}: near line {line}: not a number among {_shown(numbers)}")
-    raise FormatError(f"{path}: not numbers near line {last_line}")
+    at, wrong = next((i, numbers) for i, numbers in enumerate(block) if _parsed(numbers).size != width)
+    raise FormatError(f"{path}: near line {last_line - len(block) + 1 + at}: not a number among {_shown(wrong)}")
 
 
 def _parsed(numbers: bytes) -> NDArray[np.float32]:
@@ -222,22 +224,15 @@ def read_binary(path: Path, kind: str = "auto") -> Meanings[Any]:
             words.append(data[at:space].lstrip(b"\n").decode())
             rows[i] = np.frombuffer(data, dtype="<f4", count=width, offset=space + 1)
             at = space + 1 + size
-    try:
-        vocabulary = Vocabulary(words).checked()
-    except InputError as error:
-        raise FormatError(f"{path}: {error}") from None
-    return from_rows(vocabulary, rows, kind, f"{path}: ")
+    return from_rows(_vocabulary(path, words), rows, kind, f"{path}: ")
 
 
 def write_binary(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite: bool = False) -> None:
     """Write word2vec binary; matrices at unit trace, row by row."""
     with atomic_file(path, overwrite, owner_of_word2vec) as stream:
         stream.write(_header(lexicon))
-        for start in range(0, len(lexicon), 1024):
-            stop = min(start + 1024, len(lexicon))
-            for word, row in zip(lexicon.vocabulary.words[start:stop], to_rows(lexicon, start, stop), strict=True):
-                check_word(word)
-                stream.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
+        for word, row in _words_and_rows(lexicon):
+            stream.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
 
 
 def _header(lexicon: Meanings[Any]) -> bytes:
