@@ -210,7 +210,7 @@ def test_the_documentation_shows_the_table():
             table.append(f"| `{label}` | {rule.part} | {rule.step} | {rule.what} | {rule.example} |")
     page = (docs / "parsing.md").read_text(encoding="utf-8")
     assert "\n".join(table) in page
-    assert f"Words with these labels fall away: {', '.join(fallen)}." in page
+    assert f"Words with these labels are left out: {', '.join(fallen)}." in page
     assert f"{_NUMBERS[len(SENTENCES)]} hand-written sentences" in page
 
 
