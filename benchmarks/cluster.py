@@ -1,4 +1,4 @@
-"""What a cluster costs and gives: python benchmarks/cluster.py quality|cost … (docs/measurements/cluster.md).
+"""What a cluster costs and gives: python benchmarks/cluster.py quality|cost … (docs/measurements/speed.md).
 
 quality CORPUS   held-out loss and word similarity against the number of replicas, and how long they learn apart
 cost CORPUS TEXT words/s of the engines ray and local with as many workers, in turns; bytes and seconds of a merge

@@ -84,7 +84,12 @@ SENTENCES = [
     "The crane lifted a light container.", "They won the match in extra time.",
 ]  # fmt: skip
 NAMES = {page: str(page.relative_to(ROOT)) for page in PAGES}
-MODULES = {"frames": "polars", "hub": "huggingface_hub", "notebook": "matplotlib", "encoders": "transformers"}
+MODULES = {
+    "encoders": ["transformers"],
+    "exchange": ["gensim", "huggingface_hub"],
+    "frames": ["pandas", "polars", "sklearn", "matplotlib"],
+    "pennylane": ["lambeq", "pennylane", "pytket", "qutip"],
+}
 """What a page about other tools needs, where that is not its name."""
 FOREIGN = re.compile(
     r"[A-Z]{3,}|…|\[|\||--device cuda|--infersent|glove|reproduce|evaluate|data |\.parsed|-l slots|polysema explore|hf:|--file -|jsonl"
@@ -100,8 +105,8 @@ def each_page(pages):
 def prepared(page, tmp_path, monkeypatch):
     """A folder with what a page needs: text, small encoders, spaCy's model under its usual name, a folder as the hub."""
     if page.name == "encoders.md" or (page.parent.name == "tools" and python_blocks(page)):
-        module = MODULES.get(page.stem, page.stem)
-        pytest.importorskip(module, reason=f"{NAMES[page]} needs {module}")
+        for module in MODULES.get(page.stem, [page.stem]):
+            pytest.importorskip(module, reason=f"{NAMES[page]} needs {module}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("POLYSEMA_LEXICON", raising=False)
     text = "\n".join(SENTENCES[i] for i in np.random.default_rng(1).integers(len(SENTENCES), size=1500))
@@ -119,7 +124,7 @@ def prepared(page, tmp_path, monkeypatch):
 
         load, (found, *_) = spacy.load, sorted(spacy.util.get_installed_models()) or pytest.skip("no pipeline of spaCy")
         monkeypatch.setattr(spacy, "load", lambda name, **o: load(found if name == "en_core_web_sm" else name, **o))
-    if page.name == "hub.md":
+    if page.name == "exchange.md":
         hub = SimpleNamespace(
             create_repo=lambda name, **_: None,
             upload_folder=lambda repo_id, folder_path, **_: shutil.copytree(folder_path, tmp_path / repo_id),
