@@ -107,7 +107,7 @@ def test_blocks_resume_to_the_same_bytes(folder, dictionary, here, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(tag_module, "read_block", stops)
         with pytest.raises(KeyboardInterrupt):
-            tag(folder / "text", folder / "out", dictionary)
+            tag(folder / "text", folder / "out", dictionary, workers=1)
     assert not (folder / "out").exists()
     assert (folder / "out.tagging").is_dir()
     assert contents(tag(folder / "text", folder / "out", dictionary).path) == whole
