@@ -18,8 +18,7 @@ from polysema.evaluation.results import Evaluation
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.meanings.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
-from polysema.reproduction.pages import to_html
-from polysema.reproduction.tables import Report
+from polysema.reproduction.pages import Report, to_html
 from polysema.senses.answers import Disambiguation
 from polysema.use.change import Changes, WordChange
 from polysema.use.concordance import Concordance

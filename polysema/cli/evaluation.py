@@ -242,9 +242,9 @@ def reproduce(given: Shared, corpus: tuple[str, ...], preset: str, models: tuple
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
     from polysema.evaluation.datasets import find_sets
+    from polysema.reproduction.pages import Skipped
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
-    from polysema.reproduction.tables import Skipped
 
     chosen = changed(preset_named(preset), options.pop("changes"))
     sets, missing = find_sets(None, given.data, download=not given.offline)

@@ -36,10 +36,9 @@ from polysema.evaluation.results import Evaluation
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, load
 from polysema.machine import forget_peak, peak_memory
 from polysema.progress import Report, silent
-from polysema.reproduction.pages import write_report
+from polysema.reproduction.pages import Skipped, write_report
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report import Settings, build_report
-from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import RECOMMENDED, VARIANTS, Preset, Variant, departures, options_of
 from polysema.storage import atomic_file, locked, read_text
 from polysema.training.job import Job

@@ -22,9 +22,23 @@ from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
-from polysema.reproduction.pages import escaped, to_csv, to_html, to_markdown, write_report
+from polysema.reproduction.pages import (
+    Cell,
+    Report,
+    Section,
+    Skipped,
+    Table,
+    TableRow,
+    escaped,
+    shown,
+    signed,
+    to_csv,
+    to_html,
+    to_markdown,
+    write_report,
+)
+from polysema.reproduction.published import PaperComparison
 from polysema.reproduction.report import Settings, build_report
-from polysema.reproduction.tables import Cell, PaperComparison, Report, Section, Skipped, Table, TableRow, shown, signed
 
 SETS = [*published.SETS, *published.DATA_SETS]
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]
