@@ -24,8 +24,8 @@ from polysema.cli.output import (
 )
 from polysema.engine import engine_named
 from polysema.errors import DataError, InputError, PolysemaError
+from polysema.evaluation.datasets import RECORDS, record_named
 from polysema.evaluation.models import POLICIES
-from polysema.evaluation.records import RECORDS, record_named
 from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 from polysema.storage import check_output

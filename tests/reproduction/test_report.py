@@ -16,9 +16,8 @@ from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.datasets import RECORDS, EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
-from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
