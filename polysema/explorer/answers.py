@@ -42,22 +42,13 @@ def cannot(lexicon: AnyLexicon) -> str:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def sentence(lexicon: AnyLexicon, text: str) -> Facts:
-    """The words of a sentence, each with the sense that is meant, and what to say of words that are not known."""
-    return sentences(lexicon, [text])[0]
-
-
 def sentences(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Facts]:
-    """:func:`sentence` for many texts at once, which is quicker."""
-    return [
-        {
-            "sentence": text,
-            "words": [_word(item, colours([_ids(item)])) for item in read],
-            "notes": notes(lexicon, text),
-            "cannot": cannot(lexicon),
-        }
-        for text, read in zip(texts, _read(lexicon, texts), strict=True)
-    ]
+    """The words of each sentence with the sense that is meant, and what to say of words that are not known."""
+    found = []
+    for text, read in zip(texts, _read(lexicon, texts), strict=True):
+        words = [_word(item, colours([_ids(item)])) for item in read]
+        found.append({"sentence": text, "words": words, "notes": notes(lexicon, text), "cannot": cannot(lexicon)})
+    return found
 
 
 def steps(lexicon: AnyLexicon, text: str) -> Facts:

@@ -120,7 +120,7 @@ class Pages:
         if view == "tree":
             with self._parsing:
                 return answers.tree(lexicon, text, method, self.nlp(text))
-        return answers.sentence(lexicon, text)
+        return answers.sentences(lexicon, [text])[0]
 
     def surprise(self, request: Request) -> Response:
         """To a sentence drawn from a list that people have read."""
@@ -301,7 +301,7 @@ class Pages:
         self.warming = True
         try:
             for lexicon in self.lexicons.values():
-                answers.sentence(lexicon, EXAMPLES[0])
+                answers.sentences(lexicon, [EXAMPLES[0]])
             with self._parsing:
                 self.nlp("any text")
         finally:

@@ -53,6 +53,12 @@ class Cell:
         return self.value - self.paper
 
     @property
+    def beside(self) -> str:
+        """The paper's figure and the difference, as they stand beside the value."""
+        difference = "" if self.difference is None else f" {signed(self.difference, self.style)}"
+        return f"paper {shown(self.paper, self.style)}{difference}"
+
+    @property
     def differs(self) -> bool:
         """Whether the paper's figure lies outside the interval; without one, whether it is .1 or more away."""
         if self.difference is None or self.paper is None:
@@ -247,11 +253,8 @@ def _html_cell(cell: Cell) -> str:
     if cell.items is not None:
         text += f"<small>{cell.items[0]} of {cell.items[1]}</small>"
     if cell.paper is not None:
-        way = ""
-        if cell.difference is not None and cell.differs:
-            way = ' class="up"' if cell.difference > 0 else ' class="down"'
-        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
-        text += f"<small{way}>paper {shown(cell.paper, cell.style)}{difference}</small>"
+        way = f' class="{"up" if (cell.difference or 0) > 0 else "down"}"' if cell.differs else ""
+        text += f"<small{way}>{cell.beside}</small>"
     kind = "text" if isinstance(cell.value, str) else "" if cell.ranked else "few"
     return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
 
@@ -323,8 +326,7 @@ def _markdown_cell(cell: Cell) -> str:
     if cell.items is not None and cell.items[0] < cell.items[1]:
         text += f", {cell.items[0]} of {cell.items[1]}"
     if cell.paper is not None:
-        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
-        text += f" (paper {shown(cell.paper, cell.style)}{difference.rstrip()}{'!' if cell.differs else ''})"
+        text += f" ({cell.beside.rstrip()}{'!' if cell.differs else ''})"
     return text
 
 

@@ -157,10 +157,9 @@ def _word_similarity(ours: PaperComparison, sets: Sets) -> Section:
     bold = {name: _champions(ours, name, ("word",)) for name in sets}
     rows = []
     for line in ours.lines(tuple(published.WORD_SIMILARITY), ("matrices", "vectors")):
-        cells = []
-        for name in sets:
-            paper = published.figure(published.WORD_SIMILARITY, line.paper, published.SETS, name)
-            cells.append(line.cell(line.row(ours.evaluation, name, "word"), paper, bold[name]))
+        papers = [published.figure(published.WORD_SIMILARITY, line.paper, published.SETS, name) for name in sets]
+        found = zip(sets, papers, strict=True)
+        cells = [line.cell(line.row(ours.evaluation, name, "word"), paper, bold[name]) for name, paper in found]
         rows.append(TableRow(line.name, cells, rule=not line.ensemble, note=line.note))
     table = Table("word-similarity", "Spearman's ρ on word similarity (Table 2).", list(sets), rows)
     return Section("Word similarity", (), [table])
