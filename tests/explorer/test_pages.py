@@ -315,7 +315,7 @@ def test_a_fault_is_a_page_and_the_log_does_not_say_what_was_asked(client, app, 
         raise RuntimeError("a secret sentence")
 
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(answers, "sentence", fails)
+    monkeypatch.setattr(answers, "sentences", fails)
     answer = client.get("/?s=a+secret+sentence")
     assert answer.status_code == 500
     assert "fault of the explorer" in answer.text
