@@ -17,11 +17,10 @@ Half of the occurrences of each word set its thresholds, the other half is count
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from measure import auc, machine, table
+from measure import auc, machine, options, table
 from numpy.typing import NDArray
 
 import polysema as ps
@@ -51,27 +50,20 @@ def calibration_error(confidence: NDArray[np.float64], right: NDArray[np.bool_])
 
 def main() -> None:
     """Print two tables, and draw one picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("lexicon", nargs="?")
-    parser.add_argument("--plot", type=Path)
-    parser.add_argument("--words", type=int, default=600)
-    parser.add_argument("--occurrences", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    lexicon = with_matrices(ps.load(options.lexicon), "calibration")
-    corpus = Corpus(options.corpus)
-    rng = np.random.default_rng(options.seed)
+    chosen = options(__doc__, "corpus", "[lexicon]", plot=Path, words=600, occurrences=100, seed=1)
+    lexicon = with_matrices(ps.load(chosen.lexicon), "calibration")
+    corpus = Corpus(chosen.corpus)
+    rng = np.random.default_rng(chosen.seed)
     counts = (lexicon.factors != 0).any(axis=1).sum(axis=1)
     content = np.array(is_content(lexicon.vocabulary.words), bool) & (lexicon.vocabulary.counts >= 200)
     content &= np.array([word in corpus.vocabulary for word in lexicon.vocabulary.words])
     one, several = (np.flatnonzero(content & wanted) for wanted in (counts == 1, counts > 1))
-    first = np.sort(rng.choice(one[:-20], options.words, replace=False))
+    first = np.sort(rng.choice(one[:-20], chosen.words, replace=False))
     place = np.searchsorted(one, first)
     second = one[place + rng.integers(1, 20, len(first))]
-    many = np.sort(rng.choice(several, options.words, replace=False))
+    many = np.sort(rng.choice(several, chosen.words, replace=False))
     drawn = np.unique(np.concatenate([first, second, many]))
-    seen = Occurrences(lexicon, corpus, most=options.occurrences, words=drawn, seed=options.seed)
+    seen = Occurrences(lexicon, corpus, most=chosen.occurrences, words=drawn, seed=chosen.seed)
     own = {int(row): seen.of(int(row), int(row) + 1)[0] for row in drawn}
     told, prior, right = two_as_one(
         lexicon, [(own[a], own[b], a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
@@ -88,8 +80,8 @@ def main() -> None:
     print(f"none of these: {len(many)} words, AUC {area:.3f}\n")
     listed = zip(ALARMS, alarms, caught, strict=True)
     print(table(["false alarms asked", "false alarms", "caught"], [[f"{x:.3f}" for x in row] for row in listed]))
-    if options.plot is not None:
-        draw(told, right, options.plot)
+    if chosen.plot is not None:
+        draw(told, right, chosen.plot)
 
 
 def sense_vectors(lexicon: ps.Lexicon, row: int) -> tuple[Array, Array]:

@@ -11,10 +11,8 @@ above that of both of their sides.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from measure import homographs, table
+from measure import homographs, options, table
 
 import polysema as ps
 from polysema.composition.compose import Composition
@@ -25,13 +23,9 @@ ZERO = 0.0005
 
 def main() -> None:
     """Read, compose, count."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--dictionary", help="read with this dictionary instead of the lexicon's senses")
-    parser.add_argument("--trees", nargs="*", default=[], help="methods to compose with")
-    options = parser.parse_args()
-    lexicon, sentences = ps.load(options.lexicon), homographs()
-    reader = Dictionary.load(options.dictionary) if options.dictionary else lexicon
+    chosen = options(__doc__, "[lexicon]", dictionary=str, trees=[""])
+    lexicon, sentences = ps.load(chosen.lexicon), homographs()
+    reader = Dictionary.load(chosen.dictionary) if chosen.dictionary else lexicon
     both, targets, means = [], [], []
     for row in sentences:
         found = [
@@ -50,7 +44,7 @@ def main() -> None:
         str(len(means)), f"{np.mean(means[:, 1] < means[:, 0]):.3f}",
     ]]))  # fmt: skip
     shown = []
-    for method in options.trees:
+    for method in filter(None, chosen.trees):
         trees = [tree for tree in lexicon.compose([row["sentence"] for row in sentences], method) if tree]
         good = [tree for tree in trees if isinstance(tree, Composition)]
         inner = [(tree, step) for tree in good for step in tree.steps if tree.entropy_at(step.path + "l") is not None]

@@ -1,14 +1,16 @@
 """How long evaluation takes: all nine sets, all methods, entropies, for one 17×5 model of random matrices.
 
-python benchmarks/evaluation.py DATA
+    python benchmarks/evaluation.py DATA [--bootstraps 1000] [--draws 5]
+
+DATA is the folder with the sets; ``--draws`` is how many random lexicons the noise floor takes.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
+from measure import options
 
 from polysema import Lexicon, VectorLexicon, evaluate
 from polysema.evaluation.comparison import noise_floor
@@ -17,11 +19,7 @@ from polysema.evaluation.evaluate import load_all
 
 def main() -> None:
     """Print the seconds of processor time of each step."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", help="the folder with the nine evaluation sets")
-    parser.add_argument("--bootstraps", type=int, default=1000)
-    parser.add_argument("--draws", type=int, default=5, help="random lexicons of the noise floor")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, "data", bootstraps=1000, draws=5)
     data, draws = arguments.data, arguments.draws
     started = time.process_time()
     sets = load_all(data)

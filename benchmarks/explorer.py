@@ -32,7 +32,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import numpy as np
-from measure import machine, table
+from measure import machine, options, table
 
 import polysema
 from polysema.evaluation.ambiguity import table as wordnet
@@ -159,12 +159,8 @@ def under_load(options: argparse.Namespace) -> None:
         if options.datasette:
             with sqlite3.connect(scratch / "bench.db") as database:
                 database.execute("create table words (id integer primary key, word text, count integer, entropy real)")
-                known = zip(
-                    lexicon.vocabulary.words,
-                    lexicon.vocabulary.counts.tolist(),
-                    lexicon.ranking.entropies.tolist(),
-                    strict=True,
-                )
+                counts, entropies = lexicon.vocabulary.counts.tolist(), lexicon.ranking.entropies.tolist()
+                known = zip(lexicon.vocabulary.words, counts, entropies, strict=True)
                 database.executemany("insert into words (word, count, entropy) values (?, ?, ?)", known)
             commands["datasette"] = [options.datasette, "serve", str(scratch / "bench.db"), "--port", "8799"]
             offsets = chance.sample(range(len(lexicon)), min(20_000, len(lexicon)))
@@ -225,19 +221,14 @@ def listed(words: int) -> None:
 
 def main() -> None:
     """Read the options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", default="default")
-    parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--datasette", default=shutil.which("datasette") or "")
-    parser.add_argument("--list", type=int, default=0, metavar="WORDS")
-    options = parser.parse_args()
+    found = shutil.which("datasette") or ""
+    chosen = options(__doc__, "[lexicon]", clients=200, seconds=60, rounds=1, datasette=found, list=0)
+    chosen.lexicon = chosen.lexicon or "default"
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
-    if options.list:
-        listed(options.list)
+    if chosen.list:
+        listed(chosen.list)
     else:
-        under_load(options)
+        under_load(chosen)
 
 
 if __name__ == "__main__":

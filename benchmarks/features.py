@@ -9,11 +9,10 @@ gensim ships them), logistic regression, C = 0.01, standardised, five-fold cross
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from measure import homographs, table
+from measure import homographs, options, table
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -33,21 +32,17 @@ KINDS = {
 
 def main() -> None:
     """Both tasks with every kind of features."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lexicon", default="default")
-    parser.add_argument("--repeats", type=int, default=4)
-    parser.add_argument("--only", choices=KINDS, help="these features alone")
-    options = parser.parse_args()
+    chosen = options(__doc__, lexicon="default", repeats=4, only=str)
     words = homographs()
     sentences, labels = polarity()
     rows = []
-    for name, settings in KINDS.items() if options.only is None else [(options.only, KINDS[options.only])]:
-        features = SentenceFeatures(lexicon=options.lexicon, **settings)
+    for name, settings in KINDS.items() if chosen.only is None else [(chosen.only, KINDS[chosen.only])]:
+        features = SentenceFeatures(lexicon=chosen.lexicon, **settings)
         right = nearest(words, features.fit_transform([row["sentence"] for row in words]))
-        folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=options.repeats, random_state=0)
+        folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=chosen.repeats, random_state=0)
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
         scores = cross_val_score(model, features.transform(sentences), labels, cv=folds)
-        spread = scores.reshape(options.repeats, -1).mean(axis=1)
+        spread = scores.reshape(chosen.repeats, -1).mean(axis=1)
         rows.append([name, f"{right:.3f}", f"{spread.mean():.3f} ± {spread.std():.3f}"])
     print(table(["features", "homographs", "polarity"], rows))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
@@ -90,6 +91,28 @@ def seconds(work: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
     clock, processor = time.perf_counter(), spent()
     work(*arguments)
     return time.perf_counter() - clock, spent() - processor
+
+
+def options(doc: str | None, *names: str, **defaults: Any) -> argparse.Namespace:
+    """The command line of a benchmark, which its docstring explains.
+
+    Args:
+        names: positional arguments, in brackets where they may be missing.
+        defaults: of the options. A default gives the type; False is a flag, a list takes several values, and a type
+            stands for an option that is None where it is not given.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in names:
+        parser.add_argument(name.strip("[]"), nargs="?" if name.startswith("[") else None)
+    for name, default in defaults.items():
+        flag, kind = f"--{name}", default if isinstance(default, type) else type(default)
+        if default is False:
+            parser.add_argument(flag, action="store_true")
+        elif isinstance(default, list):
+            parser.add_argument(flag, type=type(default[0]), nargs="*", default=default)
+        else:
+            parser.add_argument(flag, type=kind, default=None if kind is default else default)
+    return parser.parse_args()
 
 
 def auc(values: NDArray[Any], positive: NDArray[np.bool_]) -> float:

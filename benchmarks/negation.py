@@ -1,6 +1,6 @@
 """What *not apple* is near to: WordNet's siblings of the word, other words, or the word itself.
 
-    python benchmarks/negation.py DICT [LEXICON] [--words 400] [--seed 1]
+    python benchmarks/negation.py DICT [LEXICON] [--words 400] [--seed 1] [--settings]
 
 For a noun of the lexicon's 10,000 most frequent words, by its first synset in WordNet: *siblings* are other lemmas
 below the same hypernym, *others* as many words with another lexicographer's file. By similarity to ¬word:
@@ -9,15 +9,16 @@ below the same hypernym, *others* as many words with another lexicographer's fil
 - **itself**: the share of siblings that are nearer to ¬word than the word itself is.
 
 Negation by hypernyms is made of one half of the siblings and measured on the other half. DICT is the folder with
-WordNet 3.0's data.noun and index.noun. Words are split in two halves by the seed: settings are looked at on the first.
+WordNet 3.0's data.noun and index.noun. Words are split in two halves by the seed: settings are looked at on the first,
+with ``--settings`` those of the conversational negation.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
+from measure import options
 from wordnet import read_index, read_synsets
 
 from polysema.composition.operators import negated
@@ -66,15 +67,9 @@ def measured(lexicon: Lexicon, chosen: list[tuple[str, list[str], list[str]]], n
 
 def main() -> None:
     """Measure every negation, and settings of the conversational one."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dict", type=Path)
-    parser.add_argument("lexicon", nargs="?", default=None)
-    parser.add_argument("--words", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--settings", action="store_true", help="try settings of the conversational negation")
-    args = parser.parse_args()
+    args = options(__doc__, "dict", "[lexicon]", words=400, seed=1, settings=False)
     lexicon = with_matrices(load(args.lexicon), "negation")
-    chosen = items(lexicon, args.dict, args.seed)[: 2 * args.words]
+    chosen = items(lexicon, Path(args.dict), args.seed)[: 2 * args.words]
     first, second = chosen[::2], chosen[1::2]
     rows: dict[str, object] = {
         "the word itself": lambda lexicon, word, _: lexicon[word].factor,

@@ -9,11 +9,10 @@ batch is the sentences of ``homographs.tsv``, over and over.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
-from measure import homographs, machine, seconds, table
+from measure import homographs, machine, options, seconds, table
 
 from polysema.corpus.normalisation import is_content
 from polysema.lexicon.lexicon import default_path, load, with_matrices
@@ -21,21 +20,18 @@ from polysema.lexicon.lexicon import default_path, load, with_matrices
 
 def main() -> None:
     """Print a table: a row a question."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", default=str(default_path()))
-    parser.add_argument("--words", type=int, default=200)
-    parser.add_argument("--sentences", type=int, default=10_000)
-    options = parser.parse_args()
-    lexicon = with_matrices(load(options.lexicon), "questions")
-    opened = seconds(lambda: load(options.lexicon))
+    chosen = options(__doc__, "[lexicon]", words=200, sentences=10_000)
+    path = chosen.lexicon or str(default_path())
+    lexicon = with_matrices(load(path), "questions")
+    opened = seconds(lambda: load(path))
     content = np.flatnonzero(is_content(lexicon.vocabulary.words))[:20_000]
-    drawn = np.random.default_rng(1).permutation(content)[: 2 * options.words]
+    drawn = np.random.default_rng(1).permutation(content)[: 2 * chosen.words]
     words = [lexicon.vocabulary.words[row] for row in drawn.tolist()]
     rows = [(row["word"], row["sentence"]) for row in homographs()]
-    batch = [row for row in rows if row[0] in lexicon] * (options.sentences // len(rows) + 1)
-    batch = batch[: options.sentences]
+    batch = [row for row in rows if row[0] in lexicon] * (chosen.sentences // len(rows) + 1)
+    batch = batch[: chosen.sentences]
     lexicon.senses("bank" if "bank" in lexicon else words[0])
-    half = options.words
+    half = chosen.words
     senses = np.array([seconds(lambda w=w: lexicon.senses(w)) for w in words[:half]])
     asked = [(w, f"They saw the {w} near the old river in the city.") for w in words[half:]]
     single = np.array([seconds(lambda p=p: lexicon.disambiguate(*p, nlp=False)) for p in asked])

@@ -1,6 +1,6 @@
 """Does a word's matrix in context say more than the same word without context?
 
-    python benchmarks/words_in_context.py DICT [LEXICON] [--flatness 1 1.5 2] [--pull 0 0.1 0.2] [--seed 1]
+    python benchmarks/words_in_context.py DICT [LEXICON] [--flatness 1 1.5 2] [--pull 0 0.1 0.2] [--lemmas 0] [--seed 1]
 
 WordNet's example sentences show words in known synsets. Two tasks:
 
@@ -11,13 +11,12 @@ WordNet's example sentences show words in known synsets. Two tasks:
 
 ``similarity`` is the trace similarity of the two matrices in context, ``no context`` that of the words' own matrices,
 ``bag`` the cosine of the two context vectors. AUC over all pairs; accuracy with the threshold that is best on the other
-half. Lemmas are split in two halves by the seed: one to choose on, one to report. DICT is the folder with WordNet 3.0's
-data.noun, data.verb and data.adj (see wordnet.py).
+half. Lemmas (only so many with ``--lemmas``) are split in two halves by the seed: one to choose on, one to report.
+DICT is the folder with WordNet 3.0's data.noun, data.verb and data.adj (see wordnet.py).
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 from collections import defaultdict
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 
 import lemminflect
 import numpy as np
-from measure import auc, machine, table
+from measure import auc, machine, options, table
 from numpy.typing import NDArray
 from wordnet import read_synsets
 
@@ -183,34 +182,25 @@ def accuracy(values: Array, alike: NDArray[np.bool_], chosen_on: NDArray[np.bool
 
 def main() -> None:
     """Print a table for each task: a row a way."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dict", type=Path, metavar="DICT")
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--flatness", type=float, nargs="+", default=[1.0])
-    parser.add_argument("--pull", type=float, nargs="+", default=[0.0])
-    parser.add_argument(
-        "--lemmas", type=int, default=0, help="only so many of the lemmas, drawn by the seed; 0 for all"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
-    uses, synsets = read_uses(options.dict)
-    if options.lemmas:
-        kept = set(random.Random(options.seed).sample(sorted({use.lemma for use in uses}), options.lemmas))
+    chosen = options(__doc__, "dict", "[lexicon]", flatness=[1.0], pull=[0.0], lemmas=0, seed=1)
+    lexicon = ps.load(chosen.lexicon)
+    uses, synsets = read_uses(Path(chosen.dict))
+    if chosen.lemmas:
+        kept = set(random.Random(chosen.seed).sample(sorted({use.lemma for use in uses}), chosen.lemmas))
         uses = [use for use in uses if use.lemma in kept]
-    tasks = {"same word": same_word(uses, options.seed), "two words": two_words(uses, synsets, options.seed)}
+    tasks = {"same word": same_word(uses, chosen.seed), "two words": two_words(uses, synsets, chosen.seed)}
     asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
     assert lexicon.parts.context_model is not None
     ways = {
         f"flatness {f:g}, pull {b:g}": told(
             lexicon.with_parts(context_model=replace(lexicon.parts.context_model, flatness=f, pull=b)), asked
         )
-        for f in options.flatness
-        for b in options.pull
+        for f in chosen.flatness
+        for b in chosen.pull
     }
     print(machine())
     for name, pairs in tasks.items():
-        scores = scored(lexicon, pairs, ways, options.seed)
+        scores = scored(lexicon, pairs, ways, chosen.seed)
         sizes = f"{(~scores.reported).sum()} pairs to choose on, {scores.reported.sum()} reported"
         print(f"\n{name}: {sizes}, {scores.alike.mean():.2f} of them alike\n")
         rows = []

@@ -19,7 +19,7 @@ from polysema.density import DensityMatrix
 from polysema.errors import InputError, needing
 from polysema.lexicon.lexicon import Lexicon, with_matrices
 from polysema.measures import entropy
-from polysema.senses.senses import Sense, senses_of
+from polysema.senses.senses import senses_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -195,7 +195,15 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
     senses = lexicon.senses(word, top, min_weight)[:MOST_SENSES]
     labels = [near.word for sense in senses for near in sense.neighbours]
     groups = [k for k, sense in enumerate(senses) for _ in sense.neighbours]
-    at, near_at, share = on_plane(lexicon, senses)
+    points = []  # each neighbour at its own sense that is nearest
+    for sense in senses:
+        for near in sense.neighbours:
+            vectors = senses_of(lexicon, near.word).vectors
+            cosines = vectors @ sense.vector
+            best = int(np.argmax(np.abs(cosines)))
+            points.append(vectors[best] * np.sign(cosines[best]))
+    plane, share = _plane(np.array([*(sense.vector for sense in senses), *points]))
+    at, near_at = plane[: len(senses)], plane[len(senses) :]
     figure = new_figure(8.4, 6.4)
     across, up = f"first principal axis ({share[0]:.0%} of the spread)", f"second principal axis ({share[1]:.0%})"
     axes = _axes(figure, across, up)
@@ -212,21 +220,6 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
     figure.legend(fontsize=TEXT, markerscale=0.45, loc="outside lower center", ncols=columns, frameon=False)
     _label(figure, axes, near_at, labels, at)
     return figure
-
-
-def on_plane(lexicon: Lexicon, senses: Sequence[Sense]) -> tuple[Array, Array, Array]:
-    """Senses (k, 2) and their neighbours (j, 2), sense by sense, on a plane, and the variance share of each axis."""
-    points = [_nearest_sense(lexicon, near.word, sense.vector) for sense in senses for near in sense.neighbours]
-    centres = np.array([sense.vector for sense in senses])
-    plane, share = _plane(np.concatenate([centres, np.array(points).reshape(-1, centres.shape[1])]))
-    return plane[: len(senses)], plane[len(senses) :], share
-
-
-def _nearest_sense(lexicon: Lexicon, word: str, vector: Array) -> Array:
-    vectors = senses_of(lexicon, word).vectors
-    cosines = vectors @ vector
-    best = int(np.argmax(np.abs(cosines)))
-    return np.asarray(vectors[best] * np.sign(cosines[best]))
 
 
 def _plane(points: Array) -> tuple[Array, Array]:

@@ -18,8 +18,7 @@ from polysema.evaluation.results import Evaluation
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, VectorLexicon
 from polysema.meanings.results import Results, to_rows
 from polysema.measures import effective_senses, entropy, purity
-from polysema.reproduction.pages import to_html
-from polysema.reproduction.tables import Report
+from polysema.reproduction.pages import Report, to_html
 from polysema.senses.answers import Disambiguation
 from polysema.use.change import Changes, WordChange
 from polysema.use.concordance import Concordance
@@ -37,7 +36,8 @@ def matrix_html(rho: DensityMatrix) -> str:
     values, _ = rho.eigen()
     shown = values[values >= 0.005][:10]
     facts = f"entropy {entropy(rho):.3f} · {effective_senses(rho):.2f} effective senses · purity {purity(rho):.3f}"
-    rows = [(f"λ{_subscript(i + 1)}", f"{value:.3f}", _bar(float(value))) for i, value in enumerate(shown)]
+    subscripts = ("₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉", "₁₀")
+    rows = [(f"λ{i}", f"{value:.3f}", _bar(float(value))) for i, value in zip(subscripts, shown, strict=False)]
     picture = _entries(rho) if rho.n <= _LARGEST else ""
     return (
         f"<b>{escape(rho.name or 'density matrix')}</b> ({escape(repr(rho).split('(', 1)[1][:-1])})<br>{facts}"
@@ -136,11 +136,6 @@ def change_html(item: WordChange) -> str:
     )
 
 
-def changes_html(items: Changes) -> str:
-    """The words that changed most, one row each."""
-    return results_html(Results(item for item in items if isinstance(item, WordChange)))
-
-
 def report_html(report: Report) -> str:
     """A report in an iframe, which keeps its styles separate."""
     page = escape(to_html(report), quote=True)
@@ -159,7 +154,7 @@ HTML = {
     Concordance: Concordance.tables,
     Frequencies: results_html,
     WordChange: change_html,
-    Changes: changes_html,
+    Changes: lambda items: results_html(Results(item for item in items if isinstance(item, WordChange))),
 }
 """The HTML function of each class."""
 
@@ -198,7 +193,3 @@ def _entries(rho: DensityMatrix) -> str:
     side = rho.n * size
     name = escape(rho.name or "density matrix", quote=True)
     return f"<svg width='{side}' height='{side}' role='img' aria-label='the entries of {name}'>{''.join(squares)}</svg>"
-
-
-def _subscript(number: int) -> str:
-    return "".join(chr(0x2080 + int(digit)) for digit in str(number))

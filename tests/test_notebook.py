@@ -6,7 +6,7 @@ import pytest
 from polysema import DensityMatrix, Lexicon, evaluate
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.notebook import register
-from polysema.reproduction.tables import Report
+from polysema.reproduction.pages import Report
 from tests.planted import planted_lexicon
 
 

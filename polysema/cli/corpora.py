@@ -86,7 +86,8 @@ def build(
     if given.as_json:
         sizes = {"sentences": len(result), "tokens": result.config["tokens"], "types": len(result.counts)}
         print_json({"corpus": str(given.output), **sizes, "read": result.config["read"]})
-    say(f"{given.output}: {_size(result)}, in {time.perf_counter() - started:.1f} s")
+    size = f"{len(result):,} sentences, {result.config['tokens']:,} tokens, {len(result.counts):,} types"
+    say(f"{given.output}: {size}, in {time.perf_counter() - started:.1f} s")
 
 
 @command("as_json", top=20)
@@ -112,7 +113,7 @@ def info(given: Shared, folder: str, words: Path | None) -> None:
         facts["coverage"] = {"covered": len(listed) - len(missing), "total": len(listed), "missing": missing}
     if given.as_json:
         return print_json({**facts, "read": result.config["read"], "options": result.config["options"]})
-    heading(f"{folder}: {_size(result)}")
+    heading(f"{folder}: {facts['sentences']:,} sentences, {facts['tokens']:,} tokens, {facts['types']:,} types")
     print_table([(name.replace("_", " "), count) for name, count in result.config["read"].items()], ["read", ""])
     print_table(frequent, ["word", "count"])
     if words is not None:
@@ -195,10 +196,6 @@ def read_words(path: Path | None) -> list[str]:
         what = str(error).removeprefix(f"{path}: ").removeprefix("cannot be read: ")
         raise InputError(f"{path}: not a readable list of words: {what}") from None
     return [line.split("\t")[0].strip() for line in text.splitlines() if line.strip()]
-
-
-def _size(result: Corpus) -> str:
-    return f"{len(result):,} sentences, {result.config['tokens']:,} tokens, {len(result.counts):,} types"
 
 
 for one in (build, info, head, parse, merge):

@@ -24,8 +24,8 @@ from polysema.cli.output import (
 )
 from polysema.engine import engine_named
 from polysema.errors import DataError, InputError, PolysemaError
+from polysema.evaluation.datasets import RECORDS, record_named
 from polysema.evaluation.models import POLICIES
-from polysema.evaluation.records import RECORDS, record_named
 from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 from polysema.storage import check_output
@@ -242,9 +242,9 @@ def reproduce(given: Shared, corpus: tuple[str, ...], preset: str, models: tuple
     encoder or other options, it trains what is missing; the report is of all that is there.
     """
     from polysema.evaluation.datasets import find_sets
+    from polysema.reproduction.pages import Skipped
     from polysema.reproduction.reproduce import Plan
     from polysema.reproduction.reproduce import reproduce as run
-    from polysema.reproduction.tables import Skipped
 
     chosen = changed(preset_named(preset), options.pop("changes"))
     sets, missing = find_sets(None, given.data, download=not given.offline)

@@ -24,11 +24,11 @@ from polysema.cli.output import (
     heading,
     narrowing,
     number,
+    print_filled,
     print_json,
     print_table,
     say,
     shortened,
-    without_empty,
 )
 from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, check_choice
@@ -185,9 +185,8 @@ def neighbours(given: Shared, queries: tuple[str, ...], common: int | None) -> N
             raise near.error
         found.append(near)
     if given.as_json:
-        return print_json(
-            [{"query": query, "neighbours": _pairs(near)} for query, near in zip(queries, found, strict=True)]
-        )
+        asked_and_near = zip(queries, found, strict=True)
+        return print_json([{"query": q, "neighbours": [item.to_dict() for item in near]} for q, near in asked_and_near])
     for query, near in zip(queries, found, strict=True):
         heading(query)
         print_table([(f"  {item.word}", item.similarity) for item in near])
@@ -238,7 +237,7 @@ def senses(
 def _print_senses(own: Iterable[Sense], examples: bool, wordnet: bool) -> None:
     rows = [(s, [f"  {s.weight:.2f}", str(s.id), _part(s), s.key, s.caption]) for s in own]
     if not examples and not wordnet:
-        return print_table(without_empty([row for _, row in rows]))
+        return print_filled([row for _, row in rows])
     for sense, row in rows:
         click.echo("  ".join(filter(None, row)))
         for example in sense.examples:
@@ -352,7 +351,7 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     def facts(one: Asked, item: Composition | Failed) -> dict[str, Any]:
         if isinstance(item, Failed):
             return {"asked": one.text}
-        near = _pairs(_near(model, item, given.top))
+        near = [neighbour.to_dict() for neighbour in _near(model, item, given.top)]
         words = [dict(zip(("word", "alone", "here"), row, strict=True)) for row in _words(model, item)]
         return {"asked": one.text, **item.to_dict(), "words": words, "neighbours": near, **_plausibility(model, item)}
 
@@ -435,11 +434,6 @@ def entail(given: Shared, narrow: str, broad: str, smoothing: float) -> None:
         return print_json({"a": narrow, "b": broad, "smoothing": smoothing, **forward, "reversed": backward})
     rows = [(name, forward[name], backward[name]) for name in named]
     print_table(rows, ["", f"{narrow} ⊑ {broad}", f"{broad} ⊑ {narrow}"])
-
-
-def _pairs(near: list[Neighbour]) -> list[dict[str, Any]]:
-    """Neighbours for JSON."""
-    return [item.to_dict() for item in near]
 
 
 def _described(model: AnyLexicon) -> str:

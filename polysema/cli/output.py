@@ -205,12 +205,6 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(clean(value), indent=2, ensure_ascii=False))
 
 
-def print_line(value: Any) -> None:
-    """A line of JSON, at once."""
-    click.echo(json.dumps(clean(value), ensure_ascii=False))
-    sys.stdout.flush()
-
-
 def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> None:
     """Columns side by side, numbers to the right, headings dim; on a narrow terminal cells fold, none is cut off.
 
@@ -233,10 +227,11 @@ def print_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = ()) -> 
         click.echo(line.rstrip())
 
 
-def without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Rows without the columns that say nothing: keys and parts of speech are not always known."""
-    kept = [i for i in range(max(map(len, rows), default=0)) if any(row[i] for row in rows)]
-    return [[row[i] for i in kept] for row in rows]
+def print_filled(rows: Sequence[Sequence[str]], headings: Sequence[str] = ()) -> None:
+    """A table without the columns that say nothing: keys and parts of speech are not always known."""
+    columns = range(len(headings) or max(map(len, rows), default=0))
+    kept = [i for i in columns if not rows or any(row[i] for row in rows)]
+    print_table([[row[i] for i in kept] for row in rows], [headings[i] for i in kept] if headings else ())
 
 
 def narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -365,12 +360,14 @@ def answer(
     for start in range(0, len(questions), size):
         found = ask(questions[start : start + size])
         failed = failed or any(isinstance(item, Failed) for _, item in found)
-        records = (
-            [{**facts(one, item), **_error(item)} for one, item in found] if given.as_lines or given.as_json else []
-        )
+        records = []
+        for one, item in found if given.as_lines or given.as_json else ():
+            error = {"error": str(item.error)} if isinstance(item, Failed) else {}
+            records.append({**facts(one, item), **error})
         if given.as_lines:
             for (one, _), fact in zip(found, records, strict=True):
-                print_line({**one.record, **fact})
+                click.echo(json.dumps(clean({**one.record, **fact}), ensure_ascii=False))
+                sys.stdout.flush()
         elif len(found) == 1 and isinstance(found[0][1], Failed):
             raise found[0][1].error
         elif given.as_json:
@@ -382,7 +379,3 @@ def answer(
                 else:
                     show(item)
     return 2 if failed else 0
-
-
-def _error(item: Any) -> dict[str, str]:
-    return {"error": str(item.error)} if isinstance(item, Failed) else {}

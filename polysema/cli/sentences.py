@@ -18,10 +18,10 @@ from polysema.cli.output import (
     heading,
     narrowing,
     number,
+    print_filled,
     print_json,
     print_table,
 )
-from polysema.composition.compose import Composition
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
@@ -111,7 +111,7 @@ def _print_senses(item: Disambiguation, every: bool, outside: bool) -> None:
         ]
         for sense in item.senses
     ]
-    _print_table(rows, headings)
+    print_filled(rows, headings)
     if item.only_sense:
         click.echo("  (the only sense known)")
     if item.fits is False:
@@ -122,12 +122,6 @@ def _print_senses(item: Disambiguation, every: bool, outside: bool) -> None:
         click.echo(f"  (by context words alone: {item.no_tree})")
     if several and not every:
         click.echo("  (--every answers all occurrences)")
-
-
-def _print_table(rows: Sequence[Sequence[str]], headings: list[str]) -> None:
-    """A table without columns that say nothing."""
-    kept = [i for i in range(len(headings)) if not rows or any(row[i] for row in rows)]
-    print_table([[row[i] for i in kept] for row in rows], [headings[i] for i in kept])
 
 
 def _print_alike(model: Lexicon, given: Shared, word: str, texts: Sequence[str], narrowed: dict[str, Any]) -> None:
@@ -202,7 +196,7 @@ def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: 
             ]
             for after, word in words
         ]
-        _print_table(rows, ["  after" if steps else "  where", "word", "here", "id", "part", "key", "sense"])
+        print_filled(rows, ["  after" if steps else "  where", "word", "here", "id", "part", "key", "sense"])
 
     return answer(questions, given, ask, facts, show)
 
@@ -257,7 +251,10 @@ def demo(given: Shared) -> None:
     heading("\n4. What does a phrase mean?  Words act on each other, step by step.")
     missing = ""
     try:
-        composed, missing = _composed(model, PHRASE, BRACKETS)
+        try:
+            composed = model.compose(PHRASE)
+        except MissingExtraError as error:  # there is no parser
+            composed, missing = model.compose(BRACKETS), error.command
         print_table([(f"    {step.branch}", step.entropy) for step in composed.steps], ["    composed", "entropy"])
     except PolysemaError as error:
         click.echo(f"    this lexicon cannot tell: {error}")
@@ -278,14 +275,6 @@ NEXT = {
     "your own text": "polysema train my-text.txt",
     "everything else": "polysema --help",
 }
-
-
-def _composed(model: Lexicon, sentence: str, brackets: str) -> tuple[Composition, str]:
-    """A sentence composed; without a parser, by its brackets, with the command that installs what is missing."""
-    try:
-        return model.compose(sentence), ""
-    except MissingExtraError as error:
-        return model.compose(brackets), error.command
 
 
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:

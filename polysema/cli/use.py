@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,8 @@ def frequencies_command(
     """
     with progress_report(is_quiet()) as show:
         found = frequencies(corpus, words, by=by, pos=pos, dictionary=given.path, least=least, progress=show)
-    _draw(plot, given, found.plot)
+    if plot is not None:
+        save_picture(plot, given.force, [], found.plot)
     if given.as_json:
         return print_json(found.to_dict())
     seen: tuple[str, str] | None = None
@@ -139,20 +139,12 @@ def concordance_command(given: Shared, word: str, corpus: tuple[str, ...], **opt
         return print_json(found.to_dict())
     for group in found.groups:
         heading(f"{group.key}  {group.gloss}  ({group.uses:,})")
-        last = "like" if options["like"] else "p"
-        rows = [
-            (
-                f"{_end(line.left)} [{line.form}] {line.right.strip()[:44]}",
-                getattr(line, last),
-                line.date or line.document,
-            )
-            for line in group.lines
-        ]
-        print_table([(text, f"{value:.2f}", source) for text, value, source in rows])
-
-
-def _end(text: str) -> str:
-    return text.strip()[-44:].rjust(44)
+        rows = []
+        for line in group.lines:
+            text = f"{line.left.strip()[-44:].rjust(44)} [{line.form}] {line.right.strip()[:44]}"
+            value = line.like if options["like"] else line.p
+            rows.append((text, f"{value:.2f}", line.date or line.document))
+        print_table(rows)
 
 
 def _written_here(path: Path) -> None:
@@ -184,13 +176,16 @@ def change_command(
     Tagged folders or text; without words, of tagged folders, all that both use. What exists as a file is a corpus, all
     else a word. A word changed if shuffled periods are rarely as far apart (p ≤ .05); a dot marks those that did not.
     """
-    count = next((i for i, name in enumerate(given_) if not _is_corpus(name, i, by)), len(given_))
+    first = 2 if by is None else 1  # so many are corpora whatever their names
+    words_from = (i for i, name in enumerate(given_) if i >= first and "://" not in name and not Path(name).exists())
+    count = next(words_from, len(given_))
     with progress_report(is_quiet()) as show:
         found = compare(
             *given_[:count], words=given_[count:], by=by, pos=pos, measure=measure, dictionary=given.path, least=least,
             seed=seed, progress=show,
         )  # fmt: skip
-    _draw(plot, given, found.plot)
+    if plot is not None:
+        save_picture(plot, given.force, [], found.plot)
     if given.as_json:
         return print_json(found.to_dict())
     words = [item for item in found if isinstance(item, WordChange)]
@@ -203,13 +198,8 @@ def change_command(
             for w in words[: given.top]
         ]
         return print_table(rows, ["word", "change", "interval", "p", "", "sense"])
-    for item in words:
-        _print_change(item)
-
-
-def _is_corpus(name: str, place: int, by: str | None) -> bool:
-    """Whether an argument is a corpus: the first ones always are."""
-    return place < (2 if by is None else 1) or "://" in name or Path(name).exists()
+    for word in words:
+        _print_change(word)
 
 
 def _print_change(item: WordChange) -> None:
@@ -236,11 +226,6 @@ def _print_change(item: WordChange) -> None:
             for text, start, end in own[:1]:
                 around = text[max(0, start - 60) : start], text[start:end], text[end : end + 60]
                 click.echo("  {}, {}: {}[{}]{}".format(name, sense.key, *around))
-
-
-def _draw(plot: Path | None, given: Shared, figure: Callable[[], Any]) -> None:
-    if plot is not None:
-        save_picture(plot, given.force, [], figure)
 
 
 COMMANDS = [tag_command, frequencies_command, concordance_command, change_command]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -136,21 +136,14 @@ def noise_floor(
     if draws < 2:
         raise InputError(f"a noise floor needs at least two draws, not {draws}")
     squares: dict[str, dict[str, float]] = {name: {} for name in sets}
-    for found in random_evaluations(sets, n, m, methods, draws, seed):
-        for row in found.rows:
+    words = sorted({word for items in sets.values() for word in items.words})
+    rng = np.random.default_rng(seed)
+    for _ in range(draws):  # every word has a factor (n, m) of normal numbers
+        lexicon = Lexicon(words, rng.normal(size=(len(words), n, m)))
+        for row in evaluate(lexicon, sets, methods=methods).rows:
             own = squares[row.items.name]
             own[row.method] = own.get(row.method, 0.0) + row.spearman**2 / draws
     return {
         name: {method: _TWO_SIDED * float(np.sqrt(square)) for method, square in found.items()}
         for name, found in squares.items()
     }
-
-
-def random_evaluations(
-    sets: Mapping[str, EvaluationSet], n: int, m: int, methods: Sequence[str], draws: int, seed: int = 0
-) -> Iterator[Evaluation]:
-    """Evaluations of random lexicons: every word has a factor (n, m) of normal numbers."""
-    words = sorted({word for items in sets.values() for word in items.words})
-    rng = np.random.default_rng(seed)
-    for _ in range(draws):
-        yield evaluate(Lexicon(words, rng.normal(size=(len(words), n, m))), sets, methods=methods)

@@ -1,26 +1,104 @@
-"""Evaluation sets: found in a data directory, verified, read; and a user's own in the same shape."""
+"""Evaluation sets: found in a data directory, verified, read; and a user's own in the same shape.
+
+``records.toml`` lists the nine sets of the paper (§4.3, §5.1): their files with the SHA-256, and how they are read.
+Each address served exactly those bytes.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
 from polysema.composition.trees import Leaf, Tree, from_pattern
-from polysema.errors import DataError, MissingExtraError, PolysemaError, needing
-from polysema.evaluation.records import RECORDS, WORD, DataFile, Record, record_named
+from polysema.errors import DataError, MissingExtraError, PolysemaError, chosen, needing
 from polysema.storage import read_text
 
 Array = NDArray[np.float64]
+
+
+Task = Literal["word-similarity", "disambiguation"]
+
+WORD = "word"  # the pattern of a set of word pairs: a word is a phrase of one word
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a data set."""
+
+    name: str  # its file name; a data directory is searched for it
+    sha256: str  # the checksum of its bytes
+    url: str  # where it can be downloaded
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A data set."""
+
+    name: str  # as the paper's tables call it
+    file: DataFile  # the judgements
+    items: int  # how many items it has
+    citation: str  # who made it
+    home: str  # the page it comes from
+    pattern: str = WORD  # the role of each word, such as ``subj verb obj``; :data:`WORD` for pairs of words
+    # of phrases, the column of each word in the order of the pattern, the verb's own among them
+    columns: tuple[str, ...] = ()
+    landmark: str = "landmark"  # the column of the verb that replaces the verb
+    annotator: str = ""  # the column that names who judged
+    rating: str = ""  # the column with the judgement
+    also: tuple[str, ...] = ()  # further columns that distinguish items
+    scale: tuple[float, float] = (0.0, 10.0)  # the lowest and the highest rating that annotators could give
+    sentences: DataFile | None = None  # the phrases as full sentences, for sentence encoders
+    note: str = ""  # what the reader of a figure should know about the file
+
+    @property
+    def task(self) -> Task:
+        """What it tests."""
+        return "word-similarity" if self.pattern == WORD else "disambiguation"
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All files of the set."""
+        return (self.file,) if self.sentences is None else (self.file, self.sentences)
+
+    def to_json(self) -> dict[str, Any]:
+        """What it is, as JSON holds it."""
+        facts = {name: getattr(self, name) for name in ("name", "task", "items", "pattern", "home", "citation")}
+        return facts | {
+            "files": [file.name for file in self.files],
+            "urls": [file.url for file in self.files],
+            "sha256": [file.sha256 for file in self.files],
+        }
+
+
+def _record(name: str, facts: dict[str, Any]) -> Record:
+    """A record from its table in ``records.toml``."""
+    made: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    made |= {key: DataFile(*made[key]) for key in ("file", "sentences") if key in made}
+    return Record(name, **made)
+
+
+_TABLES = tomllib.loads((Path(__file__).parent / "records.toml").read_text(encoding="utf-8"))
+RECORDS: Mapping[str, Record] = {name: _record(name, facts) for name, facts in _TABLES.items()}
+"""The data sets by name, in the order of the paper's tables."""
+
+WORD_SIMILARITY = tuple(name for name, record in RECORDS.items() if record.task == "word-similarity")
+DISAMBIGUATION = tuple(name for name, record in RECORDS.items() if record.task == "disambiguation")
+
+
+def record_named(name: str) -> Record:
+    """The record of that name; an unknown one is an error that lists the choices."""
+    return chosen("data set", name, RECORDS)
 
 
 Phrase = tuple[str, ...]  # the words of a phrase in the order of its pattern
@@ -122,10 +200,10 @@ def cache_directory() -> Path:
 
 def directories(data: str | Path | None = None) -> list[Path]:
     """Where to look: ``data``, else the variable POLYSEMA_DATA; then the user's cache."""
-    chosen = data or os.environ.get("POLYSEMA_DATA")
-    if chosen and not Path(chosen).is_dir():
-        raise DataError(f"{chosen}: no such folder: name the one that holds the evaluation sets")
-    return [*([Path(chosen)] if chosen else []), cache_directory()]
+    named = data or os.environ.get("POLYSEMA_DATA")
+    if named and not Path(named).is_dir():
+        raise DataError(f"{named}: no such folder: name the one that holds the evaluation sets")
+    return [*([Path(named)] if named else []), cache_directory()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +220,14 @@ def search(files: Iterable[DataFile], data: str | Path | None = None) -> dict[st
     wanted = {file.name: file for file in files}
     places: dict[str, list[Path]] = {name: [] for name in wanted}
     for top in directories(data):
-        for folder, names in _folders(top, _DEPTH):
+        for folder, below, names in os.walk(top, followlinks=True):
             for name in wanted.keys() & names:
-                places[name].append(Path(folder, name))
+                if os.path.isfile(path := os.path.join(folder, name)):
+                    places[name].append(Path(path))
+            below[:] = sorted(name for name in below if not name.startswith("."))
+            deep = len(Path(folder).relative_to(top).parts) >= _DEPTH
+            if deep or len(below) > _MOST_FOLDERS or os.path.ismount(os.path.join(folder, "proc")):
+                below.clear()
     found = {}
     for name, file in wanted.items():
         right = next((path for path in places[name] if _sha256(path) == file.sha256), None)
@@ -154,20 +237,6 @@ def search(files: Iterable[DataFile], data: str | Path | None = None) -> dict[st
 
 _DEPTH = 2  # levels below a data directory that are searched
 _MOST_FOLDERS = 1000  # that one level may have; "/" or a home folder is no data directory
-
-
-def _folders(top: Path, depth: int) -> Iterator[tuple[Path, set[str]]]:
-    """A folder and those below it, hidden ones left out, each with the names of its files."""
-    try:
-        with os.scandir(top) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return
-    below = [entry.name for entry in listed if entry.is_dir() and not entry.name.startswith(".")]
-    yield top, {entry.name for entry in listed if entry.is_file()}
-    if depth and not os.path.ismount(top / "proc") and len(below) <= _MOST_FOLDERS:
-        for name in below:
-            yield from _folders(top / name, depth - 1)
 
 
 def _sha256(path: Path) -> str:
@@ -257,36 +326,32 @@ def _phrases(record: Record, path: Path, sentences: Path | None) -> EvaluationSe
     lines = _lines(path)
     columns = lines[0].split()
     rows = [dict(zip(columns, line.split(), strict=True)) for line in lines[1:]]
-    items: dict[tuple[str, ...], int] = {}
-    annotators: dict[str, int] = {}
-    found: list[tuple[int, int, float]] = []
-    for row in rows:
-        key = tuple(row[column] for column in (*record.columns, record.landmark, *record.also))
-        item = items.setdefault(key, len(items))
-        found.append((annotators.setdefault(row[record.annotator], len(annotators)), item, float(row[record.rating])))
-    gold, ratings = _judged(found)
+    told = (*record.columns, record.landmark, *record.also)
+    items, gold, ratings = _judged(
+        [(tuple(row[name] for name in told), row[record.annotator], float(row[record.rating])) for row in rows]
+    )
     ratings[(ratings < record.scale[0]) | (ratings > record.scale[1])] = np.nan
     words = len(record.columns)
     verb = record.columns.index("verb")
     first = tuple(key[:words] for key in items)
     second = tuple((*key[:verb], key[words], *key[verb + 1 : words]) for key in items)
-    return EvaluationSet(
-        record.name, record.pattern, first, second, gold, ratings, _sentences(sentences), note=record.note
-    )
+    full = {row["original"]: row["completed"] for row in csv.DictReader(_lines(sentences))} if sentences else {}
+    return EvaluationSet(record.name, record.pattern, first, second, gold, ratings, full, note=record.note)
 
 
-def _judged(found: Sequence[tuple[int, int, float]]) -> tuple[Array, Array]:
-    """The mean judgement of each item (k,), and all of them (annotators, k), from (annotator, item, judgement)."""
-    who, which, rating = (np.array(column) for column in zip(*found, strict=True))
-    ratings = np.full((who.max() + 1, which.max() + 1), np.nan)
-    ratings[who, which] = rating
-    return np.bincount(which, rating) / np.bincount(which), ratings
+def _judged(found: Sequence[tuple[tuple[Any, ...], str, float]]) -> tuple[list[Any], Array, Array]:
+    """The k items, the mean judgement of each (k,), and all of them (annotators, k).
 
-
-def _sentences(path: Path | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    return {row["original"]: row["completed"] for row in csv.DictReader(io.StringIO("\n".join(_lines(path))))}
+    Args:
+        found: an item, who judged, and the judgement.
+    """
+    items, annotators = (list(dict.fromkeys(column)) for column in ([row[i] for row in found] for i in (0, 1)))
+    place, number = ({item: i for i, item in enumerate(listed)} for listed in (items, annotators))
+    which = np.array([place[item] for item, _, _ in found])
+    rating = np.array([judgement for _, _, judgement in found])
+    ratings = np.full((len(annotators), len(items)), np.nan)
+    ratings[[number[who] for _, who, _ in found], which] = rating
+    return items, np.bincount(which, rating) / np.bincount(which), ratings
 
 
 def _lines(path: Path) -> list[str]:
@@ -320,10 +385,8 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
     """
     path = Path(path)
     pattern = " ".join(pattern.split())
-    items: dict[tuple[Phrase, Phrase], int] = {}
-    clusters: dict[int, str] = {}
-    annotators: dict[str, int] = {}
-    found: list[tuple[int, int, float]] = []
+    clusters: dict[tuple[Phrase, Phrase], str] = {}
+    found: list[tuple[tuple[Phrase, Phrase], str, float]] = []
     for number, row in _own_rows(path):
         score, texts = _number(row["score"]), (row["first"], row["second"])
         first, second = ((text,) if pattern == WORD else tuple(text.split()) for text in texts)
@@ -333,21 +396,15 @@ def read_set(path: str | Path, pattern: str = WORD, name: str = "") -> Evaluatio
         if pattern != WORD:
             for phrase in (first, second):
                 from_pattern(pattern, phrase)  # an error where the words do not fit the roles
-        item = items.setdefault((first, second), len(items))
-        clusters[item] = row.get("cluster", "")
-        found.append((annotators.setdefault(row.get("annotator", ""), len(annotators)), item, score))
-    if len(items) < 3:
-        raise DataError(f"{path}: {len(items)} pairs: a correlation needs at least three")
-    gold, ratings = _judged(found)
-    return EvaluationSet(
-        name or path.stem,
-        pattern,
-        tuple(a for a, _ in items),
-        tuple(b for _, b in items),
-        gold,
-        ratings if len(annotators) > 1 else np.empty((0, 0)),
-        clusters=tuple(clusters.values()) if all(clusters.values()) else (),
-    )
+        clusters[first, second] = row.get("cluster", "")
+        found.append(((first, second), row.get("annotator", ""), score))
+    if len(clusters) < 3:
+        raise DataError(f"{path}: {len(clusters)} pairs: a correlation needs at least three")
+    items, gold, ratings = _judged(found)
+    first_ones, second_ones = (tuple(side) for side in zip(*items, strict=True))
+    ratings = ratings if len(ratings) > 1 else np.empty((0, 0))
+    own = tuple(clusters.values()) if all(clusters.values()) else ()
+    return EvaluationSet(name or path.stem, pattern, first_ones, second_ones, gold, ratings, clusters=own)
 
 
 def read_own_sets(

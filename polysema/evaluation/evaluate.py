@@ -15,9 +15,8 @@ from polysema.encoders.contextual import CONTEXTUAL
 from polysema.engine import Engine, Local
 from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import AmbiguityCorrelation, ambiguity_correlation
-from polysema.evaluation.datasets import EvaluationSet, load_all
+from polysema.evaluation.datasets import WORD, EvaluationSet, load_all
 from polysema.evaluation.models import ENCODER_METHODS, LexiconModel, Model
-from polysema.evaluation.records import WORD
 from polysema.evaluation.results import Evaluation, Result, Row, System, ensemble, with_intervals
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, LexiconOf
 from polysema.progress import Report
@@ -107,7 +106,9 @@ def evaluate_models(
     systems = [replace(system, ambiguity=tuple(ambiguity[system.name])) for system in systems]
     rows = [Row(tuple(found), ensemble(found) if len(found) > 1 else None) for found in results.values()]
     if bootstraps:
-        rows = _with_intervals(rows, bootstraps, seed)
+        flat = [result for row in rows for result in (*row.seeds, *([row.ensemble] if row.ensemble else []))]
+        ready = iter(with_intervals(flat, bootstraps, seed))
+        rows = [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
     return Evaluation(tuple(systems), tuple(rows), unknown_words, dict(missing or {}))
 
 
@@ -132,12 +133,6 @@ def _scored(
         return found, []
 
 
-def _with_intervals(rows: Sequence[Row], resamples: int, seed: int) -> list[Row]:
-    flat = [result for row in rows for result in (*row.seeds, *([row.ensemble] if row.ensemble else []))]
-    ready = iter(with_intervals(flat, resamples, seed))
-    return [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
-
-
 # ------------------------------------------------------------------------------------------------- which are seeds
 
 
@@ -147,29 +142,21 @@ def made_with(metadata: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return str(metadata.get("model") or ""), dict(options) if isinstance(options, Mapping) else {}
 
 
-def configuration(metadata: Mapping[str, Any]) -> str:
-    """What seeds of one configuration have in common: how the model was trained, but for the seed; "" if unknown."""
-    model, options = made_with(metadata)
-    if not model:
-        return ""
-    options.pop("seed", None)
-    return json.dumps([model, options, metadata.get("corpus")], sort_keys=True, default=str)
-
-
 def grouped(names: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Which models are seeds of one configuration: those of one name, and those trained alike but for the seed."""
     groups: list[list[int]] = []
     keys: dict[str, list[int]] = {}
     for index, (name, facts) in enumerate(zip(names, metadata, strict=True)):
-        key = configuration(facts)
-        group = keys.get(f"name {name}") or (keys.get(key) if key else None)
+        own = [f"name {name}"]
+        model, options = made_with(facts)
+        if model:
+            options.pop("seed", None)
+            own.append(json.dumps([model, options, facts.get("corpus")], sort_keys=True, default=str))
+        group = next((keys[key] for key in own if key in keys), None)
         if group is None:
-            group = []
-            groups.append(group)
+            groups.append(group := [])
         group.append(index)
-        keys[f"name {name}"] = group
-        if key:
-            keys[key] = group
+        keys |= dict.fromkeys(own, group)
     return groups
 
 

@@ -18,8 +18,7 @@ from polysema.composition.phrases import read_tree
 from polysema.density import DensityMatrix, unit_trace
 from polysema.encoders.contextual import CONTEXTUAL
 from polysema.errors import InputError, check_choice, chosen, needing
-from polysema.evaluation.datasets import EvaluationSet
-from polysema.evaluation.records import WORD
+from polysema.evaluation.datasets import WORD, EvaluationSet
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.slots.model import BySlots
 from polysema.vectors import Vector, cosine
@@ -119,7 +118,9 @@ class LexiconModel:
         similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)
         if covered.any():
             words, positions = np.unique(rows[known], return_inverse=True)
-            unit, positions = self._unit(words), positions.reshape(-1, len(items.roles))
+            positions = positions.reshape(-1, len(items.roles))
+            unit = np.asarray(self.lexicon.array[words], dtype=np.float64)  # vectors keep the length they have
+            unit = unit_trace(unit) if self.kind == "matrices" else unit
             composed = fold(items.tree(phrases[0]), lambda leaf: unit[positions[:, leaf.position]], chosen)[-1]
             valid = np.broadcast_to(composed.valid, len(positions))
             first, second = (np.cumsum(known) - 1)[pairs[:, covered]]
@@ -128,11 +129,6 @@ class LexiconModel:
             if isinstance(composed.meaning, DensityMatrix):
                 entropy[covered] = np.where(valid, measures.entropy(composed.meaning), np.nan)[first]
         return Scores(similarity, entropy if self.kind == "matrices" else None, covered)
-
-    def _unit(self, rows: NDArray[np.int64]) -> Array:
-        """Unit factors (k, n, m), or vectors (k, n) at the length they have."""
-        array = np.asarray(self.lexicon.array[rows], dtype=np.float64)
-        return unit_trace(array) if self.kind == "matrices" else array
 
     def _one_by_one(
         self, items: EvaluationSet, method: Composer, rows: NDArray[np.int64], covered: NDArray[np.bool_]
@@ -200,10 +196,6 @@ Resolver = Callable[[str, str], int]
 _UNIVERSAL = {"verb": "VERB", "noun": "NOUN", "subj": "NOUN", "obj": "NOUN", "adj": "ADJ", "adv": "ADV"}
 
 
-def _none(word: str, role: str) -> list[str]:
-    return []
-
-
 def _inflections(word: str, role: str) -> list[str]:
     from lemminflect import getAllInflections, getAllInflectionsOOV
 
@@ -222,7 +214,7 @@ def _lemmas(word: str, role: str) -> list[str]:
 
 
 POLICIES: dict[str, tuple[str, Callable[[str, str], list[str]]]] = {
-    "skip": ("leave the item out, as the paper does", _none),
+    "skip": ("leave the item out, as the paper does", lambda word, role: []),
     "inflected": ("use the word's most frequent inflected form that the model knows", _inflections),
     "lemma": ("use the word's lemma", _lemmas),
 }

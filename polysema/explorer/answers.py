@@ -22,6 +22,7 @@ from polysema.corpus.normalisation import STOP_WORDS
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.meanings.results import clean
 from polysema.senses.answers import Disambiguation, Sense
 
 COLOURS = 6
@@ -41,22 +42,13 @@ def cannot(lexicon: AnyLexicon) -> str:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def sentence(lexicon: AnyLexicon, text: str) -> Facts:
-    """The words of a sentence, each with the sense that is meant, and what to say of words that are not known."""
-    return sentences(lexicon, [text])[0]
-
-
 def sentences(lexicon: AnyLexicon, texts: Sequence[str]) -> list[Facts]:
-    """:func:`sentence` for many texts at once, which is quicker."""
-    return [
-        {
-            "sentence": text,
-            "words": [_word(item, colours([_ids(item)])) for item in read],
-            "notes": notes(lexicon, text),
-            "cannot": cannot(lexicon),
-        }
-        for text, read in zip(texts, _read(lexicon, texts), strict=True)
-    ]
+    """The words of each sentence with the sense that is meant, and what to say of words that are not known."""
+    found = []
+    for text, read in zip(texts, _read(lexicon, texts), strict=True):
+        words = [_word(item, colours([_ids(item)])) for item in read]
+        found.append({"sentence": text, "words": words, "notes": notes(lexicon, text), "cannot": cannot(lexicon)})
+    return found
 
 
 def steps(lexicon: AnyLexicon, text: str) -> Facts:
@@ -109,18 +101,14 @@ def _word(item: Disambiguation, coloured: dict[int, int]) -> Facts:
     return {**{name: facts[name] for name in told}, "only_sense": len(senses) == 1, "senses": senses}
 
 
-def _sense(sense: Sense) -> Facts:
-    """A sense; where it was found in text and WordNet was asked, with the gloss of its synset."""
-    facts = sense.to_dict()
-    if not facts["gloss"] and isinstance(facts["synset"], dict):
-        facts["gloss"] = facts["synset"]["gloss"]
-    return facts
-
-
 def _senses(senses: Sequence[Sense], coloured: dict[int, int] | None = None) -> list[Facts]:
-    """Senses, each with a colour."""
+    """Senses, each with a colour; one that was found in text with the gloss of its synset, where WordNet was asked."""
     coloured = colours([[sense.id for sense in senses]]) if coloured is None else coloured
-    return [{**_sense(sense), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
+    found = [{**sense.to_dict(), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
+    for facts in found:
+        if not facts["gloss"] and isinstance(facts["synset"], dict):
+            facts["gloss"] = facts["synset"]["gloss"]
+    return found
 
 
 def colours(orders: Sequence[Sequence[int]]) -> dict[int, int]:
@@ -297,7 +285,7 @@ def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
         asked = [lexicon.meaning(query) for query in asked]
         for name, measure in measures.MEASURES.items():
             options: dict[str, Any] = {"smoothing": 0.1} if name in _SMOOTHED else {}
-            there, back = (_finite(measure(*pair, **options)) for pair in (asked, asked[::-1]))
+            there, back = clean([float(measure(*pair, **options)) for pair in (asked, asked[::-1])])
             formula = (measure.__doc__ or "").strip().splitlines()[0] + (" σ smoothed by 0.1." if options else "")
             rows.append(
                 {"measure": name, "mutual": name in _SYMMETRIC, "a_to_b": there, "b_to_a": back, "formula": formula}
@@ -358,7 +346,3 @@ def about(name: str, lexicon: AnyLexicon) -> Facts:
         "information_is": _information(lexicon),
         "cannot": cannot(lexicon),
     }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -8,7 +8,7 @@ import logging
 import random
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
@@ -17,8 +17,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from polysema.composition.phrases import is_text
+from polysema.drawing import tree_places
 from polysema.errors import InputError, MissingExtraError, PolysemaError, UnknownWordError, check_choice, needing
-from polysema.explorer import answers, atlas, pictures
+from polysema.explorer import answers, atlas
 from polysema.explorer.listing import Facts, Filter, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.parsing.sentences import parser
@@ -86,7 +87,7 @@ class Pages:
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
             auto_reload=False, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self.templates.filters |= {"number": _number, "percent": _percent, "stack": _stacked}
+        self.templates.filters |= {"number": _number, "percent": _percent, "stack": stack}
         self.static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
 
     def sentence(self, request: Request) -> Answer:
@@ -103,7 +104,7 @@ class Pages:
             return Answer("loading.html", {"sentence": text}, 202)
         facts = self._facts(name, text, view, method)
         if view == "tree":
-            page["picture"] = pictures.tree_picture(facts["nodes"]) if facts["nodes"] else None
+            page["picture"] = tree_picture(facts["nodes"]) if facts["nodes"] else None
             return Answer("sentence.html", facts, extra={**page, "notes": []})
         if view == "steps":
             last = len(facts["heard"])
@@ -119,7 +120,7 @@ class Pages:
         if view == "tree":
             with self._parsing:
                 return answers.tree(lexicon, text, method, self.nlp(text))
-        return answers.sentence(lexicon, text)
+        return answers.sentences(lexicon, [text])[0]
 
     def surprise(self, request: Request) -> Response:
         """To a sentence drawn from a list that people have read."""
@@ -300,7 +301,7 @@ class Pages:
         self.warming = True
         try:
             for lexicon in self.lexicons.values():
-                answers.sentence(lexicon, EXAMPLES[0])
+                answers.sentences(lexicon, [EXAMPLES[0]])
             with self._parsing:
                 self.nlp("any text")
         finally:
@@ -319,7 +320,7 @@ def _json(facts: Facts) -> bytes:
 
 def _drawn(facts: Facts) -> Facts:
     """A sentence in pieces for a page."""
-    return {**facts, "pieces": pictures.pieces(facts["sentence"], facts["words"])}
+    return {**facts, "pieces": pieces(facts["sentence"], facts["words"])}
 
 
 def _too_long(text: str, most: int = LONGEST["s"]) -> str:
@@ -368,5 +369,54 @@ def _percent(share: float) -> str:
     return "< 1 %" if 0 < share < 0.005 else "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
 
 
-def _stacked(senses: Sequence[Mapping[str, Any]], shares: Sequence[float] | None = None) -> list[Facts]:
-    return pictures.stack(senses, [sense["probability"] for sense in senses] if shares is None else shares)
+# ------------------------------------------------------------------------------- the marks in pictures, in pixels
+
+LEVELS = 9
+"""Shades of entropy in the style sheet."""
+
+OTHERS = 6
+"""The colour, grey, of senses that are not told one by one."""
+
+_ROW, _LETTER, _WIDE = 34, 8.6, 318  # pixels
+
+
+def pieces(text: str, words: Sequence[Mapping[str, Any]]) -> list[Facts]:
+    """A text in pieces: each word with its number, and what lies between them, whose number is None."""
+    found: list[Facts] = []
+    at = 0
+    for number, (start, end) in [*enumerate(word["span"] for word in words), (None, (len(text), len(text)))]:
+        if start >= at:
+            between = re.finditer(r"\s+|\S+", text[at:start])
+            found += [{"text": run.group(), "start": at + run.start(), "word": None} for run in between]
+            found += [{"text": text[start:end], "start": start, "word": number}] if end > start else []
+            at = end
+    return found
+
+
+def stack(senses: Sequence[Mapping[str, Any]], shares: Iterable[float] | None = None) -> list[Facts]:
+    """A bar of 100 with a part for each sense, its place and length; by default as probable as it is."""
+    found, at = [], 0.0
+    for sense, share in zip(senses, [s["probability"] for s in senses] if shares is None else shares, strict=True):
+        found.append({"colour": sense["colour"], "x": round(at, 1), "width": round(100 * share, 1)})
+        at += 100 * share
+    return [*found, {"colour": OTHERS, "x": round(at, 1), "width": round(100 - at, 1)}] if at < 99.5 else found
+
+
+def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Facts:
+    """A tree that lies on its side: a row for each word, in the order of the sentence, and phrases to the right."""
+    most = max([0.05, *(node["entropy"] or 0.0 for node in nodes)])
+    leaves = sorted((node for node in nodes if "position" in node), key=lambda node: (node["position"], node["path"]))
+    rows = {node["path"]: float(row) for row, node in enumerate(leaves)}
+    places = tree_places(rows, [node["path"] for node in nodes])
+    left = 34 + _LETTER * min(max(len(node["phrase"]) for node in leaves), 16)
+    wide = min(74.0, max(13.0, (_WIDE - left) / max(level for _, level in [*places.values(), (0, 1)])))
+    at = {path: (round(left + wide * level, 1), round(_ROW * (row + 0.6), 1)) for path, (row, level) in places.items()}
+    marks = []
+    for node in nodes:
+        x, y = at[node["path"]]
+        shade = round(LEVELS * min((node["entropy"] or 0.0) / most, 1.0))
+        marks.append({**node, "x": x, "y": y, "shade": shade, "word": node["path"] in rows})
+    edges = [{"from": at[path], "to": at[path[:-1]]} for path in sorted(at) if path]
+    width = max(x for x, _ in at.values()) + 56
+    return {"width": round(width), "height": round(_ROW * (len(rows) + 0.2)), "nodes": marks, "edges": edges,
+            "numbers": wide >= 40}  # fmt: skip

@@ -27,7 +27,8 @@ def tree_of(diagram: Any) -> Tree:
     taken = [argument for arguments in takes.values() for argument in arguments]
     roots = [place for place in range(len(words)) if place not in taken]
     if len(roots) != 1 or len(set(taken)) < len(taken):
-        raise InputError(f"{_sentence(words)}: not a tree: every word but one must be taken by exactly one other")
+        sentence = " ".join(name for name, _ in words)
+        raise InputError(f"{sentence!r}: not a tree: every word but one must be taken by exactly one other")
     trees: dict[int, Tree | None] = {}
     for place in _upwards(roots[0], takes):
         name, outputs = words[place]
@@ -72,7 +73,8 @@ def evaluated(circuit: Any, n: int) -> DensityMatrix:
 
 def _takes(diagram: Any) -> tuple[list[tuple[str, tuple[str, ...]]], dict[int, list[int]]]:
     """The words with their result types, and the arguments of each word."""
-    grammar = _backend("grammar")
+    with needing("diagrams of lambeq", "lambeq"):
+        from lambeq.backend import grammar
     words: list[tuple[str, tuple[str, ...]]] = []
     takes: dict[int, list[int]] = {}
     wires: list[tuple[int, int]] = []  # the word of each wire, and its number of adjoints
@@ -104,14 +106,3 @@ def _upwards(root: int, takes: dict[int, list[int]]) -> list[int]:
         if len(order) > len(takes):
             raise InputError("not a tree: some words take each other as arguments in a circle")
     return order[::-1]
-
-
-def _sentence(words: list[tuple[str, tuple[str, ...]]]) -> str:
-    return repr(" ".join(name for name, _ in words))
-
-
-def _backend(part: str) -> Any:
-    from importlib import import_module
-
-    with needing("diagrams of lambeq", "lambeq"):
-        return import_module(f"lambeq.backend.{part}")

@@ -25,7 +25,7 @@ from polysema.composition.phrases import Phrase
 from polysema.composition.trees import Node
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice, needing
-from polysema.lexicon.lexicon import Lexicon
+from polysema.lexicon.lexicon import Lexicon, with_matrices
 
 Array = NDArray[np.float64]
 Gate = tuple[float | None, tuple[int, ...]]
@@ -120,13 +120,14 @@ def phrase_circuit(lexicon: Lexicon, phrase: Phrase, method: str = "phaser") -> 
     coordination and a negation are prepared as the matrices that they come to.
     """
     check_choice("method of circuits", method, ACTING)
-    found = lexicon.compose(phrase, method)
-    tree, path, functors = found.tree, "", list[DensityMatrix]()
+    found = with_matrices(lexicon, "a circuit").compose(phrase, method)
+    tree, path, functors = found.tree, "", list[Any]()
     while isinstance(tree, Node) and tree.kind in ("argument", "modifier"):
         left, right = ("l", "r") if tree.functor_first else ("r", "l")
-        functors.append(_matrix(found.meanings[path + left]))
+        functors.append(found.meanings[path + left])
         tree, path = tree.argument, path + right
-    circuit = word_circuit(_matrix(found.meanings[path]))
+    matrix: Any = found.meanings[path]
+    circuit = word_circuit(matrix)
     for functor in reversed(functors):
         circuit = _acted_on(circuit, functor, method)
     return circuit
@@ -207,9 +208,3 @@ def _padded(array: Array) -> tuple[Array, tuple[int, ...]]:
     """An array with zeros up to powers of two, and the number of qubits of each axis."""
     qubits = tuple(int(np.ceil(np.log2(size))) for size in array.shape)
     return np.pad(array, [(0, 2**k - size) for k, size in zip(qubits, array.shape, strict=True)]), qubits
-
-
-def _matrix(meaning: Any) -> DensityMatrix:
-    if not isinstance(meaning, DensityMatrix):
-        raise InputError("circuits need density matrices, and this lexicon holds vectors")
-    return meaning

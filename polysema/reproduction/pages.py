@@ -1,18 +1,160 @@
-"""The report as files: one HTML page that needs nothing but itself, Markdown, LaTeX, CSV and JSON."""
+"""A report: sections of text, tables and plots, written as files.
+
+One HTML page that needs nothing but itself, Markdown, LaTeX, CSV and JSON.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from html import escape
+from math import isfinite
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from polysema.checkpoints import WorkingFolder
-from polysema.reproduction.tables import Cell, Plot, Report, Section, Table, bounds, shown, signed
 from polysema.storage import atomic_file, atomic_folder
+
+Mark = Literal["", "better", "equivalent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure, or a word."""
+
+    value: float | str | None  # None where there is none
+    # how a number is written: ``correlation`` as the paper does (.365), ``entropy`` (0.224), ``count``
+    style: Literal["correlation", "entropy", "count"] = "correlation"
+    bold: bool = False  # one of the best, as in the paper
+    mark: Mark = ""  # underlined in the paper: significantly better than the best baseline, or equivalent to it
+    paper: float | None = None  # the paper's figure
+    interval: tuple[float, float] | None = None  # the 95 % interval of the value
+    spread: float | None = None  # the standard deviation over seeds
+    each: tuple[float, ...] = ()  # the value of each seed, where there are several
+    items: tuple[int, int] | None = None  # how many items the value is over, and how many there are
+    ranked: bool = True  # whether it is over enough items to be ranked
+
+    @property
+    def text(self) -> str:
+        """The value as it is read."""
+        return shown(self.value, self.style)
+
+    @property
+    def difference(self) -> float | None:
+        """How far the value lies above the paper's; None where it is over too few items to say."""
+        if self.paper is None or not isinstance(self.value, float) or self.value != self.value or not self.ranked:
+            return None
+        return self.value - self.paper
+
+    @property
+    def beside(self) -> str:
+        """The paper's figure and the difference, as they stand beside the value."""
+        difference = "" if self.difference is None else f" {signed(self.difference, self.style)}"
+        return f"paper {shown(self.paper, self.style)}{difference}"
+
+    @property
+    def differs(self) -> bool:
+        """Whether the paper's figure lies outside the interval; without one, whether it is .1 or more away."""
+        if self.difference is None or self.paper is None:
+            return False
+        if self.style == "count":
+            return self.difference != 0
+        if self.interval is not None and isfinite(self.interval[0]):
+            return not self.interval[0] <= self.paper <= self.interval[1]
+        return abs(self.difference) >= 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a table: its name, a cell a column, whether a line is above it, and a note, such as what is missing."""
+
+    name: str
+    cells: Sequence[Cell]
+    rule: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; ``key`` names its file."""
+
+    key: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[TableRow]
+
+    def trimmed(self) -> Table:
+        """The table without columns that hold nothing."""
+        told = {i for row in self.rows for i, cell in enumerate(row.cells) if (cell.value, cell.paper) != (None, None)}
+        rows = [replace(row, cells=[row.cells[i] for i in sorted(told)]) for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in sorted(told)], rows=rows)
+
+
+class Plot(NamedTuple):
+    """A plot as SVG; ``key`` names its file."""
+
+    key: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report under a heading."""
+
+    title: str
+    text: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report; ``data`` holds every figure and the exact configuration, as JSON holds them."""
+
+    title: str
+    sections: Sequence[Section]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Skipped(NamedTuple):
+    """A system that was not evaluated, and why."""
+
+    name: str
+    reason: str
+
+
+def shown(value: float | str | None, style: str = "correlation") -> str:
+    """A figure as the paper writes it: .365, -.069, 0.224; a dash where there is none."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:
+        return "–"
+    if style == "count":
+        return f"{value:,.0f}"
+    text = f"{value:.3f}".replace("-0.000", "0.000")
+    if style == "correlation" and abs(value) < 1:
+        text = text.replace("0.", ".", 1)
+    return text.replace("-", "−")
+
+
+def bounds(interval: tuple[float, float]) -> tuple[str, str]:
+    """The ends of an interval: .21 and .45."""
+    low, high = (f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in interval)
+    return low, high
+
+
+def signed(value: float, style: str = "correlation") -> str:
+    """A difference: +.07, −.13; of counts, +7."""
+    if style == "count":
+        return f"{value:+,.0f}".replace("-", "−") if value else ""
+    return ("+" if value >= 0 else "−") + f"{abs(value):.2f}".replace("0.", ".", 1)
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
@@ -68,24 +210,15 @@ def _section(section: Section, name: str) -> str:
     for paragraph in section.text:
         if paragraph.startswith("```"):
             parts.append(f"<pre>{escape(paragraph.strip('`').partition(chr(10))[2])}</pre>")
-        else:
-            parts.append(f"<p>{_code(paragraph)}</p>")
+        else:  # what stands between back-quotes is code
+            pieces = enumerate(escape(paragraph).split("`"))
+            parts.append(f"<p>{''.join(f'<code>{piece}</code>' if i % 2 else piece for i, piece in pieces)}</p>")
     parts += [_html_table(table) for table in section.tables]
-    parts += [_plot(plot) for plot in section.plots]
+    for plot in section.plots:
+        text, held = escape(plot.caption, quote=True), b64encode(plot.svg.encode()).decode()
+        image = f'<img alt="{text}" src="data:image/svg+xml;base64,{held}"/>'
+        parts.append(f"<figure>{image}<figcaption>{text}</figcaption></figure>")
     return "".join(parts) + "</section>\n"
-
-
-def _plot(plot: Plot) -> str:
-    """The picture within the page."""
-    held = b64encode(plot.svg.encode()).decode()
-    text = escape(plot.caption, quote=True)
-    return f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{held}"/><figcaption>{text}</figcaption></figure>'
-
-
-def _code(text: str) -> str:
-    """Escaped text, with what stands between back-quotes set as code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def _html_table(table: Table) -> str:
@@ -94,19 +227,15 @@ def _html_table(table: Table) -> str:
     head = "<th></th>" + "".join(
         f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(table.columns, words, strict=True)
     )
-    rows = "".join(
-        f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}{_small(row.note)}</td>"
-        f"{''.join(map(_html_cell, row.cells))}</tr>"
-        for row in table.rows
-    )
+    rows = ""
+    for row in table.rows:
+        note = f'<small class="note">{escape(row.note)}</small>' if row.note else ""
+        cells = "".join(map(_html_cell, row.cells))
+        rows += f"<tr{' class=rule' if row.rule else ''}><td>{escape(row.name)}{note}</td>{cells}</tr>"
     return (
         f"<figure><figcaption>{escape(table.caption)}</figcaption>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></figure>\n"
     )
-
-
-def _small(text: str) -> str:
-    return f'<small class="note">{escape(text)}</small>' if text else ""
 
 
 def _html_cell(cell: Cell) -> str:
@@ -124,11 +253,8 @@ def _html_cell(cell: Cell) -> str:
     if cell.items is not None:
         text += f"<small>{cell.items[0]} of {cell.items[1]}</small>"
     if cell.paper is not None:
-        way = ""
-        if cell.difference is not None and cell.differs:
-            way = ' class="up"' if cell.difference > 0 else ' class="down"'
-        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
-        text += f"<small{way}>paper {shown(cell.paper, cell.style)}{difference}</small>"
+        way = f' class="{"up" if (cell.difference or 0) > 0 else "down"}"' if cell.differs else ""
+        text += f"<small{way}>{cell.beside}</small>"
     kind = "text" if isinstance(cell.value, str) else "" if cell.ranked else "few"
     return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"
 
@@ -158,15 +284,9 @@ def to_csv(table: Table) -> str:
 
 
 def _no_formula(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return all(float(part) == float(part) for part in text.split())
-    except ValueError:
-        return False
+    """Text that no spreadsheet takes for a formula, which begins as formulas do and is not of numbers alone."""
+    numbers = re.fullmatch(r"(?:[-+]?[\d.]+(?:e[-+]?\d+)?(?: |$))*", text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not numbers else text
 
 
 def to_markdown(report: Report) -> str:
@@ -206,8 +326,7 @@ def _markdown_cell(cell: Cell) -> str:
     if cell.items is not None and cell.items[0] < cell.items[1]:
         text += f", {cell.items[0]} of {cell.items[1]}"
     if cell.paper is not None:
-        difference = "" if cell.difference is None else f" {signed(cell.difference, cell.style)}"
-        text += f" (paper {shown(cell.paper, cell.style)}{difference.rstrip()}{'!' if cell.differs else ''})"
+        text += f" ({cell.beside.rstrip()}{'!' if cell.differs else ''})"
     return text
 
 

@@ -6,14 +6,20 @@ ours is compared with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polysema.evaluation.comparison import is_ranked
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import made_with
+from polysema.evaluation.results import Evaluation, Row, System
+from polysema.reproduction.pages import Cell, Mark, Skipped
 
 Figures = Mapping[str, tuple[float, ...]]
 
@@ -37,16 +43,10 @@ EXAMPLE_ENTROPY = (1.491, 0.144)
 """The entropy of *run* in multi-sense Word2DM, and that of the sentence composed with Phaser."""
 
 
-def _tables() -> dict[str, Figures]:
-    """The tables of ``published.tsv`` by name."""
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
-    for line in (Path(__file__).parent / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        table, row, *figures = line.split("\t")
-        found.setdefault(table, {})[row] = tuple(map(float, figures))
-    return dict(found)
-
-
-_TABLES = _tables()
+_TABLES: dict[str, dict[str, tuple[float, ...]]] = {}
+for _line in (Path(__file__).parent / "published.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+    _table, _row, *_figures = _line.split("\t")
+    _TABLES.setdefault(_table, {})[_row] = tuple(map(float, _figures))
 
 WORD_SIMILARITY = _TABLES["word similarity"]
 """Table 2: Spearman's ρ on the word similarity sets, in the order of ``SETS``."""
@@ -105,3 +105,93 @@ def disambiguation_figure(name: str, row: str | None, method: str) -> float | No
 def plain(name: object) -> str:
     """A name without case, spaces and signs."""
     return "".join(c for c in str(name).lower() if c.isalnum())
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table: a model, or a row that only the paper has."""
+
+    name: str  # what it says
+    system: System | None = None  # the model; None where only the paper has one
+    paper: str | None = None  # the paper's row
+    note: str = ""  # what must be known of it
+    ensemble: bool = False  # whether it is about the ensemble of the seeds, or about the seeds
+
+    def row(self, evaluation: Evaluation, name: str, method: str) -> Row | None:
+        """The row of the evaluation that the line shows in a column."""
+        if self.system is None:
+            return None
+        return evaluation.of(self.system.name, name).get((self.system.name, name, method))
+
+    def cell(self, row: Row | None, paper: float | None, best: Sequence[Row] = (), mark: Mark = "") -> Cell:
+        """ρ of a row; bold and mark stand where the result is that was ranked and tested."""
+        if row is None:
+            return Cell(None, paper=paper)
+        if self.ensemble and row.ensemble is None:
+            return Cell(None)
+        result, tested = row.best, self.ensemble or row.ensemble is None
+        cell = Cell(
+            result.spearman, "correlation", tested and row in best, mark if tested else "", interval=result.interval,
+            items=(result.scored, len(row.items)), ranked=is_ranked(result),
+        )  # fmt: skip
+        if self.ensemble:
+            return cell
+        each = tuple(seed.spearman for seed in row.seeds) if row.ensemble and isfinite(row.spearman) else ()
+        spread = row.sd if row.sd is not None and isfinite(row.sd) else None
+        return replace(cell, value=row.spearman, paper=paper, interval=row.interval, spread=spread, each=each)
+
+    def entropy(self, row: Row | None, paper: float | None, falls: bool) -> Cell:
+        """The mean entropy of a row."""
+        if row is None or row.entropy is None:
+            return Cell(None, "entropy", paper=paper)
+        return Cell(row.entropy, "entropy", bold=falls, paper=paper, spread=row.entropy_sd)
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """An evaluation beside the paper."""
+
+    evaluation: Evaluation  # ours
+    skipped: Sequence[Skipped] = ()  # systems that are missing
+    complete: bool = False  # whether the paper's systems that are not ours have a line too
+
+    @cached_property
+    def paper(self) -> dict[str, str | None]:
+        """The paper's row for each model."""
+        return {s.name: paper_row(s.metadata[0], s.name, s.kind) for s in self.evaluation.models}
+
+    def lines(
+        self, rows: Sequence[str], kinds: Sequence[str] = ("matrices", "vectors", "sentences"), ensembles: bool = True
+    ) -> list[Line]:
+        """One for each system of a table: for several seeds their mean and, unless they are left out, their ensemble.
+
+        Of several systems for one row of the paper, the one of that name stands in its place, the others below. They
+        also stand below if the system of that name was left out.
+        """
+        listed = [system for system in self.evaluation.models if system.kind in kinds]
+        if not self.complete:
+            return [line for system in listed for line in self._of(system, ensembles)]
+        reasons = {item.name: item.reason for item in reversed(self.skipped)}
+        found, placed = [], set[str]()
+        for row in rows:
+            own = [system for system in listed if self.paper[system.name] == row]
+            if row in reasons or any(system.name == row for system in own):
+                own = [system for system in own if system.name == row]
+            placed |= {system.name for system in own}
+            found += [line for system in own for line in self._of(system, ensembles)]
+            if not own:
+                found.append(Line(row, paper=row, note=reasons.get(row, "not evaluated here")))
+        rest = [system for system in listed if system.name not in placed]
+        return found + [line for system in rest for line in self._of(system, ensembles)]
+
+    def _of(self, system: System, ensembles: bool) -> list[Line]:
+        row, seeds, note = self.paper[system.name], len(system.metadata), ""
+        encoder = system.metadata[0].get("encoder")
+        name = str(encoder.get("name", "")) if isinstance(encoder, Mapping) else str(encoder or "")
+        if name and row is not None and "bert-base-uncased" not in name:  # another encoder took BERT's place
+            short = name.rstrip("/").rpartition("/")[2]
+            note = f"beside the paper's {row}" if system.name == short else f"encoder: {short}"
+        if seeds == 1:
+            return [Line(system.name, system, row, note)]
+        mean = Line(f"{system.name}, mean of {seeds} seeds", system, row, note)
+        return [mean, Line(f"{system.name}, their ensemble", system, ensemble=True)] if ensembles else [mean]

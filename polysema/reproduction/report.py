@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import StringIO
 from typing import Any
@@ -27,18 +27,8 @@ from polysema.evaluation.results import Compared, Evaluation, Row, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
 from polysema.meanings.results import clean
 from polysema.reproduction import published
-from polysema.reproduction.tables import (
-    Cell,
-    Mark,
-    PaperComparison,
-    Plot,
-    Report,
-    Section,
-    Skipped,
-    Table,
-    TableRow,
-    shown,
-)
+from polysema.reproduction.pages import Cell, Mark, Plot, Report, Section, Skipped, Table, TableRow, shown
+from polysema.reproduction.published import PaperComparison
 
 PAPER_METHODS = published.METHODS
 SHOWN = (*PAPER_METHODS, "fuzz")
@@ -167,10 +157,9 @@ def _word_similarity(ours: PaperComparison, sets: Sets) -> Section:
     bold = {name: _champions(ours, name, ("word",)) for name in sets}
     rows = []
     for line in ours.lines(tuple(published.WORD_SIMILARITY), ("matrices", "vectors")):
-        cells = []
-        for name in sets:
-            paper = published.figure(published.WORD_SIMILARITY, line.paper, published.SETS, name)
-            cells.append(line.cell(line.row(ours.evaluation, name, "word"), paper, bold[name]))
+        papers = [published.figure(published.WORD_SIMILARITY, line.paper, published.SETS, name) for name in sets]
+        found = zip(sets, papers, strict=True)
+        cells = [line.cell(line.row(ours.evaluation, name, "word"), paper, bold[name]) for name, paper in found]
         rows.append(TableRow(line.name, cells, rule=not line.ensemble, note=line.note))
     table = Table("word-similarity", "Spearman's ρ on word similarity (Table 2).", list(sets), rows)
     return Section("Word similarity", (), [table])
@@ -186,7 +175,7 @@ def _disambiguation(
         if (verdict := item.test.verdict) in ("better", "equivalent"):
             marks[item.first.model, item.first.method] = verdict  # type: ignore[assignment]
     words = tuple(row for row in published.ROWS if row not in published.ENCODERS)
-    main = f"Spearman's ρ on {name}{_numbered(name, published.DISAMBIGUATION, 3)}."
+    main = f"Spearman's ρ on {name}{_numbered(name, 3)}."
     tables = []
     for key, caption, methods, rows_of_paper in (
         (name, main, SHOWN, words),
@@ -319,11 +308,11 @@ _CORRELATIONS = {
 def _ambiguity(ours: PaperComparison) -> Section:
     """Table 7 and figure 1: entropy against WordNet's senses."""
     rows = []
-    for line in ours.lines(_rows_of_entropy(published.AMBIGUITY), ("matrices",), ensembles=False):
+    for line in ours.lines(tuple(published.AMBIGUITY), ("matrices",), ensembles=False):
         if line.system is not None and not line.system.ambiguity:
             continue
         found = line.system.ambiguity if line.system else ()
-        papers: Sequence[float | None] = published.AMBIGUITY.get(_entropy_row(line.paper) or "", (None, None))
+        papers: Sequence[float | None] = published.AMBIGUITY.get(line.paper or "", (None, None))
         cells = []
         for name, paper in zip(_CORRELATIONS, (*papers, None, None), strict=True):
             known = [value for item in found if (value := getattr(item, name)) is not None]
@@ -351,7 +340,7 @@ def _ambiguity(ours: PaperComparison) -> Section:
 def _entropy(ours: PaperComparison, sets: Sets) -> Section:
     """Tables 8 to 11: mean entropy before and after composition; and the example of *run*."""
     tables = [_example(ours)] if published.EXAMPLE.name in ours.evaluation.sets else []
-    lines = ours.lines(_rows_of_entropy(published.ENTROPY["GS2011"]), ("matrices",), ensembles=False)
+    lines = ours.lines(tuple(published.ENTROPY["GS2011"]), ("matrices",), ensembles=False)
     for name in sets:
         rows = []
         for line in lines:
@@ -359,11 +348,12 @@ def _entropy(ours: PaperComparison, sets: Sets) -> Section:
             cells = []
             for method in SHOWN:
                 row, table = line.row(ours.evaluation, name, method), published.ENTROPY.get(name, {})
-                paper = published.figure(table, _entropy_row(line.paper), PAPER_METHODS, method)
+                paper = published.figure(table, line.paper, PAPER_METHODS, method)
                 cells.append(line.entropy(row, paper, _falls(row, verb)))
             rows.append(TableRow(line.name, cells, rule=True, note=line.note))
-        number = _numbered(name, published.ENTROPY, 8)
-        caption = f"Mean entropy before (Verb) and after composition on {name}{number}; bold where it falls."
+        caption = (
+            f"Mean entropy before (Verb) and after composition on {name}{_numbered(name, 8)}; bold where it falls."
+        )
         tables.append(Table(f"{name}-entropy", caption, _called(SHOWN), rows))
     text = ["The mean is over the covered items: of the verb's matrix, then of the composed phrase with that verb."]
     return Section("Ambiguity and composition", text, tables)
@@ -432,46 +422,32 @@ def _coverage(ours: PaperComparison, sets: Sets) -> Section:
 
 def _configuration(ours: PaperComparison, settings: Settings) -> Section:
     """What was run, and how every model was made."""
-    held = _short(clean({"run": settings.configuration, "models": _made(ours)}))
+
+    def short(value: Any) -> Any:  # long lists are cut
+        if isinstance(value, dict):
+            return {key: short(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [short(item) for item in value[:8]] + [f"… {len(value) - 8} more"] * (len(value) > 8)
+        return value
+
+    held = short(clean({"run": settings.configuration, "models": _made(ours)}))
     return Section("Configuration", ["```json\n" + json.dumps(held, indent=2, ensure_ascii=False) + "\n```"])
 
 
 def _made(ours: PaperComparison) -> dict[str, Any]:
-    """How every model was made."""
-    return {system.name: [_without_times(facts) for facts in system.metadata] for system in ours.evaluation.models}
+    """How every model was made, but not how long it took: a report that is made again has the same bytes."""
+
+    def timeless(facts: Any) -> Any:
+        if isinstance(facts, Mapping):
+            return {key: timeless(value) for key, value in facts.items() if key != "seconds"}
+        return [timeless(value) for value in facts] if isinstance(facts, list | tuple) else facts
+
+    return {system.name: timeless(system.metadata) for system in ours.evaluation.models}
 
 
-def _without_times(facts: Any) -> Any:
-    """Facts without how long it took: a report that is made again has the same bytes."""
-    if isinstance(facts, Mapping):
-        return {key: _without_times(value) for key, value in facts.items() if key != "seconds"}
-    return [_without_times(value) for value in facts] if isinstance(facts, list | tuple) else facts
-
-
-def _short(value: Any) -> Any:
-    """JSON with long lists cut."""
-    if isinstance(value, dict):
-        return {key: _short(item) for key, item in value.items()}
-    if isinstance(value, list):
-        cut = [_short(item) for item in value[:8]]
-        return [*cut, f"… {len(value) - 8} more"] if len(value) > 8 else cut
-    return value
-
-
-def _entropy_row(row: str | None) -> str | None:
-    """The paper gives entropies for one multi-sense model: cosine, five senses."""
-    return "MS-Word2DM" if row == "MS-Word2DM cos 5" else row
-
-
-def _rows_of_entropy(rows: Iterable[str]) -> tuple[str, ...]:
-    """Our names of the rows that the paper gives entropies for."""
-    return tuple("MS-Word2DM cos 5" if row == "MS-Word2DM" else row for row in rows)
-
-
-def _numbered(name: str, tables: Iterable[str], first: int) -> str:
+def _numbered(name: str, first: int) -> str:
     """The number of the paper's table of a set; "" where it has none."""
-    listed = list(tables)
-    return f" (Table {listed.index(name) + first})" if name in listed else ""
+    return f" (Table {[*published.DATA_SETS].index(name) + first})" if name in published.DATA_SETS else ""
 
 
 def _count(value: int | None, paper: int | None = None) -> Cell:

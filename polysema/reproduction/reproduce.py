@@ -36,10 +36,9 @@ from polysema.evaluation.results import Evaluation
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, load
 from polysema.machine import forget_peak, peak_memory
 from polysema.progress import Report, silent
-from polysema.reproduction.pages import write_report
+from polysema.reproduction.pages import Skipped, write_report
 from polysema.reproduction.published import EXAMPLE, plain
 from polysema.reproduction.report import Settings, build_report
-from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import RECOMMENDED, VARIANTS, Preset, Variant, departures, options_of
 from polysema.storage import atomic_file, locked, read_text
 from polysema.training.job import Job
@@ -319,18 +318,13 @@ def _train(variant: Variant, seed: int, plan: Plan, text: Corpus, where: Path, p
             WorkingFolder(below).remove()
         options["vectors"] = vectors
     if variant.model == "bert2dm":
-        options["encoder"] = plan.encoder
-        state = _bert2dm_state(options, plan)
+        options["encoder"] = plan.encoder  # variants that read the same sentences share a state, and encode them once
+        read = {key: options.get(key) for key in ("words", "min_count", "max_size", "stop_words", "seed")}
+        key = sha256(json.dumps([plan.encoder, read]).encode()).hexdigest()[:8]
+        state = plan.folder / "models" / f"bert2dm-{key}.training"
     model = MODELS[variant.model]
     device = plan.device if plan.device in model.devices and "vectors" not in options else "cpu"
     return learn(text, variant.model, state=state if model.resumes else None, device=device, **options)
-
-
-def _bert2dm_state(options: Mapping[str, Any], plan: Plan) -> Path:
-    """Variants that read the same sentences share a state, so that these are encoded once."""
-    read = {key: options.get(key) for key in ("words", "min_count", "max_size", "stop_words", "seed")}
-    key = sha256(json.dumps([plan.encoder, read]).encode()).hexdigest()[:8]
-    return plan.folder / "models" / f"bert2dm-{key}.training"
 
 
 def _name_of(encoder: str) -> str:

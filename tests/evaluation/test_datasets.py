@@ -1,13 +1,21 @@
+import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysema.errors import DataError, TreeError, UnknownChoiceError
 from polysema.evaluation import datasets
-from polysema.evaluation.datasets import EvaluationSet, load_all, load_sets, read_own_sets, read_set, search
-from polysema.evaluation.records import RECORDS, record_named
+from polysema.evaluation.datasets import (
+    RECORDS,
+    EvaluationSet,
+    load_all,
+    load_sets,
+    read_own_sets,
+    read_set,
+    record_named,
+    search,
+)
 from polysema.evaluation.statistics import human_agreement
 from tests.evaluation.reference import PHRASE_FILES, WORD_FILES
 from tests.refusals import refused
@@ -173,5 +181,9 @@ def test_sets_of_ones_own_have_names_of_their_own(tmp_path):
     refused(DataError, "a published set is named 'RG'", read_own_sets, [tmp_path / "a/RG.tsv"])
 
 
-def test_the_root_is_not_walked():
-    assert len(list(datasets._folders(Path("/"), 2))) == 1
+def test_the_root_is_not_walked(monkeypatch, tmp_path):
+    walk, walked = os.walk, []
+    monkeypatch.setattr(datasets, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(os, "walk", lambda top, **how: (walked.append(found[0]) or found for found in walk(top, **how)))
+    assert search([datasets.DataFile("nothing.txt", "", "")], "/")["nothing.txt"].path is None
+    assert walked == ["/", str(tmp_path)]

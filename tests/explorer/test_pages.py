@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import InputError
-from polysema.explorer import answers, atlas, pictures
+from polysema.explorer import answers, atlas, web
 from polysema.explorer.listing import LARGEST_PAGE, Listing
 from polysema.explorer.public import Allowance, JsonLines, client_of
 from polysema.explorer.server import Busy, WorkQueue, application, named
@@ -315,7 +315,7 @@ def test_a_fault_is_a_page_and_the_log_does_not_say_what_was_asked(client, app, 
         raise RuntimeError("a secret sentence")
 
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(answers, "sentence", fails)
+    monkeypatch.setattr(answers, "sentences", fails)
     answer = client.get("/?s=a+secret+sentence")
     assert answer.status_code == 500
     assert "fault of the explorer" in answer.text
@@ -363,7 +363,7 @@ def test_busy_is_a_503(app, client, monkeypatch):
 
 def test_a_tree_is_placed_in_the_order_of_the_words():
     facts = answers.tree(made(), SENTENCE)
-    drawn = pictures.tree_picture(facts["nodes"])
+    drawn = web.tree_picture(facts["nodes"])
     places = {(node["x"], node["y"]) for node in drawn["nodes"]}
     assert len(places) == len(facts["nodes"]) == len(drawn["edges"]) + 1
     assert all(0 < x < drawn["width"] <= 400 and 0 < y < drawn["height"] for x, y in places)
@@ -374,11 +374,11 @@ def test_a_tree_is_placed_in_the_order_of_the_words():
 def test_colours_are_shared_by_the_senses_that_lead():
     assert answers.colours([[0, 6, 2], [7, 0]]) == {0: 0, 7: 1, 6: 2, 2: 3}
     assert len(set(answers.colours([range(9)]).values())) == len(answers.colours([range(9)])) == answers.COLOURS
-    bar = pictures.stack([{"colour": 1}, {"colour": 0}], [0.5, 0.2])
+    bar = web.stack([{"colour": 1}, {"colour": 0}], [0.5, 0.2])
     assert [(part["colour"], part["x"], part["width"]) for part in bar] == [
         (1, 0, 50),
         (0, 50, 20),
-        (pictures.OTHERS, 70, 30),
+        (web.OTHERS, 70, 30),
     ]
 
 

@@ -16,15 +16,28 @@ from polysema.cli import main
 from polysema.composition.methods import METHODS
 from polysema.errors import InputError, install_command
 from polysema.evaluation.comparison import against_best_baseline, best, noise_floor, on_shared_items, paper_protocol
-from polysema.evaluation.datasets import EvaluationSet
+from polysema.evaluation.datasets import RECORDS, EvaluationSet
 from polysema.evaluation.evaluate import _common_name, grouped, made_with
-from polysema.evaluation.records import RECORDS
 from polysema.evaluation.results import Evaluation, Result, Row, System
 from polysema.evaluation.statistics import bootstrap
 from polysema.reproduction import published
-from polysema.reproduction.pages import escaped, to_csv, to_html, to_markdown, write_report
+from polysema.reproduction.pages import (
+    Cell,
+    Report,
+    Section,
+    Skipped,
+    Table,
+    TableRow,
+    escaped,
+    shown,
+    signed,
+    to_csv,
+    to_html,
+    to_markdown,
+    write_report,
+)
+from polysema.reproduction.published import PaperComparison
 from polysema.reproduction.report import Settings, build_report
-from polysema.reproduction.tables import Cell, PaperComparison, Report, Section, Skipped, Table, TableRow, shown, signed
 
 SETS = [*published.SETS, *published.DATA_SETS]
 WORDS = ["run", "move", "see", "make", "dog", "cat", "house", "river", "old", "new", "bank", "money"]

@@ -11,10 +11,10 @@ from polysema.cli import main
 from polysema.errors import InputError, UnknownChoiceError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.reproduction import reproduce as module
+from polysema.reproduction.pages import Skipped
 from polysema.reproduction.published import ROWS as PAPER_ROWS
 from polysema.reproduction.published import WORD_SIMILARITY
 from polysema.reproduction.reproduce import Plan, reproduce
-from polysema.reproduction.tables import Skipped
 from polysema.reproduction.variants import (
     ALL,
     PRESETS,
