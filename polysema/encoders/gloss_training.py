@@ -379,6 +379,12 @@ class Choices(NamedTuple):
     same_pos: NDArray[np.bool_]  # (W, K) of the right part of speech
     weight: NDArray[np.float32]  # (W,)
 
+    def of(self, words: NDArray[np.int64]) -> Choices:
+        """Those of some words."""
+        return Choices(
+            self.senses[words], self.valid[words], self.right[words], self.same_pos[words], self.weight[words]
+        )
+
 
 class GlossTrainer:
     """One training run.
@@ -534,7 +540,7 @@ class GlossTrainer:
         words, again = self._read_again(choices)
         pooled = encoder.pooled([self.glosses[i] for i in again], [[(0, len(self.glosses[i]))] for i in again])
         read = encoder.head(pooled, "gloss")
-        own = Choices(*(part[words] for part in choices))
+        own = choices.of(words)
         own = own._replace(senses=np.searchsorted(again, np.where(own.valid, own.senses, again[0])))
         by_read = self.loss(c[encoder.on_device(words)], read, own)[0]
         known = kept[encoder.on_device(np.searchsorted(rows, again))].detach()
