@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled, kernel
@@ -11,7 +9,7 @@ from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
-def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
+def add_outer(moments, rows, vectors):
     """Add x xᵀ of each vector to its word's second moments.
 
     Args:
@@ -33,7 +31,7 @@ def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
 
 
 @compiled()
-def squared_distances(gram: Any) -> Any:
+def squared_distances(gram):
     """‖x − y‖² of every two of N points, from their inner products (N, N)."""
     count = len(gram)
     squared = np.empty((count, count))
@@ -45,7 +43,7 @@ def squared_distances(gram: Any) -> Any:
 
 
 @kernel()
-def _distinct(squared: Any) -> Any:
+def _distinct(squared):
     """How many points are apart from all before them, by more than rounding."""
     least = 1e-12 * squared.max()
     found = 0
@@ -60,7 +58,7 @@ def _distinct(squared: Any) -> Any:
 
 
 @compiled()
-def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
+def k_means(squared, k, key, iterations, labels):
     """Lloyd's algorithm from k-means++ seeds, by distances alone; returns Σ ‖x − its centroid‖².
 
     With T_c(x) = Σ_{y ∈ c} ‖x − y‖², its sum 2 W_c over c and n_c points in c, the distance from the centroid is
@@ -108,7 +106,7 @@ def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any
 
 
 @kernel()
-def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
+def _seeds(squared, k, key, nearest, own):
     """The seeds of k-means++: each drawn in proportion to the squared distance from those before it."""
     count = len(squared)
     nearest[:] = np.inf
@@ -130,7 +128,7 @@ def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
 
 
 @kernel()
-def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+def _refill(empty, nearest, squared, labels, within, sizes):
     """An empty cluster starts again at the point that fits worst, of those that are not alone in theirs."""
     worst = -1
     for i in range(len(squared)):
@@ -141,7 +139,7 @@ def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, si
 
 
 @kernel()
-def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+def _move(i, to, squared, labels, within, sizes):
     """Take a point out of its cluster and into another."""
     before = labels[i]
     for j in range(len(squared)):
@@ -153,7 +151,7 @@ def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -
 
 
 @compiled()
-def silhouette(distances: Any, labels: Any, k: Any) -> Any:
+def silhouette(distances, labels, k):
     """The mean of (b − a) / max(a, b), a a point's mean distance to its cluster and b to the nearest other one.
 
     A point alone in its cluster counts 0 (Rousseeuw 1987). −1 where fewer than two clusters have points.
@@ -184,7 +182,7 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
 
 
 @compiled()
-def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -> Any:
+def tightest_k_means(squared, k, key, starts, labels):
     """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖². Arguments as for :func:`k_means`."""
     trial = np.empty(len(squared), np.int64)
     least = np.inf
@@ -197,7 +195,7 @@ def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -
 
 
 @compiled()
-def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
+def best_k_means(squared, most, key, starts, labels):
     """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
 
     Args:
@@ -227,7 +225,7 @@ def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) ->
 
 
 @compiled()
-def centre_each(rows: Any, starts: Any, points: Any) -> None:
+def centre_each(rows, starts, points):
     """Put each word's vectors, centred by their mean, into its part of ``points``.
 
     Args:
@@ -246,7 +244,7 @@ def centre_each(rows: Any, starts: Any, points: Any) -> None:
 
 
 @compiled()
-def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels: Any, counts: Any) -> None:
+def label_each(grams, starts, keys, most, least, labels, counts):
     """Cluster the vectors of each of W words.
 
     Args:
@@ -271,7 +269,7 @@ def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels
 
 
 @kernel()
-def _numbered(labels: Any, most: Any) -> Any:
+def _numbered(labels, most):
     """Number the clusters that have points from 0, in their order; returns how many there are."""
     number = np.full(most, -1, np.int64)
     for label in labels:
@@ -287,7 +285,7 @@ def _numbered(labels: Any, most: Any) -> Any:
 
 
 @compiled()
-def mean_each(rows: Any, starts: Any, labels: Any, counts: Any, means: Any, sizes: Any) -> None:
+def mean_each(rows, starts, labels, counts, means, sizes):
     """The mean of each cluster of each word, and how many vectors it has.
 
     Args:

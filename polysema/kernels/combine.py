@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled
@@ -11,7 +9,7 @@ from polysema.kernels.rounds import LONGEST
 
 
 @compiled()
-def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
+def find_steps(before, after, rows, steps):
     """Write the rows that differ, by how much, and put them back; returns how many. Before and after (V, n)."""
     found = 0
     for row in range(before.shape[0]):
@@ -29,7 +27,7 @@ def find_steps(before: Any, after: Any, rows: Any, steps: Any) -> Any:
 
 
 @compiled()
-def sum_steps(rows: Any, steps: Any, counts: Any, starts: Any, ends: Any, to: Any, sums: Any, moved: Any) -> Any:
+def sum_steps(rows, steps, counts, starts, ends, to, sums, moved):
     """Sum the steps of each row over several lists of rows, in their order; returns how many rows there are.
 
     Args:
@@ -59,7 +57,7 @@ def sum_steps(rows: Any, steps: Any, counts: Any, starts: Any, ends: Any, to: An
 
 
 @compiled()
-def add_steps(state: Any, rows: Any, steps: Any, counts: Any, weights: Any) -> None:
+def add_steps(state, rows, steps, counts, weights):
     """state_v += max(w_v, 1/c_v) Σ_r δ_rv, where c_v replicas r moved row v; bounded.
 
     Args:

@@ -6,8 +6,6 @@ not on threads, nor on the order in which the corpus is read.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled
@@ -15,9 +13,7 @@ from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
-def weighted_context_sums(
-    tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, weights: Any, out: Any
-) -> Any:
+def weighted_context_sums(tokens, starts, ends, positions, rows, vectors, weights, out):
     """Σ of the vectors of the words around each position, itself left out, each times the weight of its distance.
 
     Args:
@@ -42,9 +38,7 @@ def weighted_context_sums(
 
 
 @compiled()
-def sample_occurrences(
-    tokens: Any, firsts: Any, lasts: Any, rows: Any, key: Any, starts: Any, filled: Any, hashes: Any, positions: Any
-) -> Any:
+def sample_occurrences(tokens, firsts, lasts, rows, key, starts, filled, hashes, positions):
     """Add the tokens of some stretches of the corpus to the samples of their words.
 
     Each word's sample is a heap with the largest hash on top, which a smaller one replaces once the heap is full.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled
@@ -11,7 +9,7 @@ from polysema.kernels.simd import dot
 
 
 @compiled()
-def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs: Any) -> Any:
+def weighed_pairs(ids, lows, count, bits, units, pairs):
     """Every word with every word before it in its window, one number a pair: smaller row, larger row, distance.
 
     Args:
@@ -31,7 +29,7 @@ def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs:
 
 
 @compiled()
-def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found: Any, found_weights: Any) -> Any:
+def merge_runs(pairs, weights, others, other_weights, found, found_weights):
     """Two sorted runs as one; a pair of both weighs their sum.
 
     Returns:
@@ -58,9 +56,8 @@ def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found:
 
 @compiled(error_model="numpy")
 def train_counts(
-    order: Any, first: Any, last: Any, pairs: Any, counts: Any, bits: Any, target: Any, context: Any, squares: Any,
-    context_squares: Any, n: Any, rate: Any, most: Any, power: Any,
-) -> Any:  # fmt: skip
+    order, first, last, pairs, counts, bits, target, context, squares, context_squares, n, rate, most, power
+):
     """AdaGrad steps on J = −½ f(x) (wᵀc + b + b̃ − log x)² for some counts, each in both directions.
 
     Args:

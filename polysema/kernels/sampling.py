@@ -6,8 +6,6 @@ run's key and the token's place in the corpus. Threads, shards, devices and resu
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +19,7 @@ SIGMOID_STEPS = 2048
 
 
 @kernel(forceinline=True)
-def mixed(z: Any) -> Any:
+def mixed(z):
     """A number whose bits all depend on all bits of ``z`` (the finaliser of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,7 +27,7 @@ def mixed(z: Any) -> Any:
 
 
 @kernel(forceinline=True)
-def noise_word(r: Any, alias: Any) -> Any:
+def noise_word(r, alias):
     """A word from the noise distribution, by Walker's alias method.
 
     Args:
@@ -44,10 +42,7 @@ def noise_word(r: Any, alias: Any) -> Any:
 
 
 @compiled()
-def gather(
-    tokens: Any, sentences: Any, first: Any, last: Any, rows: Any, keep: Any, key: Any, window: Any, held_out: Any,
-    at: Any, ids: Any, hashes: Any, lows: Any, highs: Any,
-) -> Any:  # fmt: skip
+def gather(tokens, sentences, first, last, rows, keep, key, window, held_out, at, ids, hashes, lows, highs):
     """The targets of some sentences, and the window of each among the tokens that survive.
 
     Args:
@@ -98,7 +93,7 @@ def held_out_marks(count: int, held_out: int) -> NDArray[np.bool_]:
 
 
 @kernel(forceinline=True)
-def sigmoid(x: Any, table: Any) -> Any:
+def sigmoid(x, table):
     """σ(x) = 1 / (1 + e⁻ˣ) by a table and linear interpolation, exact to 1e-6; beyond ± 12 as at ± 12."""
     y = (x + np.float32(SIGMOID_REACH)) * np.float32(SIGMOID_STEPS / (2 * SIGMOID_REACH))
     y = min(max(y, np.float32(0.0)), np.float32(SIGMOID_STEPS - 0.001))

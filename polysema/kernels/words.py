@@ -25,7 +25,7 @@ _END = np.uint64(1 << 32)  # no word's id
 
 
 @compiled()
-def hashed(tokens: Any, ends: Any) -> Any:
+def hashed(tokens, ends):
     """H of words and of the sentence ends among them."""
     base = np.uint64(_BASE)
     h = np.uint64(0)
@@ -70,7 +70,7 @@ class Digest:
 
 
 @compiled()
-def sort_words(order: Any, counts: Any, arena: Any, offsets: Any) -> None:  # pragma: no cover - compiled
+def sort_words(order, counts, arena, offsets):
     """Sort words by count, the largest first, and words of equal count by their bytes.
 
     Args:
@@ -94,7 +94,7 @@ def sort_words(order: Any, counts: Any, arena: Any, offsets: Any) -> None:  # pr
 
 
 @kernel()
-def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cover - compiled
+def _first_bytes(arena, offsets, word):
     """The first eight bytes of a word as a number that sorts as they do."""
     key = np.uint64(0)
     start = offsets[word]
@@ -107,7 +107,7 @@ def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cove
 
 
 @kernel()
-def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> Any:  # pragma: no cover - compiled
+def _compare(word, other, arena, offsets, spelled):
     """Below, at or above zero as a word sorts before, with or after another with the same first eight bytes."""
     if not spelled:
         return 0
@@ -120,7 +120,7 @@ def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> A
 
 
 @kernel()
-def _quicksort(keys: Any, words: Any, arena: Any, offsets: Any, spelled: Any) -> None:  # pragma: no cover - compiled
+def _quicksort(keys, words, arena, offsets, spelled):
     """Sort words by key and, if ``spelled``, by their bytes from the ninth on where keys are equal."""
     stack = np.empty((64, 2), np.int64)  # the larger part waits, so that 64 are enough
     stack[0, 0], stack[0, 1] = 0, keys.size - 1
