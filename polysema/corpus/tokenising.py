@@ -17,7 +17,7 @@ from polysema.corpus.normalisation import NEVER_END, NUMBERED, Normalisation, ch
 from polysema.corpus.readers import Block
 from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as k
-from polysema.kernels.words import plainly_hashed, sort_words
+from polysema.kernels.words import sort_words
 
 Array = NDArray[Any]
 
@@ -189,13 +189,12 @@ def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Arr
     return ids[words], np.cumsum(lengths[long]), ids[~words]
 
 
-def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, int]:
-    """As the kernels ``renumber`` and ``hashed``: final ids and ends of the words that are kept, and their hash."""
+def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array]:
+    """As the kernel ``renumber``: final ids and ends of the words that are kept."""
     found = mapping[ids]
     kept = found >= 0
     before = np.concatenate([[0], np.cumsum(kept)])[ends]
-    out, out_ends = found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
-    return out, out_ends, plainly_hashed(out, out_ends)
+    return found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
 
 
 class WordTable:
