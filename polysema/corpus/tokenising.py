@@ -180,21 +180,27 @@ def _is_text(data: bytes) -> bool:
 
 
 def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Array, Array, Array]:
-    """As the kernel ``settle``: whole sentences with global ids, their ends, and the words of sentences too short."""
+    """Whole sentences with global ids, their ends, and the words of sentences too short.
+
+    An empty mapping says that the ids are global already.
+    """
     lengths = np.diff(ends, prepend=0)
     long = lengths >= shortest
-    words = np.repeat(long, lengths)
-    ids = ids[: len(words)]
+    ids = ids[: ends[-1] if len(ends) else 0]
     ids = mapping[ids] if len(mapping) else ids
+    if long.all():
+        return ids, ends, ids[:0]
+    words = np.repeat(long, lengths)
     return ids[words], np.cumsum(lengths[long]), ids[~words]
 
 
 def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array]:
-    """As the kernel ``renumber``: final ids and ends of the words that are kept."""
+    """Final ids; words that map to a negative number are left out, and sentences that become empty."""
     found = mapping[ids]
     kept = found >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])[ends]
-    return found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
+    if not kept.all():
+        found, ends = found[kept], np.concatenate([[0], np.cumsum(kept)])[ends]
+    return found.astype("<i4", copy=False), ends[np.diff(ends, prepend=0) > 0].astype("<i8")
 
 
 class WordTable:

@@ -33,7 +33,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
 from polysema.kernels.simd import axpy, element, prefetch, scaled
 
@@ -279,7 +279,7 @@ def largest_share(sentences: Any, regions: Any, rounds: int, apart: bool) -> int
     return most
 
 
-@kernel()
+@compiled()
 def draw(hashes, lows, highs, slots, noise, first, last, pairs, negatives, slot, alias):
     """Give every target its slots, and every slot its noise words."""
     one = np.uint64(1)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.engine import Engine, Local, Placed
 from polysema.errors import InputError
-from polysema.kernels.combine import add_steps, find_steps, sum_steps
+from polysema.kernels.rounds import LONGEST
 from polysema.machine import processors
 from polysema.progress import Progress, Report
 from polysema.training.cpu import CpuBackend, auto_round
@@ -164,9 +164,10 @@ def learn(learner: Learner, leg: Leg, report: Report) -> tuple[float, tuple[Step
 
 def _step(before: Array, after: Array) -> Step:
     """The rows that differ and by how much; ``after`` is put back."""
-    rows, steps = np.empty(len(before), np.int64), np.empty_like(before)
-    found = find_steps(before, after, rows, steps)
-    return rows[:found].copy(), steps[:found].copy(), np.ones(found, np.int32)
+    rows = np.flatnonzero((before != after).any(axis=1))
+    steps = after[rows] - before[rows]
+    after[rows] = before[rows]
+    return rows, steps, np.ones(len(rows), np.int32)
 
 
 def merge(parts: list[tuple[Step, Step]]) -> tuple[Step, Step]:
@@ -175,12 +176,21 @@ def merge(parts: list[tuple[Step, Step]]) -> tuple[Step, Step]:
 
 
 def _summed(steps: list[Step]) -> Step:
-    rows, values, counts = (np.concatenate([step[i] for step in steps]) for i in range(3))
-    ends = np.cumsum([len(step[0]) for step in steps])
-    starts = np.append(0, ends[:-1])
-    to, sums, moved = np.empty_like(rows), np.empty_like(values), np.empty_like(counts)
-    found = sum_steps(rows, values, counts, starts, ends, to, sums, moved)
-    return to[:found].copy(), sums[:found].copy(), moved[:found].copy()
+    rows = np.unique(np.concatenate([moved for moved, _, _ in steps]))
+    sums, counts = np.zeros((len(rows), steps[0][1].shape[1]), np.float32), np.zeros(len(rows), np.int32)
+    for moved, by, times in steps:
+        at = np.searchsorted(rows, moved)
+        sums[at] += by
+        counts[at] += times
+    return rows, sums, counts
+
+
+def add_steps(state: Array, step: Step, weights: Array) -> None:
+    """state_v += max(w_v, 1/c_v) Σ_r δ_rv, where c_v replicas r moved row v; bounded as all rows are."""
+    rows, sums, counts = step
+    moved = state[rows] + np.maximum(weights[rows], np.float32(1) / counts.astype(np.float32))[:, None] * sums
+    length = np.linalg.norm(moved, axis=1)
+    state[rows] = moved * np.minimum(1, np.float32(LONGEST) / np.maximum(length, np.float32(1)))[:, None]
 
 
 def legs(each: int, epoch: int, apart: float) -> NDArray[np.int64]:
@@ -264,12 +274,12 @@ class ReplicaBackend:
         placed = self.engine.put((state.target, state.context))
         self.merging += time.perf_counter() - started
         tasks = [Leg(r, first, last, state.epoch, key, placed) for r in range(options.replicas)]
-        [(losses, parts)] = self.engine.merged(learn, self._learner, tasks, merge, group=len(tasks), cores=self.threads)
+        losses, parts = self.engine.merged(learn, self._learner, tasks, merge, cores=self.threads)
         started = time.perf_counter()
         rate = float(rates(options, state.epoch, np.array([(first + last) / 2 / self._each]))[0])
         for side, step, moved in zip((state.target, state.context), merge(parts), self._moves, strict=True):
             rows, weight = side.reshape(-1, options.width), weights(moved * (last - first), rate, options)
-            add_steps(rows, *step, np.repeat(weight, len(rows) // len(moved)))
+            add_steps(rows, step, np.repeat(weight, len(rows) // len(moved)))
         self.merging += time.perf_counter() - started
         self.merges += 1
         self.sent += len(tasks) * (state.target.nbytes + state.context.nbytes)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError
-from polysema.kernels.rounds import TextArrays
-from polysema.kernels.sampling import GOLDEN, alias_table, held_out_marks, mixed, sigmoid_table, stream_key, thresholds
+from polysema.kernels.rounds import TextArrays, draw
+from polysema.kernels.sampling import alias_table, gather, held_out_marks, sigmoid_table, stream_key, thresholds
 from polysema.training.objectives import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
@@ -130,40 +130,6 @@ _MOST = 4000  # sentences
 _STREAM = 0x6865_6C64  # a stream of random numbers of its own
 
 
-def survivors(
-    tokens: NDArray[np.int32], marks: Ids, rows: NDArray[np.uint32], keep: NDArray[np.uint32], key: np.uint64,
-    window: int,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], Ids, Ids]:  # fmt: skip
-    """The kernel ``gather`` for whole sentences in NumPy: a few thousand of them are not worth compiling for.
-
-    Returns:
-        the row of each target, its random bits, and where its window starts and ends.
-    """
-    row = rows[tokens]
-    hashes = mixed.py_func(key + np.arange(len(tokens), dtype=np.uint64) * GOLDEN)
-    kept = row != NONE
-    kept[kept] = (hashes[kept] >> np.uint64(32)) <= keep[row[kept]]
-    sentence = np.repeat(np.arange(len(marks) - 1), np.diff(marks))
-    kept &= (np.bincount(sentence[kept], minlength=len(marks)) > 1)[sentence]
-    ids, hashes, sentence = row[kept], hashes[kept], sentence[kept]
-    sizes = np.bincount(sentence, minlength=len(marks) - 1)
-    ends = np.cumsum(sizes)
-    reach = 1 + (((hashes & np.uint64(0xFFFFFFFF)) * np.uint64(window)) >> np.uint64(32)).astype(np.int64)
-    places = np.arange(len(ids))
-    lows = np.maximum(places - reach, (ends - sizes)[sentence])
-    return ids, hashes, lows, np.minimum(places + reach + 1, ends[sentence])
-
-
-def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """The kernel ``draw`` in NumPy: the noise words of each target, one after another."""
-    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
-    bits = mixed.py_func(np.repeat(hashes, counts) + (_within(counts) + 1).astype(np.uint64) * GOLDEN)
-    place = ((bits >> half) * np.uint64(len(alias))) >> half
-    cell = alias[place]
-    drawn: NDArray[np.uint64] = np.where((bits & low) <= (cell >> half), place, cell & low)
-    return drawn.astype(np.uint32)
-
-
 def _within(counts: Ids) -> Ids:
     """0, 1 … count − 1 for each count, concatenated."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -186,13 +152,20 @@ class HeldOut:
         pieces = [source.tokens[source.sentences[s] : source.sentences[s + 1]] for s in sentences]
         tokens = np.concatenate([*pieces, np.empty(0, source.tokens.dtype)])
         marks = np.cumsum([0, *map(len, pieces)])
-        key = stream_key(_STREAM)
-        ids, hashes, lows, highs = survivors(tokens, marks, source.rows, source.keep, key, source.window)
-        around = highs - lows - 1
-        samples = around if pairs else np.ones_like(around)
-        self.noise = noise_words(hashes, samples * options.negatives, source.alias).reshape(-1, options.negatives)
+        tokens.flags.writeable = marks.flags.writeable = False  # as the text: the kernel is compiled once for both
+        ids, bits = np.empty(len(tokens), np.uint32), np.empty((4, len(tokens)), np.uint64)
+        count = gather(
+            tokens, marks, 0, len(pieces), source.rows, source.keep, stream_key(_STREAM), source.window, 0, 0, ids,
+            *bits[:3],
+        )  # fmt: skip
+        ids, (low, high) = ids[:count], bits[1:3, :count].astype(np.int64)
+        around = high - low - 1
+        samples = int(around.sum()) if pairs else count
+        self.noise = np.empty((samples, options.negatives), np.uint32)
+        zero, counted, negatives = (np.uint64(number) for number in (0, count, options.negatives))
+        draw(*bits, self.noise.reshape(-1), zero, counted, pairs, negatives, zero, source.alias)
         places = np.repeat(np.arange(len(ids)), around)
-        others = lows[places] + _within(around)
+        others = low[places] + _within(around)
         self.contexts = ids[others + (others >= places)]
         self.targets = ids[places] if pairs else ids
         self.starts = np.arange(len(places)) if pairs else np.cumsum(around) - around
