@@ -153,7 +153,6 @@ class _Run:
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
         self.identity = {**sample.identity, "words": options.words, "seed": options.seed, **encoder.identity}
-        self._table: PieceTable | None = None
 
     # --------------------------------------------------------------------------------------------------- unclustered
 
@@ -165,10 +164,9 @@ class _Run:
             factors, senses = self._mixed(spill, projection)
             return factors, projection, senses
         name = f"reduced-{self.options.reduction}-{self.options.dim}"
-        reduced = self._encode(name, "reducing", projection=projection)
-        assert reduced is not None
-        same = Projection(np.eye(self.options.dim), np.zeros(self.options.dim))
-        factors, senses = self._mixed(reduced, same)
+        spill = self._encode(name, "reducing", projection=projection)
+        assert spill is not None
+        factors, senses = self._mixed(spill, Projection(np.eye(self.options.dim), np.zeros(self.options.dim)))
         return factors, projection, senses
 
     def _mixed(self, spill: Spill, projection: Projection) -> tuple[NDArray[np.float32], Arrays]:
@@ -216,7 +214,8 @@ class _Run:
     ) -> tuple[Ids, Ids, NDArray[Any]]:
         """Some occurrences: their places in the sample (−1 if not drawn), their words, their reduced vectors."""
         reduced = projection(vectors.astype(np.float32, copy=False))
-        return _slots(positions, rising, order), self._rows(positions), reduced
+        rows = np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
+        return _slots(positions, rising, order), rows, reduced
 
     def _clustered(self, low: int, vectors: NDArray[Any], starts: Ids, most: int, least: int = 0) -> Clusters:
         """The clusters of the vectors of some words, from the word ``low`` on; see :func:`clusters_of_each`."""
@@ -260,19 +259,16 @@ class _Run:
         for sums in centroids.each(_sums, self.workers):
             moments.add_sums(*sums)
         projection = moments.projection(self.options.dim, self.options.reduction)
-        factors = np.zeros((len(self.sample.vocabulary), self.options.dim, self.options.senses), np.float32)
-        column = np.zeros(len(factors), np.int64)
+        owners = np.concatenate([rows for rows, _ in centroids.blocks()])
+        columns = np.arange(len(owners)) - np.searchsorted(owners, owners)
+        scales = np.sqrt(sizes if self.options.weights == "size" else np.ones(len(owners)))
+        factors = np.zeros((len(self.sample.vocabulary), self.options.dim, int(columns.max()) + 1), np.float32)
         at = 0
         for rows, vectors in centroids.blocks():
-            weight = sizes[at : at + len(rows)] if self.options.weights == "size" else np.ones(len(rows))
+            here = slice(at, at + len(rows))
+            factors[rows, :, columns[here]] = projection(vectors) * scales[here, None]
             at += len(rows)
-            scaled = projection(vectors) * np.sqrt(weight)[:, None]
-            first = np.concatenate([[True], rows[1:] != rows[:-1]])
-            place = np.arange(len(rows)) - np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
-            place += column[rows]  # a word whose clusters began in the block before
-            factors[rows, :, place] = scaled
-            np.add.at(column, rows, 1)
-        return factors[:, :, : int(column.max())], projection, {}
+        return factors, projection, {}
 
     def _centroids(self) -> tuple[Spill, Ids]:
         """The centroids of every word's clusters, a file of them with their words, and their sizes."""
@@ -419,7 +415,8 @@ class _Run:
             written: Future[None] | None = None
             for start, found in zip(starts, encoded, strict=True):
                 if moments is not None and found.total is not None and found.second is not None:
-                    _check_finite(found.total, self.encoder)
+                    if not np.isfinite(found.total).all():
+                        raise InputError(f"{self.encoder} gives vectors that are not finite: choose precision float32")
                     moments.add_sums(found.count, found.total, found.second)
                 if written is not None:
                     written.result()
@@ -459,7 +456,8 @@ class _Run:
         part = self.sample.part(self.sample.sentences[chosen])
         total, squares = np.zeros((2, self.encoder.depth + 1, self.encoder.width))
         seen, every = 0, range(self.encoder.depth + 1)
-        for _, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, part.rows >= 0, every, True):
+        for batch in ahead(self.encoder.batches(part.tokens, part.bounds, self.table, part.rows >= 0)):
+            vectors = self.encoder.vectors(batch, every, True)
             exact = vectors.double()
             total += exact.sum(0).cpu().numpy()
             squares += exact.square().sum(0).cpu().numpy()
@@ -470,20 +468,10 @@ class _Run:
         saved.save({}, {"layer_means": mean.astype(np.float32), "layer_spreads": spread.astype(np.float32)})
         return dict(saved.arrays)
 
-    @property
+    @cached_property
     def table(self) -> PieceTable:
         """The word pieces of the sample's words."""
-        if self._table is None:
-            self._table = self.encoder.piece_table(self.sample.words_read)
-        return self._table
-
-    def _rows(self, positions: Ids) -> Ids:
-        return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
-
-
-def _check_finite(total: NDArray[np.float64], encoder: Encoder) -> None:
-    if not np.isfinite(total).all():
-        raise InputError(f"{encoder} gives vectors that are not finite: choose the precision float32")
+        return self.encoder.piece_table(self.sample.words_read)
 
 
 def _by_position(positions: Ids) -> tuple[Ids, Ids]:

@@ -50,21 +50,11 @@ class Moments:
         self.total: Array = np.zeros(width)
         self.second: Array = np.zeros((width, width))
 
-    def add(self, vectors: NDArray[Any]) -> None:
-        """Take in vectors (k, d)."""
-        rows = vectors.astype(np.float64)
-        self.add_sums(len(rows), rows.sum(axis=0), rows.T @ rows)
-
     def add_sums(self, count: int, total: NDArray[Any], second: NDArray[Any]) -> None:
         """Take in vectors that were summed elsewhere."""
         self.count += count
         self.total += total
         self.second += second
-
-    @property
-    def mean(self) -> Array:
-        """The mean vector (d,)."""
-        return self.total / max(self.count, 1)
 
     def projection(self, n: int, reduction: str) -> Projection:
         """The n axes of the largest spread: of XᵀX/N − μμᵀ for ``pca``, of XᵀX/N for ``svd``.
@@ -77,7 +67,7 @@ class Moments:
             raise InputError(f"vectors of {width} numbers cannot be reduced to {n}: choose 1 to {width}")
         if self.count == 0:
             raise InputError("no vectors were seen: nothing to take a projection from")
-        mean = self.mean if reduction == "pca" else np.zeros(width)
+        mean = self.total / self.count if reduction == "pca" else np.zeros(width)
         _, vectors = np.linalg.eigh(self.second / self.count - np.outer(mean, mean))
         basis = vectors[:, ::-1][:, :n]
         signs = np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(n)])
