@@ -28,8 +28,7 @@ from measure import table
 from polysema.training.cpu import CpuBackend
 from polysema.training.cuda import CudaBackend
 from polysema.training.models import MODELS
-from polysema.training.run import Run
-from polysema.training.state import new_state
+from polysema.training.run import Run, new_state
 from polysema.training.text import TrainingText
 from polysema.vocabulary import Vocabulary
 

@@ -24,8 +24,7 @@ import time
 from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuBackend
 from polysema.training.models import MODELS
-from polysema.training.run import Run
-from polysema.training.state import new_state
+from polysema.training.run import Run, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 
 corpus = Corpus(arguments["corpus"])

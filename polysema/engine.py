@@ -20,7 +20,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -95,8 +95,7 @@ class Engine:
                 are made at first use (``functools.cached_property``).
             tasks: what differs between tasks, small; larger values are placed. They are taken as they are needed.
             cores, gpus: how many processors and cards a task uses.
-            progress: called now and then: by this process with the progress of each task, by a cluster with how many
-                tasks are done.
+            progress: called with the progress of each task here, on a cluster with how many tasks are done.
         """
         for task in tasks:
             yield work(shared(), task, progress)
@@ -200,10 +199,10 @@ def _ray(local: bool = False) -> Any:
 class _Group:
     """Tasks under way whose results are awaited together."""
 
-    tasks: list[Any]  # the tasks
+    tasks: list[Any]
     owns: list[Any]  # references to the results, and to the merged second halves
     joints: list[Any]
-    avoid: list[str] = field(default_factory=list)  # ids of nodes whose disk failed
+    avoid: list[str]  # ids of nodes whose disk failed
 
 
 class RayEngine(Engine):
@@ -272,7 +271,7 @@ class RayEngine(Engine):
         def submit(some: list[Any], avoid: list[str]) -> _Group:
             options: dict[str, Any] = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
-                options["scheduling_strategy"] = self._affinity(others[0], soft=True)
+                options["scheduling_strategy"] = _affinity(others[0], soft=True)
             owns: list[Any] = []
             joints: list[Any] = []
             for task in some:
@@ -346,17 +345,10 @@ class RayEngine(Engine):
         """The ids of the nodes."""
         return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
 
-    @staticmethod
-    def _affinity(node: str, soft: bool = False) -> Any:
-        """Schedule on a node; if soft, elsewhere when it is gone."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        return NodeAffinitySchedulingStrategy(node, soft=soft)
-
     def _ask(self, work: Any, *arguments: Any) -> list[Any]:
         """The result of a function on every node."""
         remote = self._ray.remote(num_cpus=0, max_retries=2)(work)
-        asked = {node: remote.options(scheduling_strategy=self._affinity(node)).remote(*arguments)
+        asked = {node: remote.options(scheduling_strategy=_affinity(node)).remote(*arguments)
                  for node in self._alive()}  # fmt: skip
         answers = []
         for node, reference in asked.items():
@@ -437,6 +429,13 @@ class _InStore:
 
     def __call__(self) -> Any:
         return _ray().get(self.reference)
+
+
+def _affinity(node: str, soft: bool = False) -> Any:
+    """Schedule on a node; if soft, elsewhere when it is gone."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=soft)
 
 
 def _work(work: Any, shared: _InStore, halves: bool, task: Any) -> Any:

@@ -151,13 +151,7 @@ class _ReadCounts:
 
 
 class Encoding:
-    """One build, from blocks to the files of a corpus.
-
-    Args:
-        folder: where to write.
-        reader: the text and the options.
-        engine: who tokenises: threads of this process where it is Local.
-    """
+    """One build, from blocks to the files of a corpus in a folder; a Local engine is threads of this process."""
 
     def __init__(self, folder: Path, reader: TextReader, engine: Engine, progress: Report = silent) -> None:
         self.folder, self.reader, self.engine, self.progress = folder, reader, engine, progress
@@ -172,12 +166,7 @@ class Encoding:
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
     def run(self, lists: Any, config: dict[str, Any]) -> None:
-        """Read everything, then write the corpus.
-
-        Args:
-            lists: sentences as lists of words; None to read files.
-            config: further entries of ``config.json``.
-        """
+        """Read files, or sentences as lists of words, then write the corpus; ``config`` goes into ``config.json``."""
         begun, total = time.perf_counter(), self.reader.total
         with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
             tokens.write(bytes(HEADER))
@@ -380,11 +369,7 @@ class Encoding:
         return order, mapping if to_lemma is None else mapping[to_lemma]
 
     def _renumber(self, mapping: Array) -> tuple[int, int, list[str]]:
-        """Give the ids their final numbers, in place: writing never overtakes reading.
-
-        Returns:
-            the number of words and of sentences, and the digests of both.
-        """
+        """Give the ids their final numbers, in place: writing never overtakes reading. Words, sentences, digests."""
         path, begun = self.folder / "tokens.npy", time.perf_counter()
         words = sentences = 0
         digests = hashlib.sha256(), hashlib.sha256()

@@ -17,7 +17,6 @@ from polysema.corpus.normalisation import NEVER_END, NUMBERED, Normalisation, ch
 from polysema.corpus.readers import Block
 from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as k
-from polysema.kernels.words import sort_words
 
 Array = NDArray[Any]
 
@@ -294,7 +293,7 @@ class WordTable:
     def sort(self, indices: NDArray[np.uint32]) -> None:
         """Sort indices by decreasing count, and words of equal count by code point."""
         if len(indices) > _FEW:
-            sort_words(indices, self.counts, self.arena, self.offsets)
+            k.sort_words(indices, self.counts, self.arena, self.offsets)
             return
         counts, starts = self.counts[indices], self.offsets[indices]
         at = starts[:, None] + np.arange(8)

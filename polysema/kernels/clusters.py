@@ -1,4 +1,9 @@
-"""Small clusterings, many of them: k-means and the silhouette of a word's occurrences."""
+"""Small clusterings, many of them: k-means and the silhouette of a word's occurrences.
+
+Where many words are clustered, ``rows`` (R, d) are their vectors, word after word, and ``starts`` (W + 1,) says where
+each word's begin, and where the last end. N points have ``squared`` (N, N) distances, and ``labels`` (N,) get the
+cluster of each. All random choices follow from a ``key``.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +17,8 @@ from polysema.kernels.sampling import GOLDEN, mixed
 def add_outer(moments, rows, vectors):
     """Add x xᵀ of each vector to its word's second moments.
 
-    Args:
-        moments: (V, n(n+1)/2), the upper triangles row by row.
-        rows: (k,) each vector's word; negative for vectors to leave out.
-        vectors: (k, n).
+    Moments (V, n(n+1)/2) are upper triangles row by row; rows (k,) are the words of vectors (k, n), negative for those
+    to leave out.
     """
     n = vectors.shape[1]
     for i in range(vectors.shape[0]):
@@ -66,11 +69,6 @@ def k_means(squared, k, key, iterations, labels):
         ‖x − μ_c‖² = T_c(x) / n_c − W_c / n_c²
 
     so a step costs N numbers for each point that changes its cluster, and k for each point, whatever d.
-
-    Args:
-        squared: (N, N) the points' squared distances.
-        key: of the random choices.
-        labels: (N,) gets each point's cluster.
     """
     count = len(squared)
     nearest, own = np.empty(count), np.empty(count, np.int64)
@@ -183,7 +181,7 @@ def silhouette(distances, labels, k):
 
 @compiled()
 def tightest_k_means(squared, k, key, starts, labels):
-    """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖². Arguments as for :func:`k_means`."""
+    """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖²."""
     trial = np.empty(len(squared), np.int64)
     least = np.inf
     for start in range(starts):
@@ -196,15 +194,9 @@ def tightest_k_means(squared, k, key, starts, labels):
 
 @compiled()
 def best_k_means(squared, most, key, starts, labels):
-    """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
+    """Cluster by k-means for k = 2 … ``most``, keep the k of the best silhouette, and return it.
 
-    Args:
-        squared: (N, N) the points' squared distances. Fewer than three distinct points are one cluster.
-        starts: k-means runs for each k, of which the tightest counts.
-        labels: (N,) gets each point's cluster.
-
-    Returns:
-        k.
+    Fewer than three distinct points are one cluster. Of ``starts`` runs for each k the tightest counts.
     """
     labels[:] = 0
     if len(squared) < 3:
@@ -226,13 +218,7 @@ def best_k_means(squared, most, key, starts, labels):
 
 @compiled()
 def centre_each(rows, starts, points):
-    """Put each word's vectors, centred by their mean, into its part of ``points``.
-
-    Args:
-        rows: (R, d) the vectors of W words, word after word.
-        starts: (W + 1,) where each word's begin, and where the last end.
-        points: (W, N, d) zeros, N the largest number of vectors of a word.
-    """
+    """Put each word's vectors, centred by their mean, into its part of ``points`` (W, N, d), which are zeros."""
     for word in range(len(starts) - 1):
         first, last = starts[word], starts[word + 1]
         mean = np.zeros(rows.shape[1])
@@ -245,16 +231,10 @@ def centre_each(rows, starts, points):
 
 @compiled()
 def label_each(grams, starts, keys, most, least, labels, counts):
-    """Cluster the vectors of each of W words.
+    """Cluster the vectors of each of W words by their inner products ``grams`` (W, N, N).
 
-    Args:
-        grams: (W, N, N) the inner products of each word's vectors.
-        starts: (W + 1,) where each word's vectors begin, and where the last end.
-        keys: (W,) of the random choices.
-        most: how many clusters at most.
-        least: 0 for the number of the best silhouette; else ``most``, or fewer so that each has so many on average.
-        labels: (R,) gets each vector's cluster, from 0 in each word.
-        counts: (W,) gets how many clusters each word has.
+    ``labels`` (R,) get each vector's cluster, from 0 in each word, and ``counts`` (W,) how many each word has: if
+    ``least`` is 0 the number of the best silhouette, else ``most``, or fewer so that each has so many on average.
     """
     for word in range(len(counts)):
         size = starts[word + 1] - starts[word]
@@ -286,13 +266,7 @@ def _numbered(labels, most):
 
 @compiled()
 def mean_each(rows, starts, labels, counts, means, sizes):
-    """The mean of each cluster of each word, and how many vectors it has.
-
-    Args:
-        rows, starts, labels, counts: as in :func:`centre_each` and :func:`label_each`.
-        means: (C, d) zeros, C the number of all clusters.
-        sizes: (C,) zeros.
-    """
+    """The ``means`` (C, d) of all clusters of all words, and how many vectors each has; both are zeros before."""
     base = 0
     for word in range(len(counts)):
         for i in range(starts[word], starts[word + 1]):

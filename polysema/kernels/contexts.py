@@ -17,11 +17,8 @@ def weighted_context_sums(tokens, starts, ends, positions, rows, vectors, weight
     """Σ of the vectors of the words around each position, itself left out, each times the weight of its distance.
 
     Args:
-        tokens: the corpus.
-        starts, ends: (k,) the sentence that each position stands in.
-        positions: (k,).
+        starts, ends: (k,) the sentence that each of the ``positions`` (k,) stands in.
         rows: (types,) each word's row among the vectors; negative for words that have none.
-        vectors: (W, n).
         weights: (2W,), at the distances −W … −1, 1 … W.
         out: (k, n).
     """
@@ -46,10 +43,7 @@ def sample_occurrences(tokens, firsts, lasts, rows, key, starts, filled, hashes,
     Args:
         firsts, lasts: where each stretch starts and ends.
         rows: (types,) each word's row; negative for words that are not sampled.
-        key: of the run.
-        starts: (V + 1,) where each word's room begins in the two arrays below.
-        filled: (V,) how much of it is taken.
-        hashes, positions: what is in the samples.
+        starts, filled: where each word's room begins in ``hashes`` and ``positions``, and how much of it is taken.
     """
     for stretch in range(len(firsts)):
         for p in range(firsts[stretch], lasts[stretch]):

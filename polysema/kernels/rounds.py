@@ -280,10 +280,10 @@ def largest_share(sentences: Any, regions: Any, rounds: int, apart: bool) -> int
 
 
 @compiled()
-def draw(hashes, lows, highs, slots, noise, first, last, pairs, negatives, slot, alias):
+def draw(hashes, lows, highs, slots, noise, count, pairs, negatives, alias):
     """Give every target its slots, and every slot its noise words."""
-    one = np.uint64(1)
-    for t in range(first, last):
+    one, slot = np.uint64(1), np.uint64(0)
+    for t in range(count):
         slots[t] = slot
         samples = highs[t] - lows[t] - one if pairs else one
         z = hashes[t]
@@ -295,22 +295,18 @@ def draw(hashes, lows, highs, slots, noise, first, last, pairs, negatives, slot,
 
 @kernel()
 def prepare(share, text, buffers, r, rounds, key, pairs, apart):
-    """Gather a share of round r of ``rounds``, draw noise words, empty the lists; see ``bounds``.
-
-    Returns:
-        the number of targets.
-    """
+    """Gather a share of round r of ``rounds``, draw noise words, empty the lists; returns the number of targets."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
     begin, end = bounds(share, buffers.regions, r, rounds, apart)
     count = np.uint64(
         gather(
-            text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, 0, ids,
+            text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, ids,
             hashes, lows, highs,
         )
     )  # fmt: skip
     draw(
-        hashes, lows, highs, buffers.slots[share], buffers.noise[share], np.uint64(0), count, pairs,
-        np.uint64(text.negatives), np.uint64(0), text.alias,
+        hashes, lows, highs, buffers.slots[share], buffers.noise[share], count, pairs, np.uint64(text.negatives),
+        text.alias,
     )  # fmt: skip
     for o in range(np.uint64(buffers.window_ends.shape[1])):
         buffers.window_ends[share, o] = o * buffers.room[0]

@@ -30,9 +30,8 @@ def mixed(z):
 def noise_word(r, alias):
     """A word from the noise distribution, by Walker's alias method.
 
-    Args:
-        r: 64 random bits: the high half picks a cell, the low half one of its two words.
-        alias: (V,) uint64, for each cell the chance of its own word, out of 2³², and the other word.
+    The high half of 64 random bits picks a cell of ``alias`` (V,): the chance of its own word, out of 2³², and another
+    word; the low half picks one of the two.
     """
     place = ((r >> np.uint64(32)) * np.uint64(alias.size)) >> np.uint64(32)
     cell = alias[place]
@@ -42,26 +41,24 @@ def noise_word(r, alias):
 
 
 @compiled()
-def gather(tokens, sentences, first, last, rows, keep, key, window, held_out, at, ids, hashes, lows, highs):
+def gather(tokens, sentences, first, last, rows, keep, key, window, held_out, ids, hashes, lows, highs):
     """The targets of some sentences, and the window of each among the tokens that survive.
 
     Args:
-        tokens, sentences: the corpus.
         first, last: which sentences.
         rows: (types,) uint32, each word's row in the model; 2³² − 1 for words it leaves out.
         keep: (V,) uint32, the chance of surviving subsampling, out of 2³².
         key: of the run and the epoch.
         window: the largest distance; each target's own is drawn between 1 and that.
         held_out: sentences whose hash is below this, out of 2³², are left out of training.
-        at: where to start writing.
         ids, hashes, lows, highs: for each target its row, its random bits, and where its window starts and ends.
 
     Returns:
-        where the writing ended.
+        how many targets there are.
     """
     one = np.uint64(1)
     none = np.uint32(0xFFFFFFFF)
-    o = np.uint64(at)
+    o = np.uint64(0)
     for s in range(first, last):
         if (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < held_out:
             continue

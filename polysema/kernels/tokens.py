@@ -274,9 +274,6 @@ def tokenise(rules, data, size, is_open, table, ids, ends, scratch, tally):
         is_open: whether the text goes on in the middle of a sentence.
         table: words so far; new ones are added. It must have room for ``size`` // 2 + 1 more.
         tally: int64, [invalid bytes, runs that were too long], added to.
-
-    Returns:
-        the number of words and of sentence ends written.
     """
     kinds, letters, categories, same = rules.kinds, rules.letters, rules.categories, rules.same  # out of the tuples:
     entries, arena, offsets, used = table.entries, table.arena, table.offsets, table.used  # reaching into one inside
@@ -541,13 +538,9 @@ def _slot_of(slots, arena, offsets, words, start, length):
 
 @compiled()
 def assign(slots, arena, offsets, used, words, starts, first, last, mapping):
-    """Give the words ``first`` … ``last`` of a worker's table their global ids; new ones are added, in order.
+    """Give the words ``first`` … ``last`` of a worker's arena their global ids, ``mapping``; new ones are added.
 
-    Args:
-        slots: (a power of two,) uint32, global id + 1, 0 where free.
-        arena, offsets, used: the global words; there must be room.
-        words, starts: a worker's arena and offsets.
-        mapping: (…,) uint32, the global id of each of the worker's words: written.
+    ``slots`` (a power of two,) hold global id + 1, 0 where free. There must be room for new words.
     """
     for local in range(first, last):
         start = starts[local]
@@ -582,3 +575,99 @@ def fill_slots(slots, arena, offsets, words):
         while slots[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = np.uint32(word + 1)
+
+
+# ------------------------------------------------------------------------------------------------- sorting words
+
+
+@compiled()
+def sort_words(order, counts, arena, offsets):
+    """Sort words, ``order`` (k,), by count, the largest first, and words of equal count by their bytes, in place."""
+    keys = np.empty(order.size, np.uint64)
+    for i in range(order.size):
+        keys[i] = ~np.uint64(counts[order[i]])
+    _quicksort(keys, order, arena, offsets, False)
+    start = 0
+    while start < order.size:
+        stop = start + 1
+        while stop < order.size and keys[stop] == keys[start]:
+            stop += 1
+        for i in range(start, stop):
+            keys[i] = _first_bytes(arena, offsets, order[i])
+        _quicksort(keys[start:stop], order[start:stop], arena, offsets, True)
+        start = stop
+
+
+@kernel()
+def _first_bytes(arena, offsets, word):
+    """The first eight bytes of a word as a number that sorts as they do."""
+    key = np.uint64(0)
+    start = offsets[word]
+    length = offsets[word + 1] - start
+    for i in range(8):
+        key <<= np.uint64(8)
+        if i < length:
+            key |= np.uint64(arena[start + i])
+    return key
+
+
+@kernel()
+def _compare(word, other, arena, offsets, spelled):
+    """Below, at or above zero as a word sorts before, with or after another with the same first eight bytes."""
+    if not spelled:
+        return 0
+    a, b = offsets[word], offsets[other]
+    a_length, b_length = offsets[word + 1] - a, offsets[other + 1] - b
+    for i in range(8, min(a_length, b_length)):
+        if arena[a + i] != arena[b + i]:
+            return np.int64(arena[a + i]) - np.int64(arena[b + i])
+    return a_length - b_length
+
+
+@kernel()
+def _quicksort(keys, words, arena, offsets, spelled):
+    """Sort words by key and, if ``spelled``, by their bytes from the ninth on where keys are equal."""
+    stack = np.empty((64, 2), np.int64)  # the larger part waits, so that 64 are enough
+    stack[0, 0], stack[0, 1] = 0, keys.size - 1
+    waiting = 1
+    random = np.uint64(1)
+    while waiting:
+        waiting -= 1
+        low, high = stack[waiting, 0], stack[waiting, 1]
+        while high - low > 16:
+            random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            middle = low + np.int64((random >> np.uint64(33)) % np.uint64(high - low))  # whatever order they come in
+            key, word = keys[middle], words[middle]
+            less, i, more = low, low, high  # before less: smaller; from less to i: equal; after more: larger
+            while i <= more:
+                if keys[i] == key:
+                    sign = _compare(words[i], word, arena, offsets, spelled)
+                else:
+                    sign = -1 if keys[i] < key else 1
+                if sign < 0:
+                    keys[i], keys[less] = keys[less], keys[i]
+                    words[i], words[less] = words[less], words[i]
+                    less += 1
+                    i += 1
+                elif sign > 0:
+                    keys[i], keys[more] = keys[more], keys[i]
+                    words[i], words[more] = words[more], words[i]
+                    more -= 1
+                else:
+                    i += 1
+            if less - low < high - more:
+                stack[waiting, 0], stack[waiting, 1] = more + 1, high
+                high = less - 1
+            else:
+                stack[waiting, 0], stack[waiting, 1] = low, less - 1
+                low = more + 1
+            waiting += 1
+        for i in range(low + 1, high + 1):
+            key, word = keys[i], words[i]
+            j = i
+            while j > low and (
+                key < keys[j - 1] or (key == keys[j - 1] and _compare(word, words[j - 1], arena, offsets, spelled) < 0)
+            ):
+                keys[j], words[j] = keys[j - 1], words[j - 1]
+                j -= 1
+            keys[j], words[j] = key, word

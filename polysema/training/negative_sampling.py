@@ -10,8 +10,7 @@ from polysema.training.cpu import CpuBackend
 from polysema.training.job import Job
 from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.replicas import ReplicaBackend
-from polysema.training.run import Backend, Run
-from polysema.training.state import State, check_start, grown_state, learnt_lexicon, new_state, saved_state
+from polysema.training.run import Backend, Run, State, check_start, grown_state, learnt_lexicon, new_state, saved_state
 from polysema.training.text import HeldOut, TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 

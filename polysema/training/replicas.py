@@ -35,8 +35,7 @@ from polysema.machine import processors
 from polysema.progress import Progress, Report
 from polysema.training.cpu import CpuBackend, auto_round
 from polysema.training.objectives import NegativeSamplingOptions
-from polysema.training.run import rates
-from polysema.training.state import State
+from polysema.training.run import State, rates
 from polysema.training.text import TrainingText
 from polysema.vocabulary import Vocabulary
 

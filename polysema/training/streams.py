@@ -80,12 +80,7 @@ BLOCK = 1 << 20  # bytes of vectors that are read at a time
 
 
 class Spill:
-    """A file of vectors (rows, d) beside a file of their positions in the corpus (rows,).
-
-    Args:
-        folder: where.
-        rows: how many of those already there to keep; the rest is cut off.
-    """
+    """A file of vectors (rows, d) beside a file of their positions (rows,); ``rows`` of those there are kept."""
 
     def __init__(self, folder: Path, width: int, dtype: str, rows: int = 0) -> None:
         self.folder, self.width, self.dtype, self.rows = folder, width, np.dtype(dtype), rows
@@ -115,10 +110,7 @@ class Spill:
             yield self._read(start, count)
 
     def each(self, function: Callable[[NDArray[np.int64], NDArray[Any]], T], workers: int) -> Iterator[T]:
-        """Apply a function to the positions and vectors of each block, in order, in several threads.
-
-        Each thread multiplies on its own, so that the bits do not depend on their number.
-        """
+        """Apply a function to each block, in order, in threads; each multiplies on its own, for the same bits."""
         from threadpoolctl import threadpool_limits
 
         with ThreadPoolExecutor(workers) as pool, threadpool_limits(1, "blas"):

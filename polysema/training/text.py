@@ -48,10 +48,8 @@ def model_rows(corpus: Corpus, vocabulary: Vocabulary) -> NDArray[np.uint32]:
 class TrainingText:
     """A corpus, mapped to the rows of a model.
 
-    Args:
-        vocabulary: the model's words, with the counts that subsampling and noise go by.
-
     Attributes:
+        vocabulary: the model's words, with the counts that subsampling and noise go by.
         text: what the kernels read.
         kept: the share of the corpus's tokens that survives subsampling.
         busiest: the share of the most frequent word among those.
@@ -81,29 +79,19 @@ class TrainingText:
     def _check(self, known: float) -> None:
         """Refuse a text of which too little is left: a sample needs two surviving words in one sentence.
 
-        Args:
-            known: how many tokens are words of the model, before subsampling.
+        With s survivors in k sentences about s²/2k of them keep two words or more.
         """
-        sentences = max(len(self.corpus), 1)
-
-        def pairs(survivors: float) -> float:
-            """About how many sentences keep two words or more."""
-            return sentences * min(1.0, (survivors / sentences) ** 2 / 2)
-
-        if pairs(known) < 1:
+        least, survivors = np.sqrt(2 * max(len(self.corpus), 1)), self.kept * len(self.corpus.tokens)
+        if known < least:
             raise CorpusError(f"{self.corpus.path}: none of its words is left to train on: lower the min count")
-        if pairs(self.kept * len(self.corpus.tokens)) < 1:
+        if survivors < least:
             raise CorpusError(
-                f"{self.corpus.path}: subsampling at {self.options.subsample} leaves "
-                f"{self.kept * len(self.corpus.tokens):.3g} of {known:.0f} words: raise subsample, or 0 to keep all"
+                f"{self.corpus.path}: subsampling at {self.options.subsample} leaves {survivors:.3g} of {known:.0f} "
+                "words: raise subsample, or 0 to keep all"
             )
 
     def rounds(self, targets: int | None) -> NDArray[np.int64]:
-        """The first sentence of each round, and the end.
-
-        Args:
-            targets: about how many targets a round; None: ``options.batch`` sentences, for Adam.
-        """
+        """The first sentence of each round of about so many targets (None: of a batch, for Adam), and the end."""
         sentences = self.text.sentences
         count = len(sentences) - 1
         if targets is None:
@@ -155,15 +143,14 @@ class HeldOut:
         tokens.flags.writeable = marks.flags.writeable = False  # as the text: the kernel is compiled once for both
         ids, bits = np.empty(len(tokens), np.uint32), np.empty((4, len(tokens)), np.uint64)
         count = gather(
-            tokens, marks, 0, len(pieces), source.rows, source.keep, stream_key(_STREAM), source.window, 0, 0, ids,
+            tokens, marks, 0, len(pieces), source.rows, source.keep, stream_key(_STREAM), source.window, 0, ids,
             *bits[:3],
         )  # fmt: skip
         ids, (low, high) = ids[:count], bits[1:3, :count].astype(np.int64)
         around = high - low - 1
         samples = int(around.sum()) if pairs else count
         self.noise = np.empty((samples, options.negatives), np.uint32)
-        zero, counted, negatives = (np.uint64(number) for number in (0, count, options.negatives))
-        draw(*bits, self.noise.reshape(-1), zero, counted, pairs, negatives, zero, source.alias)
+        draw(*bits, self.noise.reshape(-1), np.uint64(count), pairs, np.uint64(options.negatives), source.alias)
         places = np.repeat(np.arange(len(ids)), around)
         others = low[places] + _within(around)
         self.contexts = ids[others + (others >= places)]
