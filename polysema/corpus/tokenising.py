@@ -354,13 +354,8 @@ def lemmatiser(language: str) -> Any:
     return lemma_of
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """The words of a table, to be sent."""
-
-    arena: Array  # the bytes of all words, the offset of each word, and its count
-    offsets: Array
-    counts: Array
+WordCounts = tuple[Array, Array, Array]
+"""The words of a table, to be sent: the bytes of all, the offset of each, and its count."""
 
 
 def words_of(table: k.SlotTable, blocks: list[Tokens]) -> WordCounts:
@@ -370,12 +365,13 @@ def words_of(table: k.SlotTable, blocks: list[Tokens]) -> WordCounts:
     counts = np.zeros(used, np.int64)
     for tokens in blocks:
         counts += np.bincount(tokens.ids, minlength=used)
-    return WordCounts(table.arena[: int(offsets[-1])].copy(), offsets, counts)
+    return table.arena[: int(offsets[-1])].copy(), offsets, counts
 
 
 def add_words(table: WordTable, words: WordCounts) -> Array:
     """Add words and their counts to a table. Returns their ids there."""
-    mapping = np.empty(len(words.counts), np.uint32)
-    table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what was sent is read-only
-    table.counts[mapping] += words.counts
+    arena, offsets, counts = words
+    mapping = np.empty(len(counts), np.uint32)
+    table.add(arena.copy(), offsets.copy(), 0, len(mapping), mapping)  # what was sent is read-only
+    table.counts[mapping] += counts
     return mapping

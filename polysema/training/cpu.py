@@ -61,7 +61,9 @@ class CpuBackend:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
-        shares = self._most_shares()
+        # many shares, so that threads can be evened out, but each worth the taking
+        targets = text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
+        shares = int(max(1, min(_SHARES, options.objective.cost * targets / _TARGETS)))
         self._train_rounds = options.objective.kernel.train_rounds
         self._cut(shares)
         m, n = state.target.shape[1:]
@@ -81,11 +83,6 @@ class CpuBackend:
         forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
         nothing = self._work(0, np.empty(0, np.float32), np.uint64(0))
         self._train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
-
-    def _most_shares(self) -> int:
-        """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
-        targets = self.text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
-        return int(max(1, min(_SHARES, self.text.options.objective.cost * targets / _TARGETS)))
 
     def _words(self) -> int:
         """How many words an epoch has."""

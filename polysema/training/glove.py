@@ -163,18 +163,13 @@ def _merged(pool: ThreadPoolExecutor, runs: Sequence[Run], threads: int) -> Iter
         cut = [slice(found[piece], found[piece + 1]) for found in cuts]
         parts = [(pairs[part], weights[part]) for (pairs, weights), part in zip(runs, cut, strict=True)]
         while len(parts) > 1:
-            odd = parts[len(parts) // 2 * 2 :]
-            parts = [_both(*two) for two in zip(parts[::2], parts[1::2], strict=False)] + odd
+            (one, other), parts = parts[:2], parts[2:]
+            pairs, weights = (np.empty(len(one[0]) + len(other[0]), np.uint64) for _ in range(2))
+            size = merge_runs(*one, *other, pairs, weights)
+            parts.append((pairs[:size], weights[:size]))
         return parts[0]
 
     yield from in_turn(pool, merge, range(len(bounds)), threads)
-
-
-def _both(one: Run, other: Run) -> Run:
-    size = len(one[0]) + len(other[0])
-    pairs, weights = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    size = merge_runs(*one, *other, pairs, weights)
-    return pairs[:size], weights[:size]
 
 
 class _Spill:

@@ -17,7 +17,12 @@ from polysema.vocabulary import Vocabulary
 
 def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     """Train a model of the negative-sampling family; see :func:`polysema.train`."""
-    _refuse(job, options)
+    if job.device != "cpu":
+        from polysema.training import cuda
+
+        cuda._cupy()  # refused before the text is read
+    if job.start is not None:
+        check_start(options, job.start)
     corpus, start, options = job.corpus, job.start, options.settled(job.corpus)
     vocabulary = trained_vocabulary(corpus, options, job.keep)
     if start is not None:
@@ -38,16 +43,6 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
     return learnt_lexicon(state, options, vocabulary, job.described(options, corpus=kept, curve=state.curve))
-
-
-def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
-    """Refuse what cannot be, before the text is read."""
-    if job.device != "cpu":
-        from polysema.training import cuda
-
-        cuda._cupy()
-    if job.start is not None:
-        check_start(options, job.start)
 
 
 def _backend(job: Job, text: TrainingText, state: State) -> Backend:
