@@ -247,7 +247,7 @@ class _Run:
             f"{occurrences:,} occurrences of {len(self.sample.vocabulary):,} words in {self.sample.tokens:,} words of "
             f"text; {self.folder} ({_size(free)} free) will hold {kept}"
         )
-        moments = Moments(self.encoder.width)
+        moments = self._no_moments()
         return moments, self._encode("all", "encoding", moments, keep=store != "again")
 
     # ---------------------------------------------------------------------------------------------------- clustered
@@ -255,9 +255,9 @@ class _Run:
     def clustered(self) -> tuple[NDArray[np.float32], Projection, Arrays]:
         """Factors (V, n, senses) from the centroids of each word's clusters, which are its senses."""
         centroids, sizes = self._centroids()
-        moments = Moments(self.encoder.width)
-        for sums in centroids.each(_sums, self.workers):
-            moments.add_sums(*sums)
+        moments = self._no_moments()
+        for some in centroids.each(lambda _, vectors: Moments.of(vectors), self.workers):
+            moments.add(some)
         projection = moments.projection(self.options.dim, self.options.reduction)
         owners = np.concatenate([rows for rows, _ in centroids.blocks()])
         columns = np.arange(len(owners)) - np.searchsorted(owners, owners)
@@ -341,7 +341,7 @@ class _Run:
             )
         self._tell(f"{self.folder} ({_size(free)} free) will hold {_size(need)} of vectors on disk")
         if every:
-            spill = self._encode("all", "encoding", Moments(self.encoder.width))
+            spill = self._encode("all", "encoding", self._no_moments())
         else:
             spill = self._encode(name, "encoding", among=np.sort(positions))
         assert spill is not None
@@ -355,6 +355,9 @@ class _Run:
         saved.numbers = {"next": 0, "rows": 0, "words": 0, "count": 0, "kept": True, "finished": False}
         saved.load()
         return saved
+
+    def _no_moments(self) -> Moments:
+        return Moments(0, np.zeros(self.encoder.width), np.zeros((self.encoder.width, self.encoder.width)))
 
     def _bytes(self, occurrences: int) -> int:
         """What so many vectors take on disk, with their positions."""
@@ -392,7 +395,7 @@ class _Run:
         """
         saved, spill = self._saved(name), None
         if moments is not None and saved.arrays:
-            moments.add_sums(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"])
+            moments.add(Moments(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"]))
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
             spill = Spill(WorkingFolder(self.folder).file(name), width, dtype, saved.numbers["rows"])
@@ -414,10 +417,10 @@ class _Run:
         with ThreadPoolExecutor(1) as writer:
             written: Future[None] | None = None
             for start, found in zip(starts, encoded, strict=True):
-                if moments is not None and found.total is not None and found.second is not None:
-                    if not np.isfinite(found.total).all():
+                if moments is not None and found.moments is not None:
+                    if not np.isfinite(found.moments.total).all():
                         raise InputError(f"{self.encoder} gives vectors that are not finite: choose precision float32")
-                    moments.add_sums(found.count, found.total, found.second)
+                    moments.add(found.moments)
                 if written is not None:
                     written.result()
                 if spill is not None:  # while the next group is encoded
@@ -486,12 +489,6 @@ def _slots(found: Ids, rising: Ids, order: Ids) -> Ids:
     return np.where(rising[at] == found, order[at], -1)
 
 
-def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-    """The number of some vectors (k, d), their sum and their second moments."""
-    exact = vectors.astype(np.float64)
-    return len(exact), exact.sum(axis=0), exact.T @ exact
-
-
 def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
@@ -542,13 +539,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Vectors with their positions in the corpus, their number, their sum and second moments; the words read."""
+    """Vectors with their positions in the corpus, the moments of all, and how many words were read."""
 
     positions: Ids
     vectors: NDArray[Any]
-    count: int
-    total: NDArray[np.float64] | None
-    second: NDArray[np.float64] | None
+    moments: Moments | None
     words: int
 
 
@@ -580,5 +575,7 @@ def encode_group(reading: Reading, group: Group, report: Report) -> Encoded:
     if encoder.device.type == "cuda":
         torch.cuda.synchronize()  # all copies have arrived
     found = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *(rows.numpy() for rows in kept)])
-    summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))
-    return Encoded(np.concatenate(positions), found, count, summed, squares, words)
+    moments = None
+    if total is not None and second is not None:
+        moments = Moments(count, total.cpu().numpy(), second.cpu().numpy())
+    return Encoded(np.concatenate(positions), found, moments, words)

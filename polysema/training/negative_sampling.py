@@ -11,7 +11,7 @@ from polysema.training.job import Job
 from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.replicas import ReplicaBackend
 from polysema.training.run import Backend, Run, State, check_start, grown_state, learnt_lexicon, new_state, saved_state
-from polysema.training.text import HeldOut, TrainingText, trained_vocabulary
+from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
@@ -34,10 +34,9 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = grown_state(options, vocabulary, start)
     elif state is None:
         state = new_state(options, len(vocabulary))
-    held_out = HeldOut(text)
     run = Run(
         text, state, _backend(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
-        held_out=held_out, status=job.workers.status,
+        status=job.workers.status,
     )  # fmt: skip
     run.run()
     run.write()

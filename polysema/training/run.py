@@ -176,7 +176,6 @@ class Run:
         on_epoch: called after every epoch with the run; its ``state`` is what was learnt so far.
         checkpoint: where the state is written; None: nowhere.
         status: who does what, where several workers learn.
-        held_out: what the loss is taken of; by default windows of the text.
     """
 
     def __init__(
@@ -188,7 +187,6 @@ class Run:
         progress: Report = silent,
         on_epoch: Callable[[Run], None] | None = None,
         checkpoint: Checkpoint | None = None,
-        held_out: HeldOut | None = None,
         status: Callable[[], str] = lambda: "",
     ) -> None:
         self.text, self.options, self.state, self.backend = text, text.options, state, backend
@@ -196,7 +194,7 @@ class Run:
         self.status = status
         self.epochs = self.options.epochs or 0
         self.tokens = int(text.text.sentences[-1])
-        self.held_out = held_out if held_out is not None else HeldOut(text)
+        self.held_out = HeldOut(text)
         self._block = 16 if self.options.replicas == 1 else 1  # rounds
         self._losses = np.zeros(2)  # of this epoch so far: their sum, and of how many words
         self._whole = True  # the state is that of a moment between two blocks: it can be gone on from

@@ -42,19 +42,25 @@ class Projection:
         return np.asarray((vectors @ basis).astype(np.float64) - self.mean @ self.basis)
 
 
+@dataclass(slots=True)
 class Moments:
-    """The number of vectors seen, their sum Σx (d,) and their second moments Σxxᵀ (d, d)."""
+    """How many vectors were seen, their sum and their second moments."""
 
-    def __init__(self, width: int) -> None:
-        self.count = 0
-        self.total: Array = np.zeros(width)
-        self.second: Array = np.zeros((width, width))
+    count: int
+    total: Array  # Σx (d,)
+    second: Array  # Σxxᵀ (d, d)
 
-    def add_sums(self, count: int, total: NDArray[Any], second: NDArray[Any]) -> None:
+    @classmethod
+    def of(cls, vectors: NDArray[Any]) -> Moments:
+        """Those of vectors (k, d)."""
+        exact = vectors.astype(np.float64)
+        return cls(len(exact), exact.sum(axis=0), exact.T @ exact)
+
+    def add(self, other: Moments) -> None:
         """Take in vectors that were summed elsewhere."""
-        self.count += count
-        self.total += total
-        self.second += second
+        self.count += other.count
+        self.total += other.total
+        self.second += other.second
 
     def projection(self, n: int, reduction: str) -> Projection:
         """The n axes of the largest spread: of XᵀX/N − μμᵀ for ``pca``, of XᵀX/N for ``svd``.

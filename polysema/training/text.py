@@ -165,13 +165,11 @@ class HeldOut:
         if not len(self):
             return None
         total = 0.0
-        for part in self._parts(1000 if options.objective.whole else 10_000):
+        size = 1000 if options.objective.whole else 10_000
+        for part in (slice(i, min(i + size, len(self))) for i in range(0, len(self), size)):
             rows = target[self.targets[part]].astype(np.float64), self._sums(part, context)
             total += options.objective.loss(*rows, context[self.noise[part]].astype(np.float64), options.cosine)
         return total / len(self)
-
-    def _parts(self, size: int) -> list[slice]:
-        return [slice(i, min(i + size, len(self))) for i in range(0, len(self), size)]
 
     def _sums(self, part: slice, vectors: Array) -> NDArray[np.float64]:
         """The sum of each sample's context vectors, for a part of the samples."""
