@@ -163,6 +163,7 @@ class Encoding:
         while self.slots > 1 << 16 and self.slots * self.workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        self.plain = False  # whether the text is small and is read without compiled code
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
     def run(self, lists: Any, config: dict[str, Any]) -> None:
@@ -221,8 +222,8 @@ class Encoding:
             size += len(block.data)
             if size > tokenising.SMALL:
                 return self._threaded(chain(first, blocks))
-        plain = not is_kept(kernel.tokenise) and PlainReader.reads(self.options.normalisation, first)
-        return self._plainly(first) if plain else self._threaded(first)
+        self.plain = not is_kept(kernel.tokenise) and PlainReader.reads(self.options.normalisation, first)
+        return self._plainly(first) if self.plain else self._threaded(first)
 
     def _plainly(self, blocks: list[Block]) -> Iterator[Settled]:
         """The settled blocks of a small text."""
@@ -232,7 +233,7 @@ class Encoding:
         counts = np.bincount(np.concatenate([tokens.ids for tokens in found]), minlength=len(every))
         self.words.fill([word.encode() for word in reader.words], counts)
         for tokens in found:
-            yield self._settle((*self._place(tokens, every), tokens.read))
+            yield tokenising.settled(*self._place(tokens, every), self.options.normalisation.min_sentence), tokens.read
 
     def _threaded(self, text: Iterable[Block]) -> Iterator[Settled]:
         """Blocks that threads tokenise and settle, in the order they were read."""
@@ -303,7 +304,12 @@ class Encoding:
     def _settle(self, placed: tuple[Array, Array, Array, int]) -> Settled:
         """Give whole sentences global ids and drop those too short. Runs in a thread."""
         ids, ends, mapping, read = placed
-        return tokenising.settled(ids, ends, mapping, self.options.normalisation.min_sentence), read
+        ids, ends = (array if array.flags.writeable else array.copy() for array in (ids, ends))  # a cluster's
+        size = int(ends[-1]) if len(ends) else 0
+        out, dropped, out_ends = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(len(ends), np.int64)
+        shortest = self.options.normalisation.min_sentence
+        words, sentences, left_out = kernel.settle(ids, ends, mapping, shortest, out, out_ends, dropped)
+        return (out[:words], out_ends[:sentences], dropped[:left_out]), read
 
     def _cut_long(self, ends: Array) -> Array:
         """Sentence ends, with further ends inside sentences that are too long."""
@@ -403,7 +409,7 @@ class Encoding:
     def _chunks(source: IO[bytes], ends_file: IO[bytes]) -> Iterator[tuple[Array, Array, int]]:
         """Whole sentences as they were first written: ids, ends, and how many words were read with them."""
         read = 0
-        while len(ends := np.fromfile(ends_file, np.int64, 1 << 13)):
+        while len(ends := np.fromfile(ends_file, np.int64, 1 << 15)):
             ids = np.fromfile(source, np.uint32, int(ends[-1]) - read)
             ends -= read
             read += len(ids)
@@ -412,4 +418,8 @@ class Encoding:
     def _renumbered(self, mapping: Array, chunk: tuple[Array, Array, int]) -> tuple[Array, Array, int]:
         """Final ids and ends of a chunk. Runs in a thread."""
         ids, ends, read = chunk
-        return *tokenising.renumbered(ids, ends, mapping), read
+        if self.plain:
+            return *tokenising.renumbered(ids, ends, mapping), read
+        out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
+        words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
+        return out[:words], out_ends[:sentences], read

@@ -17,6 +17,7 @@ from polysema.corpus.normalisation import NEVER_END, NUMBERED, Normalisation, ch
 from polysema.corpus.readers import Block
 from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as k
+from polysema.kernels.words import sort_words
 
 Array = NDArray[Any]
 
@@ -179,27 +180,21 @@ def _is_text(data: bytes) -> bool:
 
 
 def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Array, Array, Array]:
-    """Whole sentences with global ids, their ends, and the words of sentences too short.
-
-    An empty mapping says that the ids are global already.
-    """
+    """As the kernel ``settle``: whole sentences with global ids, their ends, and the words of sentences too short."""
     lengths = np.diff(ends, prepend=0)
     long = lengths >= shortest
-    ids = ids[: ends[-1] if len(ends) else 0]
-    ids = mapping[ids] if len(mapping) else ids
-    if long.all():
-        return ids, ends, ids[:0]
     words = np.repeat(long, lengths)
+    ids = ids[: len(words)]
+    ids = mapping[ids] if len(mapping) else ids
     return ids[words], np.cumsum(lengths[long]), ids[~words]
 
 
 def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array]:
-    """Final ids; words that map to a negative number are left out, and sentences that become empty."""
+    """As the kernel ``renumber``: final ids and ends of the words that are kept."""
     found = mapping[ids]
     kept = found >= 0
-    if not kept.all():
-        found, ends = found[kept], np.concatenate([[0], np.cumsum(kept)])[ends]
-    return found.astype("<i4", copy=False), ends[np.diff(ends, prepend=0) > 0].astype("<i8")
+    before = np.concatenate([[0], np.cumsum(kept)])[ends]
+    return found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
 
 
 class WordTable:
@@ -293,7 +288,7 @@ class WordTable:
     def sort(self, indices: NDArray[np.uint32]) -> None:
         """Sort indices by decreasing count, and words of equal count by code point."""
         if len(indices) > _FEW:
-            k.sort_words(indices, self.counts, self.arena, self.offsets)
+            sort_words(indices, self.counts, self.arena, self.offsets)
             return
         counts, starts = self.counts[indices], self.offsets[indices]
         at = starts[:, None] + np.arange(8)

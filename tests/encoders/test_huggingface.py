@@ -123,7 +123,7 @@ def test_what_cannot_be_loaded(tmp_path, encoder_folder):
 
 def test_a_name_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    refused(InputError, "give a encoder_folder", Encoder.load, "no-such-model-anywhere")
+    refused(InputError, "give a folder", Encoder.load, "no-such-model-anywhere")
 
 
 def test_an_error_in_a_batch_reaches_the_caller(encoder):
