@@ -1,7 +1,7 @@
 """What a cluster costs and gives: python benchmarks/cluster.py quality|cost … (docs/measurements/speed.md).
 
 quality CORPUS   held-out loss and word similarity against the number of replicas, and how long they learn apart
-cost CORPUS TEXT words/s of the engines ray and local with as many workers, in turns; bytes and seconds of a merge
+cost CORPUS TEXT words/s of the engines ray and local with as many workers, in turns
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import table
+from measure import ranged, table
 
 import polysema as ps
 from polysema.engine import engine_named
@@ -38,7 +38,7 @@ def trained(corpus: ps.Corpus, data: Any, seed: int, **options: Any) -> dict[str
     similarity = float(np.mean([figures[name].spearman for name in SETS]))
     found = {"loss": lexicon.metadata["curve"][-1]["held_out_loss"], "similarity": similarity, "seconds": seconds}
     if isinstance(backends[-1], ReplicaBackend):
-        found |= {"merges": backends[-1].merges, "in_turn": backends[-1].in_turn}
+        found["in_turn"] = backends[-1].in_turn
     return found
 
 
@@ -56,12 +56,12 @@ def quality(arguments: argparse.Namespace) -> None:
         runs = [trained(corpus, data, seed, epochs=arguments.epochs, **options) for seed in seeds]
         print(json.dumps({**options, "runs": runs}), file=sys.stderr, flush=True)
         cells = [str(options.get(name, "–")) for name in ("replicas", "apart", "combine")]
-        cells.append(f"{runs[0]['in_turn']:.3f}, {runs[0]['merges']:.0f}" if options else "–")
+        cells.append(f"{runs[0]['in_turn']:.3f}" if options else "–")
         for name in ("loss", "similarity"):
             values = [run[name] for run in runs]
             cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
         rows.append([*cells, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
-    heads = ["R", "g", "combined by", "learnt in turn, merges", "held-out loss", "word similarity", "s"]
+    heads = ["R", "g", "combined by", "learnt in turn", "held-out loss", "word similarity", "s"]
     print(table(heads, rows))
 
 
@@ -81,20 +81,18 @@ def processor_seconds() -> float:
 
 
 def cost(arguments: argparse.Namespace) -> None:
-    """Speed of both engines, in turns in one process, after a first run of each; and what a merge takes.
+    """Speed of both engines, in turns in one process, after a first run of each.
 
     Words a second of the clock, and words a second of processors: the second says more where others use them, too.
     """
     text, corpus, workers = arguments.text, ps.Corpus(arguments.corpus), arguments.workers
-    merges: list[ReplicaBackend] = []
 
     def build(engine: Any, folder: str) -> int:
         return int(ps.build_corpus(text, Path(folder) / "corpus", engine=engine, workers=workers).config["tokens"])
 
     def learn(engine: Any, threads: int) -> int:
         options = {**BASE, "threads": threads, "epochs": 1, "replicas": workers, "apart": arguments.apart}
-        noted = lambda run: merges.append(run.backend)  # noqa: E731
-        lexicon = ps.train(corpus, engine=engine, quiet=True, on_epoch=noted, **options)
+        lexicon = ps.train(corpus, engine=engine, quiet=True, **options)
         return int(lexicon.metadata["curve"][-1]["words"])
 
     def speed(work: Any, *given: Any) -> tuple[float, float]:
@@ -117,17 +115,9 @@ def cost(arguments: argparse.Namespace) -> None:
         for i, of in enumerate(("the clock", "processors")):
             local, spread = ([value[i] for value in speeds[f"{work} {engine}"]] for engine in ("local", "ray"))
             ratios = [b / a for a, b in zip(local, spread, strict=True)]
-            here, there, ratio = (statistics.median(values) for values in (local, spread, ratios))
-            among = f"{min(ratios):.2f}–{max(ratios):.2f}"
-            rows.append([f"{work}, s of {of}", f"{here / 1e6:.2f}", f"{there / 1e6:.2f}", f"{ratio:.2f} ({among})"])
+            here, there = (statistics.median(values) / 1e6 for values in (local, spread))
+            rows.append([f"{work}, s of {of}", f"{here:.2f}", f"{there:.2f}", ranged(ratios, 2)])
     print(table(["", "local, M words/s", "ray, M words/s", "ray / local"], rows))
-    last = merges[-1]
-    model = last.state.target.nbytes + last.state.context.nbytes
-    print(
-        f"\na merge of {workers} replicas: {last.sent / last.merges / 1e6:.1f} MB sent and "
-        f"{last.merging / last.merges * 1e3:.1f} ms to place and combine, with a model of {model / 1e6:.1f} MB: "
-        f"{(last.sent / last.merges - workers * model) / workers / model:.2f} of it moves in a leg"
-    )
 
 
 def main() -> None:

@@ -11,12 +11,11 @@ of so many words that are all different, and what the builder's memory comes to.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from measure import in_turns, machine, table
+from measure import in_turns, machine, ranged, table
 
 from polysema.corpus.readers import read_blocks
 
@@ -33,27 +32,20 @@ with tempfile.TemporaryDirectory() as folder:
     print(json.dumps({"seconds": took, "words": len(corpus.tokens), "types": len(corpus.counts),
                       "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 """
-GENSIM = """
+PEER = """
 import resource, time
-from gensim.models import Word2Vec
-from gensim.models.word2vec import LineSentence
+IMPORTS
 start = time.perf_counter()
-words, _ = Word2Vec(min_count=1).scan_vocab(corpus_iterable=LineSentence(arguments["plain"]))
+COUNT
 print(json.dumps({"seconds": time.perf_counter() - start, "words": words, "types": 0,
                   "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 """
-COUNTER = """
-import resource, time
-from collections import Counter
-start = time.perf_counter()
-counts = Counter()
-with open(arguments["plain"], encoding="utf-8") as file:
-    for line in file:
-        counts.update(line.split())
-took = time.perf_counter() - start
-print(json.dumps({"seconds": took, "words": sum(counts.values()), "types": len(counts),
-                  "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
-"""
+GENSIM = PEER.replace(
+    "IMPORTS", "from gensim.models import Word2Vec; from gensim.models.word2vec import LineSentence"
+).replace("COUNT", 'words, _ = Word2Vec(min_count=1).scan_vocab(corpus_iterable=LineSentence(arguments["plain"]))')
+COUNTER = PEER.replace("IMPORTS", "from collections import Counter").replace(
+    "COUNT", 'words = Counter(word for line in open(arguments["plain"]) for word in line.split()).total()'
+)
 
 
 def main() -> None:
@@ -68,8 +60,8 @@ def main() -> None:
         return
     if not options.text:
         parser.error("name some text, or give --distinct")
-    folder = Path(tempfile.mkdtemp())
-    try:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
         plain = folder / "plain.txt"
         with open(plain, "wb") as file:
             for path in options.text:
@@ -95,15 +87,13 @@ def main() -> None:
                     f"{timing.median('words') / timing.median('seconds') / 1e6:.1f}",
                     f"{min(speed):.1f}–{max(speed):.1f}",
                     f"{plain.stat().st_size / timing.median('seconds') / 1e6:.0f}",
-                    f"{sorted(ratios)[len(ratios) // 2]:.1f} ({min(ratios):.1f}–{max(ratios):.1f})",
+                    ranged(ratios),
                     f"{timing.median('rss'):.0f}",
                 ]
             )
         print(machine("gensim", "numba"))
         print(f"{plain.stat().st_size / 1e6:.0f} MB of plain text, {options.repeats} repeats in turns")
         print(table(["", "M words/s", "spread", "MB/s", "× gensim", "peak MB"], rows))
-    finally:
-        shutil.rmtree(folder)
 
 
 def memory(count: int, letters: int = 8) -> None:

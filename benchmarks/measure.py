@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -136,6 +136,12 @@ def everyday() -> list[dict[str, str]]:
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
+
+
+def ranged(values: Iterable[float], digits: int = 1) -> str:
+    """The median of some figures, with the least and the largest."""
+    every = sorted(values)
+    return f"{every[len(every) // 2]:.{digits}f} ({every[0]:.{digits}f}–{every[-1]:.{digits}f})"
 
 
 def cores() -> list[int]:

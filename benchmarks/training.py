@@ -13,7 +13,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from measure import in_turns, machine, table
+from measure import in_turns, machine, ranged, table
 
 from polysema.corpus.build import build_corpus
 
@@ -24,8 +24,7 @@ import time
 from polysema.corpus.corpus import Corpus
 from polysema.training.cpu import CpuBackend
 from polysema.training.models import MODELS
-from polysema.training.run import Run
-from polysema.training.state import new_state
+from polysema.training.run import Run, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 
 corpus = Corpus(arguments["corpus"])
@@ -91,8 +90,8 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
         if threads == "2":
             pairs = zip(timing.runs, timings[f"{what}|1"].runs, strict=True)
             gains = [a["speed"] / b["speed"] for a, b in pairs]
-            second = f"{sorted(gains)[len(gains) // 2]:.2f}× ({min(gains):.2f}–{max(gains):.2f})"
-        to_peer = f"{sorted(ratios)[len(ratios) // 2]:.1f}× ({min(ratios):.1f}–{max(ratios):.1f})"
+            second = ranged(gains, 2)
+        to_peer = ranged(ratios)
         if what.startswith("word2dm"):
             to_peer += f"; {timing.median('speed') / RELEASED:.1f}× the released scripts"
         beyond = f"{timing.median('beyond'):.0f}" if "beyond" in timing.runs[0] else ""

@@ -25,30 +25,23 @@ RUNS = {
 }
 
 
-def pulls(scale: float, count: int = 400, n: int = 17) -> tuple[list[float], list[float]]:
-    """How similar random pairs are, from not at all to the same, and the gradient's norm by the factor's."""
+def pulls(scale: float, columns: int = 17, count: int = 400, n: int = 17) -> tuple[list[float], list[float]]:
+    """How similar random pairs are, from not at all to the same, and the gradient's norm by the factor's.
+
+    With one column: a sense and a context of multi-sense Word2DM.
+    """
     rng = np.random.default_rng(0)
     alike, pull = [], []
     for share in np.linspace(0, 1, count):
-        target = scale * rng.standard_normal((n, n))
-        context = share * target + (1 - share) * scale * rng.standard_normal((n, n))
-        found = reference.word2dm(target, context[None], np.zeros((1, 1, n, n)))
+        target = scale * rng.standard_normal((n, columns))
+        context = share * target + (1 - share) * scale * rng.standard_normal((n, columns))
+        if columns == 1:
+            found = reference.ms_word2dm(target.T, context.T, np.zeros((1, n)))
+        else:
+            found = reference.word2dm(target, context[None], np.zeros((1, 1, n, columns)))
         a, c = target @ target.T, context @ context.T
         alike.append(float((a * c).sum() / np.sqrt((a * a).sum() * (c * c).sum())))
         pull.append(float(np.linalg.norm(found.target) / np.linalg.norm(target)))
-    return alike, pull
-
-
-def vector_pulls(count: int = 400, n: int = 17) -> tuple[list[float], list[float]]:
-    """The same for multi-sense Word2DM at its default start."""
-    rng = np.random.default_rng(0)
-    alike, pull = [], []
-    for share in np.linspace(0, 1, count):
-        sense = rng.standard_normal(n) / np.sqrt(5 * n)
-        context = share * sense + (1 - share) * rng.standard_normal(n) / np.sqrt(5 * n)
-        found = reference.ms_word2dm(sense[None], context[None], np.zeros((1, n)))
-        alike.append(float(sense @ context / np.linalg.norm(sense) / np.linalg.norm(context)) ** 2)
-        pull.append(float(np.linalg.norm(found.target) / np.linalg.norm(sense)))
     return alike, pull
 
 
@@ -66,7 +59,13 @@ def main() -> None:
     starts = (("paper", 0.5 / 289 / np.sqrt(3)), ("uniform", 0.5 / 17 / np.sqrt(3)), ("unit", 1 / 17))
     for name, scale in starts:
         left.semilogy(*pulls(scale), ".", ms=3, color=COLOURS[name], label=f"Word2DM, start {name}")
-    left.semilogy(*vector_pulls(), ".", ms=3, color=COLOURS["other"], label="multi-sense Word2DM, start unit")
+    left.semilogy(
+        *pulls(1 / np.sqrt(5 * 17), columns=1),
+        ".",
+        ms=3,
+        color=COLOURS["other"],
+        label="multi-sense Word2DM, start unit",
+    )
     left.set(
         xlabel="similarity of target and context",
         ylabel="‖∂J/∂B‖ / ‖B‖ of one true context",

@@ -18,9 +18,9 @@ import socket
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -95,46 +95,34 @@ class Engine:
                 are made at first use (``functools.cached_property``).
             tasks: what differs between tasks, small; larger values are placed. They are taken as they are needed.
             cores, gpus: how many processors and cards a task uses.
-            progress: called now and then: by this process with the progress of each task, by a cluster with how many
-                tasks are done.
+            progress: called with the progress of each task here, on a cluster with how many tasks are done.
         """
-        for owns, _ in self._groups(work, shared, tasks, None, 1, cores, gpus, progress):
-            yield owns[0]
+        for task in tasks:
+            yield work(shared(), task, progress)
 
     def merged(
         self,
         work: Work[Shared, Task, tuple[Own, Joint]],
         shared: Placed[Shared],
-        tasks: Iterable[Task],
+        tasks: Sequence[Task],
         merge: Merge[Joint],
         *,
-        group: int,
         cores: int = 1,
-    ) -> Iterator[tuple[list[Own], list[Joint]]]:
+    ) -> tuple[list[Own], list[Joint]]:
         """As :meth:`map`, where workers also merge the second half of each result, by a tree (:func:`tree`).
 
-        Args:
-            group: how many tasks make a tree. Its shape depends on their number only, so results have the same bits for
-                any number of workers. For each group come the first halves, and at most ``FAN`` merged second halves.
+        Its shape depends on the number of tasks only, so results have the same bits for any number of workers. Returns
+        the first halves, and at most ``FAN`` merged second halves.
         """
-        return self._groups(work, shared, tasks, merge, group, cores, 0, silent)
+        owns: list[Own] = []
 
-    def _groups(
-        self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
-        progress: Report,
-    ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
-        """For each group, its results (the first halves, if there is a ``merge``) and the merged second halves."""
-        for some in _grouped(tasks, group):
-            owns: list[Any] = []
+        def joints() -> Iterator[Joint]:
+            for task in tasks:
+                own, joint = work(shared(), task, silent)
+                owns.append(own)
+                yield joint
 
-            def joints(some: list[Any] = some, owns: list[Any] = owns) -> Iterator[Any]:
-                for task in some:
-                    result = work(shared(), task, progress)
-                    own, joint = (result, None) if merge is None else result
-                    owns.append(own)
-                    yield joint
-
-            yield owns, tree(joints(), len(some), merge)
+        return owns, tree(joints(), len(tasks), merge)
 
     def see(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Raise InputError if a worker cannot see one of these files or folders, or sees others."""
@@ -156,16 +144,15 @@ def tree(values: Iterable[Value], count: int, merge: Callable[[list[Value]], Val
 
     The caller merges those. Few values are held at once.
     """
+
+    def merged(left: Iterator[Value]) -> Iterator[Value]:
+        while some := list(islice(left, FAN)):
+            yield merge(some) if len(some) > 1 else some[0]
+
     while count > FAN:
-        values = (merge(some) if len(some) > 1 else some[0] for some in _grouped(values, FAN))
+        values = merged(iter(values))
         count = -(-count // FAN)
     return list(values)
-
-
-def _grouped(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
-    left = iter(tasks)
-    while some := list(islice(left, size)):
-        yield some
 
 
 @contextmanager
@@ -212,10 +199,10 @@ def _ray(local: bool = False) -> Any:
 class _Group:
     """Tasks under way whose results are awaited together."""
 
-    tasks: list[Any]  # the tasks
+    tasks: list[Any]
     owns: list[Any]  # references to the results, and to the merged second halves
     joints: list[Any]
-    avoid: list[str] = field(default_factory=list)  # ids of nodes whose disk failed
+    avoid: list[str]  # ids of nodes whose disk failed
 
 
 class RayEngine(Engine):
@@ -234,14 +221,9 @@ class RayEngine(Engine):
         self._waiting = 0
         self._opened = not ray.is_initialized()
         if self._opened:
-            options: dict[str, Any] = {
-                "log_to_driver": False,
-                "logging_level": logging.ERROR,
-                "configure_logging": True,
-            }
+            options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
             if address is None:
-                store = _store()
-                options |= {"num_cpus": workers, "object_store_memory": store, "include_dashboard": False}
+                options |= {"num_cpus": workers, "object_store_memory": _store(), "include_dashboard": False}
             else:
                 _check_address(address)
             try:
@@ -254,8 +236,7 @@ class RayEngine(Engine):
         processors = int(ray.cluster_resources().get("CPU", 1))
         self.workers = max(1, min(workers or processors, processors))
         self._window = self.workers if self.workers < processors else 2 * self.workers
-        memory = sum(node["store"] for node in self.nodes) / 1e9
-        _LOG.info(f"Ray: {self.workers} workers on {len(self.nodes)} nodes, at most {memory:.2f} GB of object store")
+        _LOG.info(f"Ray: {self.workers} workers on {len(self.nodes)} nodes")
 
     # ------------------------------------------------------------------------------------------------------- tasks
 
@@ -263,11 +244,24 @@ class RayEngine(Engine):
         """Place a value in Ray's object store."""
         return _InStore(self._ray.put(value))
 
+    def map(
+        self, work: Any, shared: Any, tasks: Iterable[Any], *, cores: int = 1, gpus: int = 0, progress: Report = silent
+    ) -> Iterator[Any]:
+        """The results of all tasks, in their order, in whatever order workers finish or die."""
+        for owns, _ in self._groups(work, shared, ([task] for task in tasks), None, cores, gpus, progress):
+            yield owns[0]
+
+    def merged(
+        self, work: Any, shared: Any, tasks: Sequence[Any], merge: Any, *, cores: int = 1
+    ) -> tuple[list[Any], list[Any]]:
+        """As :meth:`Engine.merged`; workers merge among themselves."""
+        [found] = self._groups(work, shared, [list(tasks)], merge, cores, 0, silent)
+        return found
+
     def _groups(
-        self, work: Any, shared: Any, tasks: Iterable[Any], merge: Any, group: int, cores: int, gpus: int,
-        progress: Report,
-    ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
-        """As :meth:`Engine._groups`, in whatever order workers finish or die; workers merge among themselves."""
+        self, work: Any, shared: Any, groups: Iterable[list[Any]], merge: Any, cores: int, gpus: int, progress: Report
+    ) -> Iterator[tuple[list[Any], list[Any]]]:
+        """For each group of tasks its results (the first halves, if there is a ``merge``) and merged second halves."""
         ray, done = self._ray, 0
         halves = 1 if merge is None else 2
         remote = ray.remote(num_cpus=cores, num_gpus=gpus, max_retries=TRIES, num_returns=halves)(_work)
@@ -277,7 +271,7 @@ class RayEngine(Engine):
         def submit(some: list[Any], avoid: list[str]) -> _Group:
             options: dict[str, Any] = {"name": getattr(work, "__qualname__", "work")}
             if avoid and (others := [node for node in self._alive() if node not in avoid]):
-                options["scheduling_strategy"] = self._affinity(others[0], soft=True)
+                options["scheduling_strategy"] = _affinity(others[0], soft=True)
             owns: list[Any] = []
             joints: list[Any] = []
             for task in some:
@@ -313,7 +307,7 @@ class RayEngine(Engine):
                     return [value for *_, value in owns], joints
 
         try:
-            for some in _grouped(tasks, group):
+            for some in groups:
                 sent.append(submit(some, []))
                 if sum(len(item.tasks) for item in sent) >= self._window:
                     yield taken()
@@ -351,17 +345,10 @@ class RayEngine(Engine):
         """The ids of the nodes."""
         return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
 
-    @staticmethod
-    def _affinity(node: str, soft: bool = False) -> Any:
-        """Schedule on a node; if soft, elsewhere when it is gone."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        return NodeAffinitySchedulingStrategy(node, soft=soft)
-
     def _ask(self, work: Any, *arguments: Any) -> list[Any]:
         """The result of a function on every node."""
         remote = self._ray.remote(num_cpus=0, max_retries=2)(work)
-        asked = {node: remote.options(scheduling_strategy=self._affinity(node)).remote(*arguments)
+        asked = {node: remote.options(scheduling_strategy=_affinity(node)).remote(*arguments)
                  for node in self._alive()}  # fmt: skip
         answers = []
         for node, reference in asked.items():
@@ -442,6 +429,13 @@ class _InStore:
 
     def __call__(self) -> Any:
         return _ray().get(self.reference)
+
+
+def _affinity(node: str, soft: bool = False) -> Any:
+    """Schedule on a node; if soft, elsewhere when it is gone."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=soft)
 
 
 def _work(work: Any, shared: _InStore, halves: bool, task: Any) -> Any:

@@ -74,7 +74,7 @@ def test_gather(sentences, key, window, held_out):
     ids = np.empty(len(tokens), np.uint32)
     hashes, lows, highs = (np.empty(len(tokens), np.uint64) for _ in range(3))
     count = gather(
-        tokens, marks, 0, len(sentences), rows, keep, np.uint64(key), window, held_out, 0, ids, hashes, lows, highs
+        tokens, marks, 0, len(sentences), rows, keep, np.uint64(key), window, held_out, ids, hashes, lows, highs
     )
     found = list(zip(*(array[:count].tolist() for array in (ids, hashes, lows, highs)), strict=True))
     assert found == slow_gather(sentences, rows.tolist(), keep.tolist(), key, window, held_out)

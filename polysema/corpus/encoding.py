@@ -9,6 +9,7 @@ Workers of a cluster get *pieces*: a small file is one, and is read by the worke
 
 from __future__ import annotations
 
+import hashlib
 import json
 import queue
 import time
@@ -32,7 +33,6 @@ from polysema.engine import Engine, Local
 from polysema.errors import CorpusError
 from polysema.kernels import tokens as kernel
 from polysema.kernels.compiled import is_kept
-from polysema.kernels.words import Digest, hashed
 from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report, silent
 
@@ -151,13 +151,7 @@ class _ReadCounts:
 
 
 class Encoding:
-    """One build, from blocks to the files of a corpus.
-
-    Args:
-        folder: where to write.
-        reader: the text and the options.
-        engine: who tokenises: threads of this process where it is Local.
-    """
+    """One build, from blocks to the files of a corpus in a folder; a Local engine is threads of this process."""
 
     def __init__(self, folder: Path, reader: TextReader, engine: Engine, progress: Report = silent) -> None:
         self.folder, self.reader, self.engine, self.progress = folder, reader, engine, progress
@@ -173,12 +167,7 @@ class Encoding:
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
     def run(self, lists: Any, config: dict[str, Any]) -> None:
-        """Read everything, then write the corpus.
-
-        Args:
-            lists: sentences as lists of words; None to read files.
-            config: further entries of ``config.json``.
-        """
+        """Read files, or sentences as lists of words, then write the corpus; ``config`` goes into ``config.json``."""
         begun, total = time.perf_counter(), self.reader.total
         with open(self.folder / "tokens.npy", "wb") as tokens, open(self.folder / "ends", "wb") as ends:
             tokens.write(bytes(HEADER))
@@ -345,8 +334,9 @@ class Encoding:
                 some = order[start : start + (1 << 16)]
                 spelled.write(self.words.lines(some))
                 counted.write(self.words.counts[some].astype("<i8").data)
-        digest = Digest()
-        tokens, sentences = self._renumber(mapping, digest)
+        tokens, sentences, digests = self._renumber(mapping)
+        with open(self.folder / "vocabulary.txt", "rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
         if not tokens:
             seen, count = self.read.types, self.options.min_count
             raise CorpusError(f"none of {seen:,} words is seen {count} times: lower the minimum count")
@@ -356,7 +346,7 @@ class Encoding:
             "sentences": sentences,
             "tokens": tokens,
             "types": len(order),
-            "digest": digest.text(self.folder / "vocabulary.txt"),
+            "digest": hashlib.sha256(" ".join(digests).encode()).hexdigest(),
             "read": asdict(self.read),
             **config,
         }
@@ -384,10 +374,11 @@ class Encoding:
         mapping[order] = np.arange(len(order), dtype=np.int32)
         return order, mapping if to_lemma is None else mapping[to_lemma]
 
-    def _renumber(self, mapping: Array, digest: Digest) -> tuple[int, int]:
-        """Give the ids their final numbers, in place: writing never overtakes reading."""
+    def _renumber(self, mapping: Array) -> tuple[int, int, list[str]]:
+        """Give the ids their final numbers, in place: writing never overtakes reading. Words, sentences, digests."""
         path, begun = self.folder / "tokens.npy", time.perf_counter()
         words = sentences = 0
+        digests = hashlib.sha256(), hashlib.sha256()
         with (
             open(path, "rb") as source,
             open(path, "r+b") as target,
@@ -400,10 +391,11 @@ class Encoding:
             marks.write(bytes(HEADER) + np.zeros(1, "<i8").tobytes())
             chunks = self._chunks(source, ends_file)
             renumber = partial(self._renumbered, mapping)
-            for out, out_ends, piece, read in in_turn(pool, renumber, chunks, self.workers + 1):
-                digest.join(piece, len(out) + len(out_ends))
-                target.write(out.data)
-                marks.write((out_ends + words).data)
+            for out, out_ends, read in in_turn(pool, renumber, chunks, self.workers + 1):
+                out_ends += words
+                for file, digest, numbers in zip((target, marks), digests, (out, out_ends), strict=True):
+                    digest.update(numbers.data)
+                    file.write(numbers.data)
                 words, sentences = words + len(out), sentences + len(out_ends)
                 self._report("writing", read, self.read.tokens, begun)
             target.truncate(HEADER + words * 4)
@@ -411,7 +403,7 @@ class Encoding:
                 file.seek(0)
                 file.write(start)
         (self.folder / "ends").unlink()
-        return words, sentences
+        return words, sentences, [digest.hexdigest() for digest in digests]
 
     @staticmethod
     def _chunks(source: IO[bytes], ends_file: IO[bytes]) -> Iterator[tuple[Array, Array, int]]:
@@ -423,12 +415,11 @@ class Encoding:
             read += len(ids)
             yield ids, ends, read
 
-    def _renumbered(self, mapping: Array, chunk: tuple[Array, Array, int]) -> tuple[Array, Array, int, int]:
-        """Final ids and ends of a chunk, and their hash. Runs in a thread."""
+    def _renumbered(self, mapping: Array, chunk: tuple[Array, Array, int]) -> tuple[Array, Array, int]:
+        """Final ids and ends of a chunk. Runs in a thread."""
         ids, ends, read = chunk
         if self.plain:
             return *tokenising.renumbered(ids, ends, mapping), read
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
-        out, out_ends = out[:words], out_ends[:sentences]
-        return out, out_ends, int(hashed(out, out_ends)), read
+        return out[:words], out_ends[:sentences], read

@@ -139,24 +139,18 @@ _HIDDEN = re.compile(r"(^|/)\.")
 _VERSIONS = ("ETag", "etag", "md5Hash", "checksum", "mtime", "modified", "LastModified", "last_modified", "created")
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
-    """A file at a URL."""
+class Url(str):
+    """The URL of a file."""
 
-    url: str
-
-    def __str__(self) -> str:
-        return self.url
-
-    def open(self, mode: str = "rb") -> IO[bytes]:
+    def open(self) -> IO[bytes]:
         """Open it for reading."""
-        system, path = _file_system(self.url)
-        return cast(IO[bytes], system.open(path, mode))
+        system, path = _file_system(self)
+        return cast(IO[bytes], system.open(path, "rb"))
 
     @property
     def info(self) -> dict[str, Any]:
         """The facts that its file system gives."""
-        system, path = _file_system(self.url)
+        system, path = _file_system(self)
         return dict(system.info(path))
 
 
@@ -239,7 +233,7 @@ def describe(source: Source) -> dict[str, Any]:
     if isinstance(source, Url):
         info = source.info
         known = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
-        return {"path": source.url, "bytes": int(info["size"]), **known}
+        return {"path": str(source), "bytes": int(info["size"]), **known}
     status = source.stat()
     times = {"modified": status.st_mtime_ns, "changed": status.st_ctime_ns}  # the second cannot be set back
     return {"path": str(source.resolve()), "bytes": status.st_size, **times}
@@ -289,12 +283,12 @@ def unpacked(raw: io.BufferedReader) -> IO[bytes]:
         return cast(IO[bytes], bz2.BZ2File(raw))
     if start.startswith(b"\xfd7zXZ\0"):
         new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=WINDOW + (1 << 20))
-        return cast(IO[bytes], _Frames(raw, new, lzma.LZMAError, b"\0"))
+        return cast(IO[bytes], _Made(_frames(raw, new, lzma.LZMAError, b"\0")))
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         with needing("reading .zst files", "train"):
             import zstandard
         decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
-        return cast(IO[bytes], _Frames(raw, decompressor.decompressobj, zstandard.ZstdError))
+        return cast(IO[bytes], _Made(_frames(raw, decompressor.decompressobj, zstandard.ZstdError)))
     if start.startswith(b"PK\x03\x04"):
         raise DamagedArchiveError("zip archives are not read: unpack it, or use gz, bz2, xz or zst")
     return raw
@@ -303,74 +297,51 @@ def unpacked(raw: io.BufferedReader) -> IO[bytes]:
 class _Made:
     """A stream of bytes that are made piece by piece; :meth:`read` returns fewer than asked only at the end."""
 
-    def __init__(self) -> None:
-        self._pending = bytearray()
-
-    def more(self, size: int) -> bytes | None:
-        """The next bytes; None at the end."""
-        raise NotImplementedError
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._pending = pieces, bytearray()
 
     def read(self, size: int) -> bytes:
         """Read ``size`` bytes."""
-        while len(self._pending) < size and (more := self.more(size)) is not None:
+        while len(self._pending) < size and (more := next(self._pieces, None)) is not None:
             self._pending += more
         taken = bytes(self._pending[:size])
         del self._pending[:size]
         return taken
 
 
-class _Frames(_Made):
-    """Unpacks an archive frame by frame; a last frame that is cut off is an error."""
-
-    def __init__(self, raw: IO[bytes], new: Callable[[], Any], error: type[Exception], padding: bytes = b"") -> None:
-        super().__init__()
-        self._raw, self._new, self._error, self._padding = raw, new, error, padding
-        self._frame: Any = None
-        self._input = b""
-
-    def more(self, size: int) -> bytes | None:
-        self._input = self._input or self._raw.read(ARCHIVE_PIECE)
-        if not self._input:
-            if self._frame is not None:
-                raise DamagedArchiveError("the last frame is cut off")
-            return None
-        if self._frame is None:
-            self._input = self._input.lstrip(self._padding) if self._padding else self._input
-            if not self._input:
-                return b""
-            self._frame = self._new()
+def _frames(raw: IO[bytes], new: Callable[[], Any], error: type[Exception], padding: bytes = b"") -> Iterator[bytes]:
+    """Unpack an archive frame by frame; a last frame that is cut off is an error."""
+    frame, data = None, b""
+    while data := data or raw.read(ARCHIVE_PIECE):
+        if frame is None:
+            data = data.lstrip(padding)
+            if not data:
+                continue
+            frame = new()
         try:
-            made: bytes = self._frame.decompress(self._input)
-        except self._error as error:
-            raise DamagedArchiveError(str(error)) from None
-        self._input = b""
-        if self._frame.eof:
-            self._input, self._frame = self._frame.unused_data, None
-        return made
+            made: bytes = frame.decompress(data)
+        except error as why:
+            raise DamagedArchiveError(str(why)) from None
+        yield made
+        data = b""
+        if frame.eof:
+            data, frame = frame.unused_data, None
+    if frame is not None:
+        raise DamagedArchiveError("the last frame is cut off")
 
 
-class _Transcoded(_Made):
-    """Text of another encoding as UTF-8; counts the characters that could not be decoded."""
-
-    def __init__(self, start: bytes, stream: IO[bytes], encoding: str) -> None:
-        super().__init__()
-        try:
-            b"text".decode(encoding, "replace")  # refuses codecs that are not encodings of text, such as hex
-            self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-        except LookupError:
-            known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")
-            raise UnknownChoiceError("encoding", encoding, known) from None
-        self._start, self._stream, self._done = start, stream, False
-        self.replaced = 0
-
-    def more(self, size: int) -> bytes | None:
-        if self._done:
-            return None
-        raw, self._start = self._start or self._stream.read(size), b""
-        self._done = not raw
-        text = self._decoder.decode(raw, final=self._done)
-        self.replaced += text.count("\ufffd")
-        return text.encode()
+def _transcoded(start: bytes, stream: IO[bytes], encoding: str) -> Iterator[bytes]:
+    """Text of another encoding as UTF-8; what cannot be decoded becomes U+FFFD."""
+    try:
+        b"text".decode(encoding, "replace")  # refuses codecs that are not encodings of text, such as hex
+        decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    except LookupError:
+        known = ("utf-8", "latin-1", "utf-16", "any other that Python knows")
+        raise UnknownChoiceError("encoding", encoding, known) from None
+    yield decoder.decode(start).encode()
+    while data := stream.read(1 << 16):
+        yield decoder.decode(data).encode()
+    yield decoder.decode(b"", final=True).encode()
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -396,9 +367,9 @@ def _blocks(counter: Counter, name: str, options: ReadingOptions) -> Iterator[Bl
     start, encoding = _read_whole(stream, 1 << 16), options.encoding
     if encoding == "auto" and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
-    transcoded = None
-    if encoding not in ("auto", "utf-8"):
-        stream = transcoded = _Transcoded(start, stream, encoding)
+    transcoded = encoding not in ("auto", "utf-8")
+    if transcoded:
+        stream = _Made(_transcoded(start, stream, encoding))
         start = _read_whole(stream, 1 << 16)
     start = start.removeprefix(codecs.BOM_UTF8)
     if b"\0" in start:
@@ -408,9 +379,7 @@ def _blocks(counter: Counter, name: str, options: ReadingOptions) -> Iterator[Bl
     size, rest, goes_on = options.block, b"", False
 
     def made(data: bytes, ends: bool = False) -> Block:
-        replaced = 0
-        if transcoded is not None:
-            replaced, transcoded.replaced = transcoded.replaced, 0
+        replaced = data.count(b"\xef\xbf\xbd") if transcoded else 0
         return Block(_as_utf8(data) if latin else data, goes_on, columns, ends, counter.read_bytes, replaced)
 
     while True:

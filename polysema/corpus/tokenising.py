@@ -17,7 +17,7 @@ from polysema.corpus.normalisation import NEVER_END, NUMBERED, Normalisation, ch
 from polysema.corpus.readers import Block
 from polysema.errors import UnknownChoiceError, needing
 from polysema.kernels import tokens as k
-from polysema.kernels.words import plainly_hashed, sort_words
+from polysema.kernels.words import sort_words
 
 Array = NDArray[Any]
 
@@ -189,13 +189,12 @@ def settled(ids: Array, ends: Array, mapping: Array, shortest: int) -> tuple[Arr
     return ids[words], np.cumsum(lengths[long]), ids[~words]
 
 
-def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array, int]:
-    """As the kernels ``renumber`` and ``hashed``: final ids and ends of the words that are kept, and their hash."""
+def renumbered(ids: Array, ends: Array, mapping: Array) -> tuple[Array, Array]:
+    """As the kernel ``renumber``: final ids and ends of the words that are kept."""
     found = mapping[ids]
     kept = found >= 0
     before = np.concatenate([[0], np.cumsum(kept)])[ends]
-    out, out_ends = found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
-    return out, out_ends, plainly_hashed(out, out_ends)
+    return found[kept].astype("<i4"), before[np.diff(before, prepend=0) > 0].astype("<i8")
 
 
 class WordTable:
@@ -350,13 +349,8 @@ def lemmatiser(language: str) -> Any:
     return lemma_of
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """The words of a table, to be sent."""
-
-    arena: Array  # the bytes of all words, the offset of each word, and its count
-    offsets: Array
-    counts: Array
+WordCounts = tuple[Array, Array, Array]
+"""The words of a table, to be sent: the bytes of all, the offset of each, and its count."""
 
 
 def words_of(table: k.SlotTable, blocks: list[Tokens]) -> WordCounts:
@@ -366,12 +360,13 @@ def words_of(table: k.SlotTable, blocks: list[Tokens]) -> WordCounts:
     counts = np.zeros(used, np.int64)
     for tokens in blocks:
         counts += np.bincount(tokens.ids, minlength=used)
-    return WordCounts(table.arena[: int(offsets[-1])].copy(), offsets, counts)
+    return table.arena[: int(offsets[-1])].copy(), offsets, counts
 
 
 def add_words(table: WordTable, words: WordCounts) -> Array:
     """Add words and their counts to a table. Returns their ids there."""
-    mapping = np.empty(len(words.counts), np.uint32)
-    table.add(words.arena.copy(), words.offsets.copy(), 0, len(mapping), mapping)  # what was sent is read-only
-    table.counts[mapping] += words.counts
+    arena, offsets, counts = words
+    mapping = np.empty(len(counts), np.uint32)
+    table.add(arena.copy(), offsets.copy(), 0, len(mapping), mapping)  # what was sent is read-only
+    table.counts[mapping] += counts
     return mapping

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from polysema.composition.occurrences import Span, span_of
 from polysema.errors import InputError, check_choice, needing
-from polysema.machine import ahead
 
 Ids = NDArray[np.int64]
 
@@ -45,40 +44,6 @@ class Batch:
     places: Ids  # (P,) the pieces of those words as places in the flattened (B · T)
     owners: Ids  # (P,) which of the W words each piece belongs to
     words: int  # how many words the sentences hold in all
-
-
-def batches(
-    tokens: NDArray[Any], bounds: NDArray[Any], table: PieceTable, wanted: NDArray[np.bool_], size: int, most: int
-) -> Iterator[Batch]:
-    """Cut sentences into batches of nearly equal length, the longest first.
-
-    Args:
-        tokens: (N,) word ids.
-        bounds: (S + 1,) where each sentence starts in them, and where the last ends.
-        wanted: (N,) the tokens whose vectors are wanted; sentences without any are left out.
-        size: sentences in a batch at most.
-        most: pieces in a batch at most, padding included.
-    """
-    lengths = np.minimum(table.starts[tokens + 1] - table.starts[tokens], table.limit)
-    edges = np.zeros(len(tokens) + 1, np.int64)  # where each token's pieces start
-    np.cumsum(lengths, out=edges[1:])
-    within = np.arange(edges[-1]) - np.repeat(edges[:-1], lengths)
-    pieces = table.pieces[np.repeat(table.starts[tokens], lengths) + within]
-    token_of = np.repeat(np.arange(len(tokens)), lengths)
-
-    first, last = _segments(bounds, edges, table.limit)
-    found = np.concatenate([[0], np.cumsum(wanted)])
-    useful = found[last] > found[first]
-    first, last = first[useful], last[useful]
-    size_of = edges[last] - edges[first]
-    order = np.argsort(-size_of, kind="stable")
-    framed = len(table.before) + len(table.after)
-    at = 0
-    while at < len(order):
-        width = int(size_of[order[at]]) + framed
-        rows = order[at : at + max(1, min(size, most // width))]
-        at += len(rows)
-        yield _batch(first[rows], last[rows], edges, pieces, token_of, table, wanted, width)
 
 
 def _batch(
@@ -287,38 +252,44 @@ class Encoder:
         starts = np.searchsorted(np.insert(owner, where, empty), np.arange(len(words) + 1))
         return PieceTable(filled, starts, self.before, self.after, self.padding, self.limit)
 
-    def encode(
-        self,
-        tokens: NDArray[Any],
-        bounds: NDArray[Any],
-        table: PieceTable,
-        wanted: NDArray[np.bool_],
-        layers: Sequence[int] | None = None,
-        separate: bool = False,
-    ) -> Iterator[tuple[Batch, Any]]:
-        """The vectors of wanted words of many sentences, batch by batch.
-
-        Args:
-            tokens, bounds: word ids of the table's vocabulary, and where each sentence starts and the last ends.
-            wanted: which tokens' vectors to give.
-            layers: whose mean to take; by default the encoder's own.
-            separate: give each layer's vector instead of their mean.
-
-        Yields:
-            each batch, with the vectors of its wanted words as a float32 tensor on the encoder's device: (W, d), or
-            (W, layers, d) if separate. The batches are in order of length, not of the corpus.
-        """
-        for batch in ahead(self.batches(tokens, bounds, table, wanted)):
-            yield batch, self.vectors(batch, layers, separate)
-
     def batches(
         self, tokens: NDArray[Any], bounds: NDArray[Any], table: PieceTable, wanted: NDArray[np.bool_]
     ) -> Iterator[Batch]:
-        """The batches of :meth:`encode`, yet to be read."""
-        return batches(tokens, bounds, table, wanted, self.batch_size, self.batch_pieces)
+        """Cut sentences into batches of nearly equal length, the longest first; :meth:`vectors` reads them.
+
+        Args:
+            tokens: (N,) word ids of the table's vocabulary.
+            bounds: (S + 1,) where each sentence starts in them, and where the last ends.
+            wanted: (N,) the tokens whose vectors are wanted; sentences without any are left out.
+        """
+        lengths = np.minimum(table.starts[tokens + 1] - table.starts[tokens], table.limit)
+        edges = np.zeros(len(tokens) + 1, np.int64)  # where each token's pieces start
+        np.cumsum(lengths, out=edges[1:])
+        within = np.arange(edges[-1]) - np.repeat(edges[:-1], lengths)
+        pieces = table.pieces[np.repeat(table.starts[tokens], lengths) + within]
+        token_of = np.repeat(np.arange(len(tokens)), lengths)
+        first, last = _segments(bounds, edges, table.limit)
+        found = np.concatenate([[0], np.cumsum(wanted)])
+        useful = found[last] > found[first]
+        first, last = first[useful], last[useful]
+        size_of = edges[last] - edges[first]
+        order = np.argsort(-size_of, kind="stable")
+        at = 0
+        while at < len(order):
+            width = int(size_of[order[at]]) + len(table.before) + len(table.after)
+            rows = order[at : at + max(1, min(self.batch_size, self.batch_pieces // width))]
+            at += len(rows)
+            yield _batch(first[rows], last[rows], edges, pieces, token_of, table, wanted, width)
 
     def vectors(self, batch: Batch, layers: Sequence[int] | None = None, separate: bool = False) -> Any:
-        """The vectors of one batch's wanted words. On a GPU they may still be under way when this returns."""
+        """The vectors of one batch's wanted words, as a float32 tensor on the encoder's device.
+
+        On a GPU they may still be under way when this returns.
+
+        Args:
+            layers: whose mean to take; by default the encoder's own.
+            separate: give each layer's vector, (W, layers, d), instead of their mean (W, d).
+        """
         import torch
 
         states = self._states(batch.ids, batch.mask, tuple(layers) if layers else self.layers)

@@ -1,8 +1,11 @@
-"""Small clusterings, many of them: k-means and the silhouette of a word's occurrences."""
+"""Small clusterings, many of them: k-means and the silhouette of a word's occurrences.
+
+Where many words are clustered, ``rows`` (R, d) are their vectors, word after word, and ``starts`` (W + 1,) says where
+each word's begin, and where the last end. N points have ``squared`` (N, N) distances, and ``labels`` (N,) get the
+cluster of each. All random choices follow from a ``key``.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +14,11 @@ from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
-def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
+def add_outer(moments, rows, vectors):
     """Add x xᵀ of each vector to its word's second moments.
 
-    Args:
-        moments: (V, n(n+1)/2), the upper triangles row by row.
-        rows: (k,) each vector's word; negative for vectors to leave out.
-        vectors: (k, n).
+    Moments (V, n(n+1)/2) are upper triangles row by row; rows (k,) are the words of vectors (k, n), negative for those
+    to leave out.
     """
     n = vectors.shape[1]
     for i in range(vectors.shape[0]):
@@ -33,7 +34,7 @@ def add_outer(moments: Any, rows: Any, vectors: Any) -> Any:
 
 
 @compiled()
-def squared_distances(gram: Any) -> Any:
+def squared_distances(gram):
     """‖x − y‖² of every two of N points, from their inner products (N, N)."""
     count = len(gram)
     squared = np.empty((count, count))
@@ -45,7 +46,7 @@ def squared_distances(gram: Any) -> Any:
 
 
 @kernel()
-def _distinct(squared: Any) -> Any:
+def _distinct(squared):
     """How many points are apart from all before them, by more than rounding."""
     least = 1e-12 * squared.max()
     found = 0
@@ -60,7 +61,7 @@ def _distinct(squared: Any) -> Any:
 
 
 @compiled()
-def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any:
+def k_means(squared, k, key, iterations, labels):
     """Lloyd's algorithm from k-means++ seeds, by distances alone; returns Σ ‖x − its centroid‖².
 
     With T_c(x) = Σ_{y ∈ c} ‖x − y‖², its sum 2 W_c over c and n_c points in c, the distance from the centroid is
@@ -68,11 +69,6 @@ def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any
         ‖x − μ_c‖² = T_c(x) / n_c − W_c / n_c²
 
     so a step costs N numbers for each point that changes its cluster, and k for each point, whatever d.
-
-    Args:
-        squared: (N, N) the points' squared distances.
-        key: of the random choices.
-        labels: (N,) gets each point's cluster.
     """
     count = len(squared)
     nearest, own = np.empty(count), np.empty(count, np.int64)
@@ -108,7 +104,7 @@ def k_means(squared: Any, k: Any, key: Any, iterations: Any, labels: Any) -> Any
 
 
 @kernel()
-def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
+def _seeds(squared, k, key, nearest, own):
     """The seeds of k-means++: each drawn in proportion to the squared distance from those before it."""
     count = len(squared)
     nearest[:] = np.inf
@@ -130,7 +126,7 @@ def _seeds(squared: Any, k: Any, key: Any, nearest: Any, own: Any) -> None:
 
 
 @kernel()
-def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+def _refill(empty, nearest, squared, labels, within, sizes):
     """An empty cluster starts again at the point that fits worst, of those that are not alone in theirs."""
     worst = -1
     for i in range(len(squared)):
@@ -141,7 +137,7 @@ def _refill(empty: Any, nearest: Any, squared: Any, labels: Any, within: Any, si
 
 
 @kernel()
-def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -> None:
+def _move(i, to, squared, labels, within, sizes):
     """Take a point out of its cluster and into another."""
     before = labels[i]
     for j in range(len(squared)):
@@ -153,7 +149,7 @@ def _move(i: Any, to: Any, squared: Any, labels: Any, within: Any, sizes: Any) -
 
 
 @compiled()
-def silhouette(distances: Any, labels: Any, k: Any) -> Any:
+def silhouette(distances, labels, k):
     """The mean of (b − a) / max(a, b), a a point's mean distance to its cluster and b to the nearest other one.
 
     A point alone in its cluster counts 0 (Rousseeuw 1987). −1 where fewer than two clusters have points.
@@ -184,8 +180,8 @@ def silhouette(distances: Any, labels: Any, k: Any) -> Any:
 
 
 @compiled()
-def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -> Any:
-    """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖². Arguments as for :func:`k_means`."""
+def tightest_k_means(squared, k, key, starts, labels):
+    """The tightest of some runs of k-means; returns its Σ ‖x − its centroid‖²."""
     trial = np.empty(len(squared), np.int64)
     least = np.inf
     for start in range(starts):
@@ -197,16 +193,10 @@ def tightest_k_means(squared: Any, k: Any, key: Any, starts: Any, labels: Any) -
 
 
 @compiled()
-def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) -> Any:
-    """Cluster by k-means for k = 2 … ``most`` and keep the k of the best silhouette.
+def best_k_means(squared, most, key, starts, labels):
+    """Cluster by k-means for k = 2 … ``most``, keep the k of the best silhouette, and return it.
 
-    Args:
-        squared: (N, N) the points' squared distances. Fewer than three distinct points are one cluster.
-        starts: k-means runs for each k, of which the tightest counts.
-        labels: (N,) gets each point's cluster.
-
-    Returns:
-        k.
+    Fewer than three distinct points are one cluster. Of ``starts`` runs for each k the tightest counts.
     """
     labels[:] = 0
     if len(squared) < 3:
@@ -227,14 +217,8 @@ def best_k_means(squared: Any, most: Any, key: Any, starts: Any, labels: Any) ->
 
 
 @compiled()
-def centre_each(rows: Any, starts: Any, points: Any) -> None:
-    """Put each word's vectors, centred by their mean, into its part of ``points``.
-
-    Args:
-        rows: (R, d) the vectors of W words, word after word.
-        starts: (W + 1,) where each word's begin, and where the last end.
-        points: (W, N, d) zeros, N the largest number of vectors of a word.
-    """
+def centre_each(rows, starts, points):
+    """Put each word's vectors, centred by their mean, into its part of ``points`` (W, N, d), which are zeros."""
     for word in range(len(starts) - 1):
         first, last = starts[word], starts[word + 1]
         mean = np.zeros(rows.shape[1])
@@ -246,17 +230,11 @@ def centre_each(rows: Any, starts: Any, points: Any) -> None:
 
 
 @compiled()
-def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels: Any, counts: Any) -> None:
-    """Cluster the vectors of each of W words.
+def label_each(grams, starts, keys, most, least, labels, counts):
+    """Cluster the vectors of each of W words by their inner products ``grams`` (W, N, N).
 
-    Args:
-        grams: (W, N, N) the inner products of each word's vectors.
-        starts: (W + 1,) where each word's vectors begin, and where the last end.
-        keys: (W,) of the random choices.
-        most: how many clusters at most.
-        least: 0 for the number of the best silhouette; else ``most``, or fewer so that each has so many on average.
-        labels: (R,) gets each vector's cluster, from 0 in each word.
-        counts: (W,) gets how many clusters each word has.
+    ``labels`` (R,) get each vector's cluster, from 0 in each word, and ``counts`` (W,) how many each word has: if
+    ``least`` is 0 the number of the best silhouette, else ``most``, or fewer so that each has so many on average.
     """
     for word in range(len(counts)):
         size = starts[word + 1] - starts[word]
@@ -271,7 +249,7 @@ def label_each(grams: Any, starts: Any, keys: Any, most: Any, least: Any, labels
 
 
 @kernel()
-def _numbered(labels: Any, most: Any) -> Any:
+def _numbered(labels, most):
     """Number the clusters that have points from 0, in their order; returns how many there are."""
     number = np.full(most, -1, np.int64)
     for label in labels:
@@ -287,14 +265,8 @@ def _numbered(labels: Any, most: Any) -> Any:
 
 
 @compiled()
-def mean_each(rows: Any, starts: Any, labels: Any, counts: Any, means: Any, sizes: Any) -> None:
-    """The mean of each cluster of each word, and how many vectors it has.
-
-    Args:
-        rows, starts, labels, counts: as in :func:`centre_each` and :func:`label_each`.
-        means: (C, d) zeros, C the number of all clusters.
-        sizes: (C,) zeros.
-    """
+def mean_each(rows, starts, labels, counts, means, sizes):
+    """The ``means`` (C, d) of all clusters of all words, and how many vectors each has; both are zeros before."""
     base = 0
     for word in range(len(counts)):
         for i in range(starts[word], starts[word + 1]):

@@ -6,8 +6,6 @@ not on threads, nor on the order in which the corpus is read.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled
@@ -15,17 +13,12 @@ from polysema.kernels.sampling import GOLDEN, mixed
 
 
 @compiled()
-def weighted_context_sums(
-    tokens: Any, starts: Any, ends: Any, positions: Any, rows: Any, vectors: Any, weights: Any, out: Any
-) -> Any:
+def weighted_context_sums(tokens, starts, ends, positions, rows, vectors, weights, out):
     """Σ of the vectors of the words around each position, itself left out, each times the weight of its distance.
 
     Args:
-        tokens: the corpus.
-        starts, ends: (k,) the sentence that each position stands in.
-        positions: (k,).
+        starts, ends: (k,) the sentence that each of the ``positions`` (k,) stands in.
         rows: (types,) each word's row among the vectors; negative for words that have none.
-        vectors: (W, n).
         weights: (2W,), at the distances −W … −1, 1 … W.
         out: (k, n).
     """
@@ -42,9 +35,7 @@ def weighted_context_sums(
 
 
 @compiled()
-def sample_occurrences(
-    tokens: Any, firsts: Any, lasts: Any, rows: Any, key: Any, starts: Any, filled: Any, hashes: Any, positions: Any
-) -> Any:
+def sample_occurrences(tokens, firsts, lasts, rows, key, starts, filled, hashes, positions):
     """Add the tokens of some stretches of the corpus to the samples of their words.
 
     Each word's sample is a heap with the largest hash on top, which a smaller one replaces once the heap is full.
@@ -52,10 +43,7 @@ def sample_occurrences(
     Args:
         firsts, lasts: where each stretch starts and ends.
         rows: (types,) each word's row; negative for words that are not sampled.
-        key: of the run.
-        starts: (V + 1,) where each word's room begins in the two arrays below.
-        filled: (V,) how much of it is taken.
-        hashes, positions: what is in the samples.
+        starts, filled: where each word's room begins in ``hashes`` and ``positions``, and how much of it is taken.
     """
     for stretch in range(len(firsts)):
         for p in range(firsts[stretch], lasts[stretch]):

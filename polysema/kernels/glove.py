@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled
@@ -11,15 +9,10 @@ from polysema.kernels.simd import dot
 
 
 @compiled()
-def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs: Any) -> Any:
+def weighed_pairs(ids, lows, count, bits, units, pairs):
     """Every word with every word before it in its window, one number a pair: smaller row, larger row, distance.
 
-    Args:
-        bits: how many of the number's bits a row takes.
-        units: how many the distance takes.
-
-    Returns:
-        how many pairs were written.
+    A row takes so many ``bits`` of the number, the distance ``units``.
     """
     o = 0
     for t in range(count):
@@ -27,16 +20,11 @@ def weighed_pairs(ids: Any, lows: Any, count: Any, bits: Any, units: Any, pairs:
             a, b = np.uint64(ids[t]), np.uint64(ids[q])
             pairs[o] = (((min(a, b) << np.uint64(bits)) | max(a, b)) << np.uint64(units)) | np.uint64(t - q)
             o += 1
-    return o
 
 
 @compiled()
-def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found: Any, found_weights: Any) -> Any:
-    """Two sorted runs as one; a pair of both weighs their sum.
-
-    Returns:
-        how many pairs were written.
-    """
+def merge_runs(pairs, weights, others, other_weights, found, found_weights):
+    """Two sorted runs as one, in which a pair of both weighs their sum; returns its length."""
     one = np.uint64(1)
     i, j, o = np.uint64(0), np.uint64(0), np.uint64(0)
     while i < pairs.size and j < others.size:
@@ -58,18 +46,12 @@ def merge_runs(pairs: Any, weights: Any, others: Any, other_weights: Any, found:
 
 @compiled(error_model="numpy")
 def train_counts(
-    order: Any, first: Any, last: Any, pairs: Any, counts: Any, bits: Any, target: Any, context: Any, squares: Any,
-    context_squares: Any, n: Any, rate: Any, most: Any, power: Any,
-) -> Any:  # fmt: skip
+    order, first, last, pairs, counts, bits, target, context, squares, context_squares, n, rate, most, power
+):
     """AdaGrad steps on J = −½ f(x) (wᵀc + b + b̃ − log x)² for some counts, each in both directions.
 
-    Args:
-        order: the order to take the counts in.
-        pairs, counts: the upper triangle; a pair is its smaller row · 2^bits + the larger one.
-        target, context: (V · (n + 4),), each row w and then its bias. squares: sums of squared gradients, likewise.
-
-    Returns:
-        the sum of −J before the steps, and how many there were.
+    Counts are taken in an ``order``. Target and context (V · (n + 4),) have each row w and then its bias; squares are
+    sums of squared gradients, likewise. Returns the sum of −J before the steps, and how many there were.
     """
     width = n + np.uint64(4)
     low = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)

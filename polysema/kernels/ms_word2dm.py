@@ -14,8 +14,6 @@ Both sides move at the end of the round (:func:`polysema.kernels.rounds.move_par
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled, kernel
@@ -32,9 +30,7 @@ def sizes(places: int, slots: int, negatives: int, m: int, n: int) -> tuple[int,
 
 
 @kernel(forceinline=True)
-def _fetch(
-    t: Any, ids: Any, slots: Any, noise: Any, target: Any, width: Any, context: Any, n: Any, negatives: Any
-) -> None:
+def _fetch(t, ids, slots, noise, target, width, context, n, negatives):
     """Prefetch what learning from a target needs: its senses, and the noise words of its first sample."""
     at = np.uint64(ids[t]) * width
     end = at + width
@@ -45,7 +41,7 @@ def _fetch(
 
 
 @kernel(forceinline=True)
-def _fetch_noise(slot: Any, noise: Any, context: Any, n: Any, negatives: Any) -> None:
+def _fetch_noise(slot, noise, context, n, negatives):
     """Prefetch the noise words of a sample."""
     for k in range(slot * negatives, (slot + np.uint64(1)) * negatives):
         at = np.uint64(noise[k]) * n
@@ -54,7 +50,7 @@ def _fetch_noise(slot: Any, noise: Any, context: Any, n: Any, negatives: Any) ->
 
 
 @kernel(forceinline=True)
-def _nearest(target: Any, base: Any, n: Any, m: Any, cosine: Any, source: Any, at: Any) -> Any:
+def _nearest(target, base, n, m, cosine, source, at):
     """Where the sense nearest to ``source[at : at + n]`` is, and its inner product with it."""
     b = base
     score = np.float32(0.0)
@@ -75,9 +71,9 @@ def _nearest(target: Any, base: Any, n: Any, m: Any, cosine: Any, source: Any, a
 
 @kernel(forceinline=True)
 def _learn(
-    target: Any, b: Any, score: Any, n: Any, source: Any, at: Any, context: Any, noise: Any, slot: Any, negatives: Any,
-    rate: Any, table: Any, vectors: Any, coefficients: Any, bits: Any, target_steps: Any,
-) -> Any:  # fmt: skip
+    target, b, score, n, source, at, context, noise, slot, negatives, rate, table, vectors, coefficients, bits,
+    target_steps,
+):  # fmt: skip
     """Note the sense, rate · ∂J/∂b, and the coefficients of the noise words; returns the step of the context."""
     place = slot * n
     scaled(np.float32(1.0), target, b, vectors, place, n)
@@ -92,7 +88,7 @@ def _learn(
 
 
 @kernel()
-def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: Any, rate: Any) -> None:
+def learn(share, parts, count, text, buffers, model, rate):
     """Learn from the targets of a share, each from the sum of its window, or from every word of it in turn."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
     slots, noise, vectors = buffers.slots[share], buffers.noise[share], buffers.vectors[share]
@@ -145,9 +141,8 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
 
 @compiled()
 def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any,
-) -> None:  # fmt: skip
+    thread, threads, meeting, text, buffers, first, rounds, rates, key, model, target_adam, context_adam, step
+):
     """One thread's part in some rounds; see :mod:`polysema.kernels.rounds`."""
     lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):

@@ -33,7 +33,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from polysema.kernels.compiled import kernel
+from polysema.kernels.compiled import compiled, kernel
 from polysema.kernels.sampling import GOLDEN, gather, mixed, noise_word
 from polysema.kernels.simd import axpy, element, prefetch, scaled
 
@@ -44,10 +44,10 @@ _SPINS = 2000  # about a microsecond or two: then the core is offered to others
 
 
 @intrinsic
-def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
+def _add(typing, array, index, amount):
     """Atomic array[index] += amount; returns the old value."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         place = element(context, builder, signature, arguments, 0)
         return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
 
@@ -55,10 +55,10 @@ def _add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
 
 
 @intrinsic
-def _yield(typing: Any) -> Any:
+def _yield(typing):
     """Offer the core to other threads."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         function = builder.module.globals.get(YIELD)
         if function is None:
             function = ir.Function(builder.module, ir.FunctionType(ir.IntType(32), []), YIELD)
@@ -74,7 +74,7 @@ def new_meeting(threads: int) -> NDArray[np.int64]:
 
 
 @kernel()
-def meet(meeting: Any, threads: Any) -> None:
+def meet(meeting, threads):
     """Return when all threads have called this."""
     if threads == 1:
         return
@@ -91,7 +91,7 @@ def meet(meeting: Any, threads: Any) -> None:
 
 
 @kernel()
-def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> Any:
+def take(meeting, phase, thread, threads, pieces):
     """Take the next free piece of work, the thread's own first; −1 when none is left.
 
     Args:
@@ -107,7 +107,7 @@ def take(meeting: Any, phase: Any, thread: Any, threads: Any, pieces: Any) -> An
 
 
 @kernel()
-def put_back(meeting: Any, phase: Any, thread: Any) -> None:
+def put_back(meeting, phase, thread):
     """Make a thread's pieces of a phase free again; after all threads ended the phase, before any begins it again."""
     meeting[16 * (2 + 2 * thread + phase)] = 0
 
@@ -139,7 +139,7 @@ def new_adam(rows: int, n: int, threads: int, most: int) -> Adam:
 
 
 @kernel()
-def gradient_row(row: Any, thread: Any, n: Any, adam: Any) -> Any:
+def gradient_row(row, thread, n, adam):
     """Where a row's gradient is; a new one starts at zero."""
     place, gradients = adam.places[row], adam.gradients[thread]
     if place == 0:
@@ -155,7 +155,7 @@ def gradient_row(row: Any, thread: Any, n: Any, adam: Any) -> Any:
 
 
 @kernel(error_model="numpy")
-def apply(thread: Any, adam: Any, values: Any, n: Any, rate: Any, step: Any) -> None:
+def apply(thread, adam, values, n, rate, step):
     """Move a thread's touched rows, and forget their gradients."""
     mean, square, places = adam.mean, adam.square, adam.places
     touched, gradients = adam.touched[thread], adam.gradients[thread]
@@ -248,13 +248,13 @@ class Buffers(NamedTuple):
 
 
 @kernel(forceinline=True)
-def part(row: Any, parts: Any) -> Any:
+def part(row, parts):
     """Which part of the model a row belongs to."""
     return (((np.uint64(row) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) * parts) >> np.uint64(32)
 
 
 @kernel()
-def bounds(share: Any, regions: Any, r: Any, rounds: Any, apart: Any) -> Any:
+def bounds(share, regions, r, rounds, apart):
     """The first sentence of a share in round r of ``rounds``, and the end.
 
     Args:
@@ -279,14 +279,11 @@ def largest_share(sentences: Any, regions: Any, rounds: int, apart: bool) -> int
     return most
 
 
-@kernel()
-def draw(
-    hashes: Any, lows: Any, highs: Any, slots: Any, noise: Any, first: Any, last: Any, pairs: Any, negatives: Any,
-    slot: Any, alias: Any,
-) -> None:  # fmt: skip
+@compiled()
+def draw(hashes, lows, highs, slots, noise, count, pairs, negatives, alias):
     """Give every target its slots, and every slot its noise words."""
-    one = np.uint64(1)
-    for t in range(first, last):
+    one, slot = np.uint64(1), np.uint64(0)
+    for t in range(count):
         slots[t] = slot
         samples = highs[t] - lows[t] - one if pairs else one
         z = hashes[t]
@@ -297,23 +294,19 @@ def draw(
 
 
 @kernel()
-def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, pairs: Any, apart: Any) -> Any:
-    """Gather a share of round r of ``rounds``, draw noise words, empty the lists; see ``bounds``.
-
-    Returns:
-        the number of targets.
-    """
+def prepare(share, text, buffers, r, rounds, key, pairs, apart):
+    """Gather a share of round r of ``rounds``, draw noise words, empty the lists; returns the number of targets."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
     begin, end = bounds(share, buffers.regions, r, rounds, apart)
     count = np.uint64(
         gather(
-            text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, 0, ids,
+            text.tokens, text.sentences, begin, end, text.rows, text.keep, key, text.window, text.held_out, ids,
             hashes, lows, highs,
         )
     )  # fmt: skip
     draw(
-        hashes, lows, highs, buffers.slots[share], buffers.noise[share], np.uint64(0), count, pairs,
-        np.uint64(text.negatives), np.uint64(0), text.alias,
+        hashes, lows, highs, buffers.slots[share], buffers.noise[share], count, pairs, np.uint64(text.negatives),
+        text.alias,
     )  # fmt: skip
     for o in range(np.uint64(buffers.window_ends.shape[1])):
         buffers.window_ends[share, o] = o * buffers.room[0]
@@ -323,14 +316,14 @@ def prepare(share: Any, text: Any, buffers: Any, r: Any, rounds: Any, key: Any, 
 
 
 @kernel(forceinline=True)
-def surprise(score: Any) -> Any:
+def surprise(score):
     """−log σ(score)."""
     x = np.float64(score)
     return np.log1p(np.exp(-abs(x))) + max(-x, 0.0)
 
 
 @kernel(forceinline=True)
-def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
+def note_move(row, source, parts, moves, ends):
     """List a move of a row."""
     o = part(row, parts)
     end = ends[o]
@@ -339,10 +332,7 @@ def note_move(row: Any, source: Any, parts: Any, moves: Any, ends: Any) -> None:
 
 
 @kernel()
-def finish_round(
-    thread: Any, threads: Any, meeting: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any,
-    step: Any,
-) -> None:  # fmt: skip
+def finish_round(thread, threads, meeting, buffers, model, target_adam, context_adam, rate, step):
     """End a round: when all shares are learnt from, take parts of the model and move them, until all are moved."""
     parts = buffers.window_ends.shape[1]
     meet(meeting, threads)
@@ -356,9 +346,7 @@ def finish_round(
 
 
 @kernel()
-def move_part(
-    thread: Any, o: Any, buffers: Any, model: Any, target_adam: Any, context_adam: Any, rate: Any, step: Any
-) -> None:
+def move_part(thread, o, buffers, model, target_adam, context_adam, rate, step):
     """Move part ``o`` of the model by what is listed for it in all shares.
 
     Args:
@@ -377,9 +365,7 @@ def move_part(
 
 
 @kernel()
-def _add_steps(
-    thread: Any, o: Any, lists: Any, ends: Any, room: Any, sources: Any, values: Any, n: Any, adam: Any
-) -> None:
+def _add_steps(thread, o, lists, ends, room, sources, values, n, adam):
     """Add to each row of n numbers the steps that are listed for it; with Adam, to its gradient."""
     moved = values if adam is None else adam.gradients[thread]
     for share in range(lists.shape[0]):
@@ -397,7 +383,7 @@ def _add_steps(
 
 
 @kernel()
-def _add_scaled(thread: Any, o: Any, buffers: Any, values: Any, n: Any, adam: Any) -> None:
+def _add_scaled(thread, o, buffers, values, n, adam):
     """As ``_add_steps``, where a step is a coefficient times a vector."""
     bits = np.uint64(buffers.bits)
     moved = values if adam is None else adam.gradients[thread]
@@ -418,14 +404,14 @@ def _add_scaled(thread: Any, o: Any, buffers: Any, values: Any, n: Any, adam: An
 
 
 @kernel(forceinline=True)
-def _bound(square: Any, values: Any, at: Any, n: Any) -> None:
+def _bound(square, values, at, n):
     """Scale a row down to the largest length if it is longer, by its squared length."""
     if square > np.float32(LONGEST**2):
         scaled(np.float32(LONGEST) / np.sqrt(square), values, at, values, at, n)
 
 
 @kernel(forceinline=True)
-def _fetch(values: Any, at: Any, n: Any) -> None:
+def _fetch(values, at, n):
     """Prefetch n numbers that are needed soon: what another core wrote last is slow to read."""
     prefetch(values, at)
     prefetch(values, at + n - np.uint64(1))

@@ -6,8 +6,6 @@ run's key and the token's place in the corpus. Threads, shards, devices and resu
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +19,7 @@ SIGMOID_STEPS = 2048
 
 
 @kernel(forceinline=True)
-def mixed(z: Any) -> Any:
+def mixed(z):
     """A number whose bits all depend on all bits of ``z`` (the finaliser of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,12 +27,11 @@ def mixed(z: Any) -> Any:
 
 
 @kernel(forceinline=True)
-def noise_word(r: Any, alias: Any) -> Any:
+def noise_word(r, alias):
     """A word from the noise distribution, by Walker's alias method.
 
-    Args:
-        r: 64 random bits: the high half picks a cell, the low half one of its two words.
-        alias: (V,) uint64, for each cell the chance of its own word, out of 2³², and the other word.
+    The high half of 64 random bits picks a cell of ``alias`` (V,): the chance of its own word, out of 2³², and another
+    word; the low half picks one of the two.
     """
     place = ((r >> np.uint64(32)) * np.uint64(alias.size)) >> np.uint64(32)
     cell = alias[place]
@@ -44,29 +41,24 @@ def noise_word(r: Any, alias: Any) -> Any:
 
 
 @compiled()
-def gather(
-    tokens: Any, sentences: Any, first: Any, last: Any, rows: Any, keep: Any, key: Any, window: Any, held_out: Any,
-    at: Any, ids: Any, hashes: Any, lows: Any, highs: Any,
-) -> Any:  # fmt: skip
+def gather(tokens, sentences, first, last, rows, keep, key, window, held_out, ids, hashes, lows, highs):
     """The targets of some sentences, and the window of each among the tokens that survive.
 
     Args:
-        tokens, sentences: the corpus.
         first, last: which sentences.
         rows: (types,) uint32, each word's row in the model; 2³² − 1 for words it leaves out.
         keep: (V,) uint32, the chance of surviving subsampling, out of 2³².
         key: of the run and the epoch.
         window: the largest distance; each target's own is drawn between 1 and that.
         held_out: sentences whose hash is below this, out of 2³², are left out of training.
-        at: where to start writing.
         ids, hashes, lows, highs: for each target its row, its random bits, and where its window starts and ends.
 
     Returns:
-        where the writing ended.
+        how many targets there are.
     """
     one = np.uint64(1)
     none = np.uint32(0xFFFFFFFF)
-    o = np.uint64(at)
+    o = np.uint64(0)
     for s in range(first, last):
         if (mixed(np.uint64(s) * GOLDEN) >> np.uint64(32)) < held_out:
             continue
@@ -98,7 +90,7 @@ def held_out_marks(count: int, held_out: int) -> NDArray[np.bool_]:
 
 
 @kernel(forceinline=True)
-def sigmoid(x: Any, table: Any) -> Any:
+def sigmoid(x, table):
     """σ(x) = 1 / (1 + e⁻ˣ) by a table and linear interpolation, exact to 1e-6; beyond ± 12 as at ± 12."""
     y = (x + np.float32(SIGMOID_REACH)) * np.float32(SIGMOID_STEPS / (2 * SIGMOID_REACH))
     y = min(max(y, np.float32(0.0)), np.float32(SIGMOID_STEPS - 0.001))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from polysema.kernels.compiled import compiled
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def keep_largest(scores: Any, first: int, best: Any, where: Any) -> None:  # pragma: no cover - compiled
+def keep_largest(scores, first, best, where):
     """Merge a block of scores into the running k best of each row, largest first; the earlier of equals wins.
 
     Args:

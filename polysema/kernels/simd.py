@@ -130,15 +130,15 @@ def _total(builder: Any, totals: dict[int, Any]) -> Any:
 
 
 @intrinsic
-def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
+def dot(typing, a, i, b, j, n):
     """Σ a[i + k] · b[j + k]."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         x = element(context, builder, signature, arguments, 0)
         y = element(context, builder, signature, arguments, 2)
         totals = _totals(builder)
 
-        def step(at: Any, vector: Any) -> None:
+        def step(at, vector):
             _accumulate(builder, totals, _load(builder, x, at, vector), _load(builder, y, at, vector))
 
         _blocks(builder, arguments[4], step)
@@ -148,15 +148,15 @@ def dot(typing: Any, a: Any, i: Any, b: Any, j: Any, n: Any) -> Any:
 
 
 @intrinsic
-def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
+def axpy(typing, alpha, x, i, y, j, n):
     """y[j + k] += alpha · x[i + k]; returns Σ y[j + k]². What is not used costs nothing, nor does an alpha of 1."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         source = element(context, builder, signature, arguments, 1)
         target = element(context, builder, signature, arguments, 3)
         totals = _totals(builder)
 
-        def step(at: Any, vector: Any) -> None:
+        def step(at, vector):
             scale = _spread(builder, arguments[0], vector)
             product = builder.fmul(scale, _load(builder, source, at, vector), flags=_FUSE)
             moved = builder.fadd(_load(builder, target, at, vector), product, flags=_FUSE)
@@ -170,14 +170,14 @@ def axpy(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any
 
 
 @intrinsic
-def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> Any:
+def scaled(typing, alpha, x, i, y, j, n):
     """y[j + k] = alpha · x[i + k]."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         source = element(context, builder, signature, arguments, 1)
         target = element(context, builder, signature, arguments, 3)
 
-        def step(at: Any, vector: Any) -> None:
+        def step(at, vector):
             scale = _spread(builder, arguments[0], vector)
             _store(builder, builder.fmul(scale, _load(builder, source, at, vector)), target, at)
 
@@ -188,17 +188,14 @@ def scaled(typing: Any, alpha: Any, x: Any, i: Any, y: Any, j: Any, n: Any) -> A
 
 
 @intrinsic
-def combine(
-    typing: Any, alpha: Any, a: Any, i: Any, down: Any, along: Any, rows: Any, count: Any, x: Any, j: Any, n: Any,
-    beta: Any, y: Any, o: Any,
-) -> Any:  # fmt: skip
+def combine(typing, alpha, a, i, down, along, rows, count, x, j, n, beta, y, o):
     """Y ← beta · Y + alpha · A X, with A (rows, count), X (count, n) and Y (rows, n).
 
     X and Y are rows after one another; A's element (r, l) is ``a[i + r · down + l · along]``. Four rows of Y are
     computed at once, so that each row of X is loaded once for them.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         scale, _, _, step_down, step_along, height, inner, _, _, length, old, _, _ = arguments
         weights = element(context, builder, signature, arguments, 1)
         source = element(context, builder, signature, arguments, 7)
@@ -206,10 +203,10 @@ def combine(
         vectors = (_SIXTEEN, _EIGHT, _FOUR)
         totals = {vector.count: [_room(builder, vector) for _ in range(4)] for vector in vectors}
 
-        def block(first: Any, together: int) -> None:
+        def block(first, together):
             """Rows ``first`` to ``first + together``."""
 
-            def step(at: Any, vector: Any) -> None:
+            def step(at, vector):
                 places = totals[vector.count][:together]
                 for place in places:
                     builder.store(ir.Constant(vector, [0.0] * vector.count), place)
@@ -247,10 +244,10 @@ def combine(
 
 
 @intrinsic
-def load64(typing: Any, array: Any, index: Any) -> Any:
+def load64(typing, array, index):
     """Eight bytes of a uint8 array from any index, as a little-endian uint64. They must all be there."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         place = element(context, builder, signature, arguments, 0)
         return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
@@ -258,20 +255,20 @@ def load64(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def trailing_zeros(typing: Any, value: Any) -> Any:
+def trailing_zeros(typing, value):
     """How many of the lowest bits of a uint64 are zero; 64 of zero."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
 
 @intrinsic
-def prefetch(typing: Any, array: Any, index: Any) -> Any:
+def prefetch(typing, array, index):
     """Prefetch an element into the cache; the index may lie outside the array."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         place = builder.bitcast(element(context, builder, signature, arguments, 0), ir.IntType(8).as_pointer())
         flag = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])

@@ -66,13 +66,13 @@ def new_table(slots: int, words: int, arena: int) -> SlotTable:
 
 
 @kernel(inline="always")
-def _hash(first: Any, rest: Any) -> Any:
+def _hash(first, rest):
     h = (first ^ (rest * _MIX)) * _PRIME
     return h ^ (h >> np.uint64(29))
 
 
 @kernel()
-def key_of(data: Any, start: Any, length: Any) -> Any:
+def key_of(data, start, length):
     """The two halves of the key of ``data[start : start + length]``."""
     first = np.uint64(0)
     rest = np.uint64(0)
@@ -88,7 +88,7 @@ def key_of(data: Any, start: Any, length: Any) -> Any:
 
 
 @kernel()
-def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) -> Any:
+def _same(arena, at, data, start, length, fold):
     """Whether the bytes of the arena from ``at`` are those of a word, folded."""
     for i in range(length):
         if arena[at + i] != fold[data[start + i]]:
@@ -97,10 +97,7 @@ def _same(arena: Any, at: Any, data: Any, start: Any, length: Any, fold: Any) ->
 
 
 @kernel()
-def _find_or_add(
-    entries: Any, arena: Any, offsets: Any, used: Any, first: Any, rest: Any, data: Any, start: Any, length: Any,
-    fold: Any,
-) -> Any:  # fmt: skip
+def _find_or_add(entries, arena, offsets, used, first, rest, data, start, length, fold):
     """The id of a word, folded; a new one where it was not known. Counts it. There must be room."""
     four, one = np.uint64(4), np.uint64(1)
     mask = np.uint64(entries.size // 4 - 1)
@@ -130,7 +127,7 @@ def _find_or_add(
 
 
 @kernel()
-def decode(data: Any, i: Any, size: Any) -> Any:
+def decode(data, i, size):
     """The code point at ``i`` and its length; −1 and 1 where the bytes are not UTF-8."""
     b = np.int64(data[i])
     if b < 0x80:
@@ -152,7 +149,7 @@ def decode(data: Any, i: Any, size: Any) -> Any:
 
 
 @kernel()
-def encode(code: Any, out: Any, at: Any) -> Any:
+def encode(code, out, at):
     """Write a code point as UTF-8; returns where it ends."""
     if code < 0x80:
         out[at] = code
@@ -192,7 +189,7 @@ class Rules(NamedTuple):
 
 
 @kernel()
-def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
+def kind_at(kinds, categories, data, i, size):
     """The kind of the character at ``i``, its code point (−1 when it is not UTF-8) and its length."""
     b = data[i]
     if b < 128:
@@ -204,15 +201,12 @@ def kind_at(kinds: Any, categories: Any, data: Any, i: Any, size: Any) -> Any:
 
 
 @kernel(inline="always")
-def _is_letter(kind: Any) -> Any:
+def _is_letter(kind):
     return kind == LOWER or kind == UPPER or kind == UNCASED
 
 
 @kernel()
-def read_run(
-    kinds: Any, categories: Any, folded: Any, lower: Any, digits: Any, hyphens: Any, fold: Any, data: Any, i: Any,
-    size: Any, out: Any,
-) -> Any:  # fmt: skip
+def read_run(kinds, categories, folded, lower, digits, hyphens, fold, data, i, size, out):
     """Walk a run from its first character, of any script. The first arguments are those of :class:`Rules`.
 
     Returns:
@@ -256,7 +250,7 @@ def read_run(
 
 
 @kernel()
-def _among(key: Any, length: Any, keys: Any) -> Any:
+def _among(key, length, keys):
     """Whether an ASCII word of up to eight letters is in a sorted list, whatever its case."""
     if length == 0 or length > 8:
         return False
@@ -272,9 +266,7 @@ def _among(key: Any, length: Any, keys: Any) -> Any:
 
 
 @compiled()
-def tokenise(
-    rules: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch: Any, tally: Any
-) -> Any:
+def tokenise(rules, data, size, is_open, table, ids, ends, scratch, tally):
     """Read running text: each word's id goes to ``ids``, how many words precede each sentence end to ``ends``.
 
     Args:
@@ -282,9 +274,6 @@ def tokenise(
         is_open: whether the text goes on in the middle of a sentence.
         table: words so far; new ones are added. It must have room for ``size`` // 2 + 1 more.
         tally: int64, [invalid bytes, runs that were too long], added to.
-
-    Returns:
-        the number of words and of sentence ends written.
     """
     kinds, letters, categories, same = rules.kinds, rules.letters, rules.categories, rules.same  # out of the tuples:
     entries, arena, offsets, used = table.entries, table.arena, table.offsets, table.used  # reaching into one inside
@@ -419,7 +408,7 @@ def tokenise(
 
 
 @kernel()
-def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
+def _column(data, start, end, wanted):
     """Where a tab-separated column of a line starts and ends; an empty one where there is none."""
     column = 0
     at = start
@@ -433,7 +422,7 @@ def _column(data: Any, start: Any, end: Any, wanted: Any) -> Any:
 
 
 @kernel()
-def _missing(data: Any, start: Any, end: Any) -> Any:
+def _missing(data, start, end):
     """Whether a column says that its value is not known: empty, ``_`` or ``<unknown>``."""
     length = end - start
     return (
@@ -444,10 +433,7 @@ def _missing(data: Any, start: Any, end: Any) -> Any:
 
 
 @compiled()
-def tokenise_lines(
-    rules: Any, columns: Any, raw: Any, data: Any, size: Any, is_open: Any, table: Any, ids: Any, ends: Any, scratch:
-    Any, tally: Any,
-) -> Any:  # fmt: skip
+def tokenise_lines(rules, columns, raw, data, size, is_open, table, ids, ends, scratch, tally):
     """Read one token a line; as :func:`tokenise` otherwise. A token is a word when it is one run, whole.
 
     Args:
@@ -531,7 +517,7 @@ def tokenise_lines(
 
 
 @kernel()
-def _slot_of(slots: Any, arena: Any, offsets: Any, words: Any, start: Any, length: Any) -> Any:
+def _slot_of(slots, arena, offsets, words, start, length):
     """The slot of a word, or the free one where it would go. Words are compared byte by byte."""
     mask = np.uint64(slots.size - 1)
     first, rest = key_of(words, start, length)
@@ -551,16 +537,10 @@ def _slot_of(slots: Any, arena: Any, offsets: Any, words: Any, start: Any, lengt
 
 
 @compiled()
-def assign(
-    slots: Any, arena: Any, offsets: Any, used: Any, words: Any, starts: Any, first: Any, last: Any, mapping: Any
-) -> None:
-    """Give the words ``first`` … ``last`` of a worker's table their global ids; new ones are added, in order.
+def assign(slots, arena, offsets, used, words, starts, first, last, mapping):
+    """Give the words ``first`` … ``last`` of a worker's arena their global ids, ``mapping``; new ones are added.
 
-    Args:
-        slots: (a power of two,) uint32, global id + 1, 0 where free.
-        arena, offsets, used: the global words; there must be room.
-        words, starts: a worker's arena and offsets.
-        mapping: (…,) uint32, the global id of each of the worker's words: written.
+    ``slots`` (a power of two,) hold global id + 1, 0 where free. There must be room for new words.
     """
     for local in range(first, last):
         start = starts[local]
@@ -578,7 +558,7 @@ def assign(
 
 
 @compiled()
-def find(slots: Any, arena: Any, offsets: Any, words: Any, starts: Any, out: Any) -> None:
+def find(slots, arena, offsets, words, starts, out):
     """The global ids of words, −1 where they are not known."""
     for i in range(out.size):
         slot = _slot_of(slots, arena, offsets, words, starts[i], starts[i + 1] - starts[i])
@@ -586,7 +566,7 @@ def find(slots: Any, arena: Any, offsets: Any, words: Any, starts: Any, out: Any
 
 
 @compiled()
-def fill_slots(slots: Any, arena: Any, offsets: Any, words: Any) -> None:
+def fill_slots(slots, arena, offsets, words):
     """Put all words into fresh slots."""
     mask = np.uint64(slots.size - 1)
     for word in range(words):
@@ -598,7 +578,7 @@ def fill_slots(slots: Any, arena: Any, offsets: Any, words: Any) -> None:
 
 
 @compiled()
-def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends: Any, dropped: Any) -> Any:
+def settle(ids, ends, mapping, shortest, out, out_ends, dropped):
     """Whole sentences with global ids; the words of those shorter than ``shortest`` go to ``dropped`` instead.
 
     An empty mapping says that the ids are global already.
@@ -628,7 +608,7 @@ def settle(ids: Any, ends: Any, mapping: Any, shortest: Any, out: Any, out_ends:
 
 
 @compiled()
-def renumber(ids: Any, ends: Any, mapping: Any, out: Any, out_ends: Any) -> Any:
+def renumber(ids, ends, mapping, out, out_ends):
     """Final ids: words that map to a negative number are left out, and sentences that become empty.
 
     ``out`` may be ``ids``. Returns the number of words and of sentences written.

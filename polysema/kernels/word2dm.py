@@ -11,8 +11,6 @@ move at the end of the round, no factor beyond ``LONGEST`` (:func:`polysema.kern
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polysema.kernels.compiled import compiled, kernel
@@ -27,9 +25,7 @@ def sizes(places: int, slots: int, negatives: int, m: int, n: int) -> tuple[int,
 
 
 @kernel()
-def _sample(
-    context: Any, c: Any, n: Any, m: Any, work: Any, total: Any, positive: Any, table: Any, vectors: Any, place: Any
-) -> Any:
+def _sample(context, c, n, m, work, total, positive, table, vectors, place):
     """Put A_t B_c into ``vectors[place :]`` and add g B_c B_cᵀ to the total; returns g and tr(A_t A_c)."""
     zero, one = np.uint64(0), np.uint64(1)
     none, whole = np.float32(0.0), np.float32(1.0)
@@ -41,7 +37,7 @@ def _sample(
 
 
 @kernel()
-def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: Any, rate: Any) -> None:
+def learn(share, parts, count, text, buffers, model, rate):
     """Learn from the targets of a share, each from all words of its window."""
     ids, hashes, lows, highs = buffers.ids[share], buffers.hashes[share], buffers.lows[share], buffers.highs[share]
     slots, noise, vectors = buffers.slots[share], buffers.noise[share], buffers.vectors[share]
@@ -84,9 +80,8 @@ def learn(share: Any, parts: Any, count: Any, text: Any, buffers: Any, model: An
 
 @compiled()
 def train_rounds(
-    thread: Any, threads: Any, meeting: Any, text: Any, buffers: Any, first: Any, rounds: Any, rates: Any, key: Any,
-    model: Any, target_adam: Any, context_adam: Any, step: Any,
-) -> None:  # fmt: skip
+    thread, threads, meeting, text, buffers, first, rounds, rates, key, model, target_adam, context_adam, step
+):
     """One thread's part in some rounds; see :mod:`polysema.kernels.rounds`."""
     lazy, shares, parts = target_adam is not None, buffers.ids.shape[0], np.uint64(buffers.window_ends.shape[1])
     for r in range(rates.size):

@@ -1,76 +1,14 @@
-"""A digest of encoded text, and sorting words by count and spelling.
-
-The digest can be taken piece by piece. Words and ends of sentences are a sequence of numbers x₁ … x_k. With mixed bits
-h and an odd base B,
-
-    H(x₁ … x_k) = Σᵢ h(xᵢ) · B^(k−i)   mod 2⁶⁴,        H(xy) = H(x) · B^|y| + H(y),
-
-so that pieces are hashed by several threads and joined in order. It tells texts apart that differ by accident; it is
-not cryptographic.
-"""
+"""Sorting words by count and spelling."""
 
 from __future__ import annotations
-
-import hashlib
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from polysema.kernels.compiled import compiled, kernel
-from polysema.kernels.sampling import mixed
-
-_BASE = 0x9E3779B97F4A7C15
-_END = np.uint64(1 << 32)  # no word's id
 
 
 @compiled()
-def hashed(tokens: Any, ends: Any) -> Any:
-    """H of words and of the sentence ends among them."""
-    base = np.uint64(_BASE)
-    h = np.uint64(0)
-    i = 0
-    for s in range(ends.size):
-        while i < ends[s]:
-            h = h * base + mixed(np.uint64(tokens[i]) + np.uint64(1))
-            i += 1
-        h = h * base + mixed(_END)
-    return h
-
-
-def plainly_hashed(tokens: Any, ends: Any) -> int:
-    """The same by NumPy, for little text: nothing is compiled."""
-    codes = np.insert(tokens.astype(np.uint64) + np.uint64(1), ends, _END)
-    powers = np.full(len(codes), _BASE, np.uint64)
-    powers[:1] = 1
-    return int((mixed.py_func(codes) * np.multiply.accumulate(powers)[::-1]).sum(dtype=np.uint64))
-
-
-def joined(first: int, second: int, length: int) -> int:
-    """H of two pieces one after the other, the second of so many words and ends."""
-    return (first * pow(_BASE, length, 1 << 64) + second) % (1 << 64)
-
-
-class Digest:
-    """Taken piece by piece, in the order of the text; the result does not depend on where it is cut."""
-
-    def __init__(self) -> None:
-        self._hash = self._length = 0
-
-    def join(self, piece: int, length: int) -> None:
-        """Add a hashed piece of so many words and ends."""
-        self._hash = joined(self._hash, piece, length)
-        self._length += length
-
-    def text(self, vocabulary: Path) -> str:
-        """The digest, once all was added; with the vocabulary's file, whose lines the ids stand for."""
-        with open(vocabulary, "rb") as file:
-            words = hashlib.file_digest(file, "sha256").hexdigest()
-        return hashlib.sha256(f"{self._hash:016x} {self._length} {words}".encode()).hexdigest()
-
-
-@compiled()
-def sort_words(order: Any, counts: Any, arena: Any, offsets: Any) -> None:  # pragma: no cover - compiled
+def sort_words(order, counts, arena, offsets):
     """Sort words by count, the largest first, and words of equal count by their bytes.
 
     Args:
@@ -94,7 +32,7 @@ def sort_words(order: Any, counts: Any, arena: Any, offsets: Any) -> None:  # pr
 
 
 @kernel()
-def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cover - compiled
+def _first_bytes(arena, offsets, word):
     """The first eight bytes of a word as a number that sorts as they do."""
     key = np.uint64(0)
     start = offsets[word]
@@ -107,7 +45,7 @@ def _first_bytes(arena: Any, offsets: Any, word: Any) -> Any:  # pragma: no cove
 
 
 @kernel()
-def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> Any:  # pragma: no cover - compiled
+def _compare(word, other, arena, offsets, spelled):
     """Below, at or above zero as a word sorts before, with or after another with the same first eight bytes."""
     if not spelled:
         return 0
@@ -120,7 +58,7 @@ def _compare(word: Any, other: Any, arena: Any, offsets: Any, spelled: Any) -> A
 
 
 @kernel()
-def _quicksort(keys: Any, words: Any, arena: Any, offsets: Any, spelled: Any) -> None:  # pragma: no cover - compiled
+def _quicksort(keys, words, arena, offsets, spelled):
     """Sort words by key and, if ``spelled``, by their bytes from the ninth on where keys are equal."""
     stack = np.empty((64, 2), np.int64)  # the larger part waits, so that 64 are enough
     stack[0, 0], stack[0, 1] = 0, keys.size - 1

@@ -153,7 +153,6 @@ class _Run:
         self.dtype = "float32" if encoder.precision == "float32" else "float16"
         self.step = TOGETHER * encoder.batch_size
         self.identity = {**sample.identity, "words": options.words, "seed": options.seed, **encoder.identity}
-        self._table: PieceTable | None = None
 
     # --------------------------------------------------------------------------------------------------- unclustered
 
@@ -165,10 +164,9 @@ class _Run:
             factors, senses = self._mixed(spill, projection)
             return factors, projection, senses
         name = f"reduced-{self.options.reduction}-{self.options.dim}"
-        reduced = self._encode(name, "reducing", projection=projection)
-        assert reduced is not None
-        same = Projection(np.eye(self.options.dim), np.zeros(self.options.dim))
-        factors, senses = self._mixed(reduced, same)
+        spill = self._encode(name, "reducing", projection=projection)
+        assert spill is not None
+        factors, senses = self._mixed(spill, Projection(np.eye(self.options.dim), np.zeros(self.options.dim)))
         return factors, projection, senses
 
     def _mixed(self, spill: Spill, projection: Projection) -> tuple[NDArray[np.float32], Arrays]:
@@ -216,7 +214,8 @@ class _Run:
     ) -> tuple[Ids, Ids, NDArray[Any]]:
         """Some occurrences: their places in the sample (−1 if not drawn), their words, their reduced vectors."""
         reduced = projection(vectors.astype(np.float32, copy=False))
-        return _slots(positions, rising, order), self._rows(positions), reduced
+        rows = np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
+        return _slots(positions, rising, order), rows, reduced
 
     def _clustered(self, low: int, vectors: NDArray[Any], starts: Ids, most: int, least: int = 0) -> Clusters:
         """The clusters of the vectors of some words, from the word ``low`` on; see :func:`clusters_of_each`."""
@@ -248,7 +247,7 @@ class _Run:
             f"{occurrences:,} occurrences of {len(self.sample.vocabulary):,} words in {self.sample.tokens:,} words of "
             f"text; {self.folder} ({_size(free)} free) will hold {kept}"
         )
-        moments = Moments(self.encoder.width)
+        moments = self._no_moments()
         return moments, self._encode("all", "encoding", moments, keep=store != "again")
 
     # ---------------------------------------------------------------------------------------------------- clustered
@@ -256,23 +255,20 @@ class _Run:
     def clustered(self) -> tuple[NDArray[np.float32], Projection, Arrays]:
         """Factors (V, n, senses) from the centroids of each word's clusters, which are its senses."""
         centroids, sizes = self._centroids()
-        moments = Moments(self.encoder.width)
-        for sums in centroids.each(_sums, self.workers):
-            moments.add_sums(*sums)
+        moments = self._no_moments()
+        for some in centroids.each(lambda _, vectors: Moments.of(vectors), self.workers):
+            moments.add(some)
         projection = moments.projection(self.options.dim, self.options.reduction)
-        factors = np.zeros((len(self.sample.vocabulary), self.options.dim, self.options.senses), np.float32)
-        column = np.zeros(len(factors), np.int64)
+        owners = np.concatenate([rows for rows, _ in centroids.blocks()])
+        columns = np.arange(len(owners)) - np.searchsorted(owners, owners)
+        scales = np.sqrt(sizes if self.options.weights == "size" else np.ones(len(owners)))
+        factors = np.zeros((len(self.sample.vocabulary), self.options.dim, int(columns.max()) + 1), np.float32)
         at = 0
         for rows, vectors in centroids.blocks():
-            weight = sizes[at : at + len(rows)] if self.options.weights == "size" else np.ones(len(rows))
+            here = slice(at, at + len(rows))
+            factors[rows, :, columns[here]] = projection(vectors) * scales[here, None]
             at += len(rows)
-            scaled = projection(vectors) * np.sqrt(weight)[:, None]
-            first = np.concatenate([[True], rows[1:] != rows[:-1]])
-            place = np.arange(len(rows)) - np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
-            place += column[rows]  # a word whose clusters began in the block before
-            factors[rows, :, place] = scaled
-            np.add.at(column, rows, 1)
-        return factors[:, :, : int(column.max())], projection, {}
+        return factors, projection, {}
 
     def _centroids(self) -> tuple[Spill, Ids]:
         """The centroids of every word's clusters, a file of them with their words, and their sizes."""
@@ -345,7 +341,7 @@ class _Run:
             )
         self._tell(f"{self.folder} ({_size(free)} free) will hold {_size(need)} of vectors on disk")
         if every:
-            spill = self._encode("all", "encoding", Moments(self.encoder.width))
+            spill = self._encode("all", "encoding", self._no_moments())
         else:
             spill = self._encode(name, "encoding", among=np.sort(positions))
         assert spill is not None
@@ -359,6 +355,9 @@ class _Run:
         saved.numbers = {"next": 0, "rows": 0, "words": 0, "count": 0, "kept": True, "finished": False}
         saved.load()
         return saved
+
+    def _no_moments(self) -> Moments:
+        return Moments(0, np.zeros(self.encoder.width), np.zeros((self.encoder.width, self.encoder.width)))
 
     def _bytes(self, occurrences: int) -> int:
         """What so many vectors take on disk, with their positions."""
@@ -396,7 +395,7 @@ class _Run:
         """
         saved, spill = self._saved(name), None
         if moments is not None and saved.arrays:
-            moments.add_sums(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"])
+            moments.add(Moments(saved.numbers["count"], saved.arrays["total"], saved.arrays["second"]))
         if keep and saved.numbers["kept"]:
             width, dtype = (self.options.dim, "float32") if projection else (self.encoder.width, self.dtype)
             spill = Spill(WorkingFolder(self.folder).file(name), width, dtype, saved.numbers["rows"])
@@ -418,9 +417,10 @@ class _Run:
         with ThreadPoolExecutor(1) as writer:
             written: Future[None] | None = None
             for start, found in zip(starts, encoded, strict=True):
-                if moments is not None and found.total is not None and found.second is not None:
-                    _check_finite(found.total, self.encoder)
-                    moments.add_sums(found.count, found.total, found.second)
+                if moments is not None and found.moments is not None:
+                    if not np.isfinite(found.moments.total).all():
+                        raise InputError(f"{self.encoder} gives vectors that are not finite: choose precision float32")
+                    moments.add(found.moments)
                 if written is not None:
                     written.result()
                 if spill is not None:  # while the next group is encoded
@@ -459,7 +459,8 @@ class _Run:
         part = self.sample.part(self.sample.sentences[chosen])
         total, squares = np.zeros((2, self.encoder.depth + 1, self.encoder.width))
         seen, every = 0, range(self.encoder.depth + 1)
-        for _, vectors in self.encoder.encode(part.tokens, part.bounds, self.table, part.rows >= 0, every, True):
+        for batch in ahead(self.encoder.batches(part.tokens, part.bounds, self.table, part.rows >= 0)):
+            vectors = self.encoder.vectors(batch, every, True)
             exact = vectors.double()
             total += exact.sum(0).cpu().numpy()
             squares += exact.square().sum(0).cpu().numpy()
@@ -470,20 +471,10 @@ class _Run:
         saved.save({}, {"layer_means": mean.astype(np.float32), "layer_spreads": spread.astype(np.float32)})
         return dict(saved.arrays)
 
-    @property
+    @cached_property
     def table(self) -> PieceTable:
         """The word pieces of the sample's words."""
-        if self._table is None:
-            self._table = self.encoder.piece_table(self.sample.words_read)
-        return self._table
-
-    def _rows(self, positions: Ids) -> Ids:
-        return np.asarray(self.sample.rows[self.sample.corpus.tokens[positions]])
-
-
-def _check_finite(total: NDArray[np.float64], encoder: Encoder) -> None:
-    if not np.isfinite(total).all():
-        raise InputError(f"{encoder} gives vectors that are not finite: choose the precision float32")
+        return self.encoder.piece_table(self.sample.words_read)
 
 
 def _by_position(positions: Ids) -> tuple[Ids, Ids]:
@@ -496,12 +487,6 @@ def _slots(found: Ids, rising: Ids, order: Ids) -> Ids:
     """The place of each found position among those drawn; −1 where it was not."""
     at = np.minimum(np.searchsorted(rising, found), len(rising) - 1)
     return np.where(rising[at] == found, order[at], -1)
-
-
-def _sums(_: Ids, vectors: NDArray[Any]) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-    """The number of some vectors (k, d), their sum and their second moments."""
-    exact = vectors.astype(np.float64)
-    return len(exact), exact.sum(axis=0), exact.T @ exact
 
 
 def _size(count: float) -> str:
@@ -554,13 +539,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Vectors with their positions in the corpus, their number, their sum and second moments; the words read."""
+    """Vectors with their positions in the corpus, the moments of all, and how many words were read."""
 
     positions: Ids
     vectors: NDArray[Any]
-    count: int
-    total: NDArray[np.float64] | None
-    second: NDArray[np.float64] | None
+    moments: Moments | None
     words: int
 
 
@@ -592,5 +575,7 @@ def encode_group(reading: Reading, group: Group, report: Report) -> Encoded:
     if encoder.device.type == "cuda":
         torch.cuda.synchronize()  # all copies have arrived
     found = np.concatenate([np.empty((0, width), reading.dtype or "float32"), *(rows.numpy() for rows in kept)])
-    summed, squares = (None if sums is None else sums.cpu().numpy() for sums in (total, second))
-    return Encoded(np.concatenate(positions), found, count, summed, squares, words)
+    moments = None
+    if total is not None and second is not None:
+        moments = Moments(count, total.cpu().numpy(), second.cpu().numpy())
+    return Encoded(np.concatenate(positions), found, moments, words)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polysema.kernels.rounds import Adam, Buffers, Parameters, bounds, largest_share, new_adam, new_meeting
 from polysema.training.objectives import NegativeSamplingOptions
-from polysema.training.state import State
+from polysema.training.run import State
 from polysema.training.text import TrainingText
 
 _SHARES = 32  # of a round at most
@@ -61,15 +61,19 @@ class CpuBackend:
         self.text, self.state, self.threads = text, state, threads
         options = text.options
         self.rounds = text.rounds(auto_round(options, text)) if rounds is None else rounds
-        shares = self._most_shares()
+        # many shares, so that threads can be evened out, but each worth the taking
+        targets = text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
+        shares = int(max(1, min(_SHARES, options.objective.cost * targets / _TARGETS)))
         self._train_rounds = options.objective.kernel.train_rounds
         self._cut(shares)
-        while shares > 1 and shares * self._slots * self._slot_bytes() > _ROOM:
+        m, n = state.target.shape[1:]
+        sample = (
+            4 * (options.negatives + 1) * (options.width if options.objective.whole else 4) + 12 * n
+        )  # bytes, about
+        while shares > 1 and shares * self._slots * sample > _ROOM:
             shares //= 2  # long sentences
             self._cut(shares)
-        self._parts = threads
         self._buffers = self._new_buffers()
-        m, n = state.target.shape[1:]
         self._model = Parameters(
             state.target.reshape(-1), state.context.reshape(-1), n, m, options.cosine and m > 1,
             options.pairs, options.width,
@@ -79,16 +83,6 @@ class CpuBackend:
         forget(text.corpus.sentences, 0, len(text.corpus.sentences))  # all were looked at to cut rounds
         nothing = self._work(0, np.empty(0, np.float32), np.uint64(0))
         self._train_rounds(0, 1, new_meeting(1), *nothing)  # compiles, where Ctrl-C still stops at once
-
-    def _most_shares(self) -> int:
-        """How many shares a round has: many, so that threads can be evened out, but each worth the taking."""
-        targets = self.text.kept * float(self._words()) / max(len(self.rounds) - 1, 1)
-        return int(max(1, min(_SHARES, self.text.options.objective.cost * targets / _TARGETS)))
-
-    def _slot_bytes(self) -> int:
-        """About how much room a sample takes."""
-        options, n = self.text.options, self.state.target.shape[2]
-        return int(4 * (options.negatives + 1) * (options.width if options.objective.whole else 4) + 12 * n)
 
     def _words(self) -> int:
         """How many words an epoch has."""
@@ -103,12 +97,6 @@ class CpuBackend:
         self._regions = regions.astype(np.int64)
         self._places = int(largest_share(sentences, self._regions, len(self.rounds) - 1, options.optimiser != "adam"))
         self._slots = self._places * (2 * options.window if options.pairs else 1)
-
-    def _sentences(self, share: int, first: int, last: int) -> tuple[int, int]:
-        """The sentences of a share in some rounds: from which to which."""
-        rounds, apart = len(self.rounds) - 1, self.text.options.optimiser != "adam"
-        marks = [bounds.py_func(share, self._regions, r, rounds, apart) for r in (first, last - 1)]
-        return int(marks[0][0]), int(marks[1][1])
 
     def _new_buffers(self) -> Buffers:
         """Room for a round; what is not used takes no memory."""
@@ -132,12 +120,12 @@ class CpuBackend:
             target_steps=empty(target_steps, np.float32),
             vectors=empty(vectors, np.float32),
             coefficients=empty(slots * (negatives + 1) if bits == 0 else slots << bits, np.float32),
-            window_moves=empty(self._parts * places, np.uint64),
-            target_moves=empty(self._parts * slots, np.uint64),
-            scaled_moves=empty(self._parts * slots * (negatives + 1), np.uint64),
-            window_ends=empty(self._parts, np.uint64),
-            target_ends=empty(self._parts, np.uint64),
-            scaled_ends=empty(self._parts, np.uint64),
+            window_moves=empty(self.threads * places, np.uint64),
+            target_moves=empty(self.threads * slots, np.uint64),
+            scaled_moves=empty(self.threads * slots * (negatives + 1), np.uint64),
+            window_ends=empty(self.threads, np.uint64),
+            target_ends=empty(self.threads, np.uint64),
+            scaled_ends=empty(self.threads, np.uint64),
             room=room,
             bits=bits,
             work=empty(work + 16, np.float32),
@@ -188,9 +176,11 @@ class CpuBackend:
 
     def _release(self, first: int, last: int) -> None:
         """Tell the system which parts of the mapped corpus will not be needed for a while."""
-        corpus = self.text.corpus
+        corpus, rounds, apart = self.text.corpus, len(self.rounds) - 1, self.text.options.optimiser != "adam"
         for share in range(len(self._regions) - 1):
-            begin, end = self._sentences(share, first, last)
+            begin, end = (
+                int(bounds.py_func(share, self._regions, r, rounds, apart)[i]) for i, r in enumerate((first, last - 1))
+            )
             forget(corpus.tokens, int(self.text.text.sentences[begin]), int(self.text.text.sentences[end]))
             forget(corpus.sentences, begin, end)
 

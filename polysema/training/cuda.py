@@ -19,7 +19,7 @@ from polysema.kernels.rounds import LONGEST
 from polysema.kernels.simd import padded
 from polysema.machine import processors
 from polysema.training.objectives import NegativeSamplingOptions
-from polysema.training.state import State
+from polysema.training.run import State
 from polysema.training.text import TrainingText
 
 _BLOCK = 256  # threads
@@ -35,7 +35,7 @@ _TO_CARD = 1  # cudaMemcpyHostToDevice
 
 
 class Segment(NamedTuple):
-    """A part of the corpus: sentences and tokens, from which to which."""
+    """A part of the corpus: the first sentence and token, and how many of both."""
 
     sentence: int
     sentences: int
@@ -244,7 +244,8 @@ class CudaBackend:
             "BLOCK": _BLOCK, "CAPACITY": _CAPACITY, "LONGEST": f"{LONGEST}f",
         }  # fmt: skip
         flags = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants.items()))
-        module = self._cp.RawModule(code=_source(), options=flags, backend="nvrtc")
+        source = (files("polysema.kernels") / "cuda" / "negative_sampling.cu").read_text(encoding="utf-8")
+        module = self._cp.RawModule(code=source, options=flags, backend="nvrtc")
         names = ["to_rows", "train", "adam" if self._lazy else "bound"]
         return {name: module.get_function(name) for name in names}
 
@@ -332,10 +333,6 @@ class CudaBackend:
         self._copies.synchronize()
         self._held.clear()
         self._free.clear()
-
-
-def _source() -> str:
-    return (files("polysema.kernels") / "cuda" / "negative_sampling.cu").read_text(encoding="utf-8")
 
 
 def _cupy() -> Any:

@@ -71,7 +71,7 @@ def co_occurrences(
     Args:
         between: called now and then from this thread, to stop at.
     """
-    text = _PairReader.of(job, vocabulary, options)
+    text = _PairReader(job, vocabulary, options)
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(job.threads))
         spilled = _Spill(stack, job.state)
@@ -92,37 +92,22 @@ def co_occurrences(
         return Counts(*spilled.add(text.weighed(_merged(pool, [*spilled.runs], job.threads))), text.bits)
 
 
-@dataclass(frozen=True, slots=True)
 class _PairReader:
     """The text as pairs are read from it."""
 
-    tokens: NDArray[Any]
-    sentences: NDArray[Any]
-    rows: NDArray[np.uint32]
-    keep: NDArray[np.uint32]
-    key: np.uint64
-    window: int
-    bits: int
-
-    @classmethod
-    def of(cls, job: Job, vocabulary: Vocabulary, options: TextOptions) -> _PairReader:
+    def __init__(self, job: Job, vocabulary: Vocabulary, options: TextOptions) -> None:
         assert options.subsample is not None
-        bits = max(len(vocabulary) - 1, 1).bit_length()
-        if 2 * bits + options.window.bit_length() > 64:
+        self.window, self.bits = options.window, max(len(vocabulary) - 1, 1).bit_length()
+        if 2 * self.bits + options.window.bit_length() > 64:
             raise InputError(
                 f"{len(vocabulary)} words and a window of {options.window} are too many to count pairs: lower max_size"
             )
-        keep = thresholds(vocabulary.keep_probabilities(options.subsample))
-        rows, key = model_rows(job.corpus, vocabulary), stream_key(options.seed, 1, 0)
-        tokens, sentences = np.asarray(job.corpus.tokens), np.asarray(job.corpus.sentences)
-        return cls(tokens, sentences, rows, keep, key, options.window, bits)
-
-    @property
-    def weights(self) -> Numbers:
-        """unit / d for every distance d: whole numbers where the least common multiple is small, else rounded."""
-        unit = math.lcm(*range(1, self.window + 1))
-        unit = unit if unit < 1 << 32 else 1 << 32
-        return np.array([0] + [round(unit / d) for d in range(1, self.window + 1)], np.uint64)
+        self.keep = thresholds(vocabulary.keep_probabilities(options.subsample))
+        self.rows, self.key = model_rows(job.corpus, vocabulary), stream_key(options.seed, 1, 0)
+        self.tokens, self.sentences = np.asarray(job.corpus.tokens), np.asarray(job.corpus.sentences)
+        # unit / d for every distance d: whole numbers where the least common multiple is small, else rounded
+        unit = min(math.lcm(*range(1, self.window + 1)), 1 << 32)
+        self.weights = np.array([0] + [round(unit / d) for d in range(1, self.window + 1)], np.uint64)
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """Whole sentences, from the first to before the second, of about as many words each."""
@@ -140,7 +125,7 @@ class _PairReader:
         ids = np.empty(places, np.uint32)
         hashes, lows, highs = (np.empty(places, np.uint64) for _ in range(3))
         count = gather(
-            self.tokens, self.sentences, first, last, self.rows, self.keep, self.key, self.window, 0, 0, ids, hashes,
+            self.tokens, self.sentences, first, last, self.rows, self.keep, self.key, self.window, 0, ids, hashes,
             lows, highs,
         )  # fmt: skip
         del hashes, highs
@@ -178,18 +163,13 @@ def _merged(pool: ThreadPoolExecutor, runs: Sequence[Run], threads: int) -> Iter
         cut = [slice(found[piece], found[piece + 1]) for found in cuts]
         parts = [(pairs[part], weights[part]) for (pairs, weights), part in zip(runs, cut, strict=True)]
         while len(parts) > 1:
-            odd = parts[len(parts) // 2 * 2 :]
-            parts = [_both(*two) for two in zip(parts[::2], parts[1::2], strict=False)] + odd
+            (one, other), parts = parts[:2], parts[2:]
+            pairs, weights = (np.empty(len(one[0]) + len(other[0]), np.uint64) for _ in range(2))
+            size = merge_runs(*one, *other, pairs, weights)
+            parts.append((pairs[:size], weights[:size]))
         return parts[0]
 
     yield from in_turn(pool, merge, range(len(bounds)), threads)
-
-
-def _both(one: Run, other: Run) -> Run:
-    size = len(one[0]) + len(other[0])
-    pairs, weights = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    size = merge_runs(*one, *other, pairs, weights)
-    return pairs[:size], weights[:size]
 
 
 class _Spill:

@@ -10,15 +10,19 @@ from polysema.training.cpu import CpuBackend
 from polysema.training.job import Job
 from polysema.training.objectives import NegativeSamplingOptions
 from polysema.training.replicas import ReplicaBackend
-from polysema.training.run import Backend, Run
-from polysema.training.state import State, check_start, grown_state, learnt_lexicon, new_state, saved_state
-from polysema.training.text import HeldOut, TrainingText, trained_vocabulary
+from polysema.training.run import Backend, Run, State, check_start, grown_state, learnt_lexicon, new_state, saved_state
+from polysema.training.text import TrainingText, trained_vocabulary
 from polysema.vocabulary import Vocabulary
 
 
 def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
     """Train a model of the negative-sampling family; see :func:`polysema.train`."""
-    _refuse(job, options)
+    if job.device != "cpu":
+        from polysema.training import cuda
+
+        cuda._cupy()  # refused before the text is read
+    if job.start is not None:
+        check_start(options, job.start)
     corpus, start, options = job.corpus, job.start, options.settled(job.corpus)
     vocabulary = trained_vocabulary(corpus, options, job.keep)
     if start is not None:
@@ -30,25 +34,14 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         state = grown_state(options, vocabulary, start)
     elif state is None:
         state = new_state(options, len(vocabulary))
-    held_out = HeldOut(text)
     run = Run(
         text, state, _backend(job, text, state), progress=job.progress, on_epoch=job.on_epoch, checkpoint=checkpoint,
-        held_out=held_out, status=job.workers.status,
+        status=job.workers.status,
     )  # fmt: skip
     run.run()
     run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
     return learnt_lexicon(state, options, vocabulary, job.described(options, corpus=kept, curve=state.curve))
-
-
-def _refuse(job: Job, options: NegativeSamplingOptions) -> None:
-    """Refuse what cannot be, before the text is read."""
-    if job.device != "cpu":
-        from polysema.training import cuda
-
-        cuda._cupy()
-    if job.start is not None:
-        check_start(options, job.start)
 
 
 def _backend(job: Job, text: TrainingText, state: State) -> Backend:

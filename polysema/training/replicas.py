@@ -19,11 +19,9 @@ must not be added: ρ = B Bᵀ is the same for B Q, and columns permute.
 from __future__ import annotations
 
 import logging
-import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +29,13 @@ from numpy.typing import NDArray
 from polysema.corpus.corpus import Corpus
 from polysema.engine import Engine, Local, Placed
 from polysema.errors import InputError
-from polysema.kernels.combine import add_steps, find_steps, sum_steps
+from polysema.kernels.rounds import LONGEST
+from polysema.kernels.simd import padded
 from polysema.machine import processors
 from polysema.progress import Progress, Report
 from polysema.training.cpu import CpuBackend, auto_round
 from polysema.training.objectives import NegativeSamplingOptions
-from polysema.training.run import rates
-from polysema.training.state import State
+from polysema.training.run import State, rates
 from polysema.training.text import TrainingText
 from polysema.vocabulary import Vocabulary
 
@@ -64,50 +62,26 @@ class Learner:
     options: NegativeSamplingOptions
     threads: int
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}  # workers make the rest again
-
-    def __setstate__(self, known: dict[str, Any]) -> None:
-        self.__dict__.update(known)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        self._regions: Regions | None = None
-        self._at: tuple[int, int] | None = None
+    _at: tuple[int, int] | None = None  # the leg whose start the worker's state holds
 
     @cached_property
-    def text(self) -> TrainingText:
-        """The text, mapped."""
-        return TrainingText(Corpus(self.path), self.vocabulary, self.options)
-
-    @cached_property
-    def rounds(self) -> NDArray[np.int64]:
-        """(R, rounds + 1) where each round of each replica begins; as many rounds for each."""
-        replicas, sentences = self.options.replicas, self.text.text.sentences
-        whole = len(self.text.rounds(auto_round(self.options, self.text))) - 1
-        each = -(-whole // replicas)
-        if len(sentences) - 1 < replicas * each:
-            raise InputError(f"{self.path}: too little text for {replicas} replicas: choose fewer")
-        marks = int(sentences[-1]) * np.arange(replicas * each + 1) // (replicas * each)
-        found = np.searchsorted(sentences, marks)
-        found[-1] = len(sentences) - 1
-        return np.asarray(found[np.arange(replicas)[:, None] * each + np.arange(each + 1)], np.int64)
+    def regions(self) -> Regions:
+        """The regions of the text, in a state of the worker's own."""
+        options, size, n = self.options, len(self.vocabulary), padded(self.options.dim)
+        state = State(np.empty((size, options.m, n), np.float32), np.empty((size, options.context_rows, n), np.float32))
+        return Regions(TrainingText(Corpus(self.path), self.vocabulary, options), state, self.threads)
 
     def step(self, leg: Leg) -> tuple[float, tuple[Step, Step]]:
         """Train one replica: its mean loss, and its step on both sides.
 
         What it learns in is afterwards put back, row by row, to what it started from: the next replica's start.
         """
-        start = State(*leg.state())
-        if self._regions is None:
-            own = State(np.empty_like(start.target), np.empty_like(start.context))
-            self._regions = Regions(self.text, self.rounds, own, self.threads)
-        own = self._regions.state
+        start, own = State(*leg.state()), self.regions.state
         if self._at != (leg.epoch, leg.first):
             np.copyto(own.target, start.target)
             np.copyto(own.context, start.context)
         self._at = None
-        loss = self._regions.learn(leg.replica, leg.first, leg.last, leg.epoch, leg.key)
+        loss = self.regions.learn(leg.replica, leg.first, leg.last, leg.epoch, leg.key)
         target, context = (
             _step(before.reshape(-1, self.options.width), after.reshape(-1, self.options.width))
             for before, after in ((start.target, own.target), (start.context, own.context))
@@ -119,13 +93,22 @@ class Learner:
 class Regions:
     """Learns from any region of a text, in one state; a process is ready for some regions at once.
 
-    Args:
-        rounds: (R, rounds + 1) where each round of each region begins.
+    Attributes:
+        rounds: (R, rounds + 1) where each round of each region begins; as many rounds for each.
     """
 
-    def __init__(self, text: TrainingText, rounds: NDArray[np.int64], state: State, threads: int) -> None:
-        self.text, self.rounds, self.state, self.threads = text, rounds, state, threads
+    def __init__(self, text: TrainingText, state: State, threads: int) -> None:
+        self.text, self.state, self.threads = text, state, threads
         self._engines: dict[int, CpuBackend] = {}
+        replicas, sentences = text.options.replicas, text.text.sentences
+        whole = len(text.rounds(auto_round(text.options, text))) - 1
+        each = -(-whole // replicas)
+        if len(sentences) - 1 < replicas * each:
+            raise InputError(f"{text.corpus.path}: too little text for {replicas} replicas: choose fewer")
+        marks = int(sentences[-1]) * np.arange(replicas * each + 1) // (replicas * each)
+        found = np.searchsorted(sentences, marks)
+        found[-1] = len(sentences) - 1
+        self.rounds = np.asarray(found[np.arange(replicas)[:, None] * each + np.arange(each + 1)], np.int64)
 
     def learn(self, replica: int, first: int, last: int, epoch: int, key: int) -> float:
         """Learn from some rounds of a region; returns the loss on the way."""
@@ -157,16 +140,18 @@ class Leg:
 
 def learn(learner: Learner, leg: Leg, report: Report) -> tuple[float, tuple[Step, Step]]:
     """A task; see :meth:`Learner.step`."""
-    first, last = learner.rounds[leg.replica, [leg.first, leg.last]]
-    report(Progress("training", int(np.diff(learner.text.text.sentences[[first, last]])[0])))
+    regions = learner.regions
+    first, last = regions.rounds[leg.replica, [leg.first, leg.last]]
+    report(Progress("training", int(np.diff(regions.text.text.sentences[[first, last]])[0])))
     return learner.step(leg)
 
 
 def _step(before: Array, after: Array) -> Step:
     """The rows that differ and by how much; ``after`` is put back."""
-    rows, steps = np.empty(len(before), np.int64), np.empty_like(before)
-    found = find_steps(before, after, rows, steps)
-    return rows[:found].copy(), steps[:found].copy(), np.ones(found, np.int32)
+    rows = np.flatnonzero((before != after).any(axis=1))
+    steps = after[rows] - before[rows]
+    after[rows] = before[rows]
+    return rows, steps, np.ones(len(rows), np.int32)
 
 
 def merge(parts: list[tuple[Step, Step]]) -> tuple[Step, Step]:
@@ -175,12 +160,21 @@ def merge(parts: list[tuple[Step, Step]]) -> tuple[Step, Step]:
 
 
 def _summed(steps: list[Step]) -> Step:
-    rows, values, counts = (np.concatenate([step[i] for step in steps]) for i in range(3))
-    ends = np.cumsum([len(step[0]) for step in steps])
-    starts = np.append(0, ends[:-1])
-    to, sums, moved = np.empty_like(rows), np.empty_like(values), np.empty_like(counts)
-    found = sum_steps(rows, values, counts, starts, ends, to, sums, moved)
-    return to[:found].copy(), sums[:found].copy(), moved[:found].copy()
+    rows = np.unique(np.concatenate([moved for moved, _, _ in steps]))
+    sums, counts = np.zeros((len(rows), steps[0][1].shape[1]), np.float32), np.zeros(len(rows), np.int32)
+    for moved, by, times in steps:
+        at = np.searchsorted(rows, moved)
+        sums[at] += by
+        counts[at] += times
+    return rows, sums, counts
+
+
+def add_steps(state: Array, step: Step, weights: Array) -> None:
+    """state_v += max(w_v, 1/c_v) Σ_r δ_rv, where c_v replicas r moved row v; bounded as all rows are."""
+    rows, sums, counts = step
+    moved = state[rows] + np.maximum(weights[rows], np.float32(1) / counts.astype(np.float32))[:, None] * sums
+    length = np.linalg.norm(moved, axis=1)
+    state[rows] = moved * np.minimum(1, np.float32(LONGEST) / np.maximum(length, np.float32(1)))[:, None]
 
 
 def legs(each: int, epoch: int, apart: float) -> NDArray[np.int64]:
@@ -199,8 +193,6 @@ class ReplicaBackend:
 
     Attributes:
         in_turn: the share of the training that is too early for replicas to learn apart.
-        merges, sent, merging: how many legs were merged, the bytes of states and steps that were sent for them, and the
-            seconds that it took to place and to combine these, beside the learning.
     """
 
     def __init__(self, text: TrainingText, state: State, engine: Engine, threads: int) -> None:
@@ -209,21 +201,14 @@ class ReplicaBackend:
             raise InputError(f"replicas learn by sgd, not by {options.optimiser}: choose the optimiser sgd")
         self.text, self.state, self.engine, self.threads = text, state, engine, threads
         engine.see([text.corpus.path, *text.corpus.path.glob("*.npy")])
-        learner = Learner(text.corpus.path, text.vocabulary, options, threads)
-        learner.__dict__["text"] = text  # here; workers open their own
-        self._each = learner.rounds.shape[1] - 1
-        self._here = Regions(text, learner.rounds, state, threads if isinstance(engine, Local) else processors())
+        self._here = Regions(text, state, threads if isinstance(engine, Local) else processors())
+        self._each = self._here.rounds.shape[1] - 1
         self._moves = moves(text, int(text.text.sentences[-1]) / options.replicas / self._each)
-        self._learner = engine.put(learner)
+        self._learner = engine.put(Learner(text.corpus.path, text.vocabulary, options, threads))
         self._legs: tuple[int, NDArray[np.int64]] = (-1, np.empty(0, np.int64))
-        self.merges, self.sent, self.merging = 0, 0, 0.0
         self.in_turn = min(1.0, 1 / (options.apart * self._each * max(options.epochs or 0, 1)))
-        self._say(options)
-
-    def _say(self, options: NegativeSamplingOptions) -> None:
-        """Warn where replicas are of little use."""
         if self.in_turn > _IN_TURN:
-            words = int(self.text.text.sentences[-1]) * self.in_turn / _IN_TURN
+            words = int(text.text.sentences[-1]) * self.in_turn / _IN_TURN
             _LOG.warning(
                 f"{options.replicas} replicas learn {self.in_turn:.0%} of this text in turn, not apart: "
                 f"so many are for {words:,.0f} words and more; choose fewer"
@@ -260,20 +245,13 @@ class ReplicaBackend:
     def _apart(self, first: int, last: int, key: int) -> list[float]:
         """A leg of all replicas at once, and the merge of what they learnt; returns their losses."""
         state, options = self.state, self.text.options
-        started = time.perf_counter()
         placed = self.engine.put((state.target, state.context))
-        self.merging += time.perf_counter() - started
         tasks = [Leg(r, first, last, state.epoch, key, placed) for r in range(options.replicas)]
-        [(losses, parts)] = self.engine.merged(learn, self._learner, tasks, merge, group=len(tasks), cores=self.threads)
-        started = time.perf_counter()
+        losses, parts = self.engine.merged(learn, self._learner, tasks, merge, cores=self.threads)
         rate = float(rates(options, state.epoch, np.array([(first + last) / 2 / self._each]))[0])
         for side, step, moved in zip((state.target, state.context), merge(parts), self._moves, strict=True):
             rows, weight = side.reshape(-1, options.width), weights(moved * (last - first), rate, options)
-            add_steps(rows, *step, np.repeat(weight, len(rows) // len(moved)))
-        self.merging += time.perf_counter() - started
-        self.merges += 1
-        self.sent += len(tasks) * (state.target.nbytes + state.context.nbytes)
-        self.sent += sum(array.nbytes for part in parts for step in part for array in step)
+            add_steps(rows, step, np.repeat(weight, len(rows) // len(moved)))
         return losses
 
     def pull(self) -> None:

@@ -42,29 +42,25 @@ class Projection:
         return np.asarray((vectors @ basis).astype(np.float64) - self.mean @ self.basis)
 
 
+@dataclass(slots=True)
 class Moments:
-    """The number of vectors seen, their sum Σx (d,) and their second moments Σxxᵀ (d, d)."""
+    """How many vectors were seen, their sum and their second moments."""
 
-    def __init__(self, width: int) -> None:
-        self.count = 0
-        self.total: Array = np.zeros(width)
-        self.second: Array = np.zeros((width, width))
+    count: int
+    total: Array  # Σx (d,)
+    second: Array  # Σxxᵀ (d, d)
 
-    def add(self, vectors: NDArray[Any]) -> None:
-        """Take in vectors (k, d)."""
-        rows = vectors.astype(np.float64)
-        self.add_sums(len(rows), rows.sum(axis=0), rows.T @ rows)
+    @classmethod
+    def of(cls, vectors: NDArray[Any]) -> Moments:
+        """Those of vectors (k, d)."""
+        exact = vectors.astype(np.float64)
+        return cls(len(exact), exact.sum(axis=0), exact.T @ exact)
 
-    def add_sums(self, count: int, total: NDArray[Any], second: NDArray[Any]) -> None:
+    def add(self, other: Moments) -> None:
         """Take in vectors that were summed elsewhere."""
-        self.count += count
-        self.total += total
-        self.second += second
-
-    @property
-    def mean(self) -> Array:
-        """The mean vector (d,)."""
-        return self.total / max(self.count, 1)
+        self.count += other.count
+        self.total += other.total
+        self.second += other.second
 
     def projection(self, n: int, reduction: str) -> Projection:
         """The n axes of the largest spread: of XᵀX/N − μμᵀ for ``pca``, of XᵀX/N for ``svd``.
@@ -77,7 +73,7 @@ class Moments:
             raise InputError(f"vectors of {width} numbers cannot be reduced to {n}: choose 1 to {width}")
         if self.count == 0:
             raise InputError("no vectors were seen: nothing to take a projection from")
-        mean = self.mean if reduction == "pca" else np.zeros(width)
+        mean = self.total / self.count if reduction == "pca" else np.zeros(width)
         _, vectors = np.linalg.eigh(self.second / self.count - np.outer(mean, mean))
         basis = vectors[:, ::-1][:, :n]
         signs = np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(n)])
@@ -90,12 +86,7 @@ BLOCK = 1 << 20  # bytes of vectors that are read at a time
 
 
 class Spill:
-    """A file of vectors (rows, d) beside a file of their positions in the corpus (rows,).
-
-    Args:
-        folder: where.
-        rows: how many of those already there to keep; the rest is cut off.
-    """
+    """A file of vectors (rows, d) beside a file of their positions (rows,); ``rows`` of those there are kept."""
 
     def __init__(self, folder: Path, width: int, dtype: str, rows: int = 0) -> None:
         self.folder, self.width, self.dtype, self.rows = folder, width, np.dtype(dtype), rows
@@ -125,10 +116,7 @@ class Spill:
             yield self._read(start, count)
 
     def each(self, function: Callable[[NDArray[np.int64], NDArray[Any]], T], workers: int) -> Iterator[T]:
-        """Apply a function to the positions and vectors of each block, in order, in several threads.
-
-        Each thread multiplies on its own, so that the bits do not depend on their number.
-        """
+        """Apply a function to each block, in order, in threads; each multiplies on its own, for the same bits."""
         from threadpoolctl import threadpool_limits
 
         with ThreadPoolExecutor(workers) as pool, threadpool_limits(1, "blas"):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.errors import CorpusError
-from polysema.kernels.rounds import TextArrays
-from polysema.kernels.sampling import GOLDEN, alias_table, held_out_marks, mixed, sigmoid_table, stream_key, thresholds
+from polysema.kernels.rounds import TextArrays, draw
+from polysema.kernels.sampling import alias_table, gather, held_out_marks, sigmoid_table, stream_key, thresholds
 from polysema.training.objectives import NegativeSamplingOptions, TextOptions
 from polysema.vocabulary import Vocabulary
 
@@ -48,10 +48,8 @@ def model_rows(corpus: Corpus, vocabulary: Vocabulary) -> NDArray[np.uint32]:
 class TrainingText:
     """A corpus, mapped to the rows of a model.
 
-    Args:
-        vocabulary: the model's words, with the counts that subsampling and noise go by.
-
     Attributes:
+        vocabulary: the model's words, with the counts that subsampling and noise go by.
         text: what the kernels read.
         kept: the share of the corpus's tokens that survives subsampling.
         busiest: the share of the most frequent word among those.
@@ -81,29 +79,19 @@ class TrainingText:
     def _check(self, known: float) -> None:
         """Refuse a text of which too little is left: a sample needs two surviving words in one sentence.
 
-        Args:
-            known: how many tokens are words of the model, before subsampling.
+        With s survivors in k sentences about s²/2k of them keep two words or more.
         """
-        sentences = max(len(self.corpus), 1)
-
-        def pairs(survivors: float) -> float:
-            """About how many sentences keep two words or more."""
-            return sentences * min(1.0, (survivors / sentences) ** 2 / 2)
-
-        if pairs(known) < 1:
+        least, survivors = np.sqrt(2 * max(len(self.corpus), 1)), self.kept * len(self.corpus.tokens)
+        if known < least:
             raise CorpusError(f"{self.corpus.path}: none of its words is left to train on: lower the min count")
-        if pairs(self.kept * len(self.corpus.tokens)) < 1:
+        if survivors < least:
             raise CorpusError(
-                f"{self.corpus.path}: subsampling at {self.options.subsample} leaves "
-                f"{self.kept * len(self.corpus.tokens):.3g} of {known:.0f} words: raise subsample, or 0 to keep all"
+                f"{self.corpus.path}: subsampling at {self.options.subsample} leaves {survivors:.3g} of {known:.0f} "
+                "words: raise subsample, or 0 to keep all"
             )
 
     def rounds(self, targets: int | None) -> NDArray[np.int64]:
-        """The first sentence of each round, and the end.
-
-        Args:
-            targets: about how many targets a round; None: ``options.batch`` sentences, for Adam.
-        """
+        """The first sentence of each round of about so many targets (None: of a batch, for Adam), and the end."""
         sentences = self.text.sentences
         count = len(sentences) - 1
         if targets is None:
@@ -130,40 +118,6 @@ _MOST = 4000  # sentences
 _STREAM = 0x6865_6C64  # a stream of random numbers of its own
 
 
-def survivors(
-    tokens: NDArray[np.int32], marks: Ids, rows: NDArray[np.uint32], keep: NDArray[np.uint32], key: np.uint64,
-    window: int,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], Ids, Ids]:  # fmt: skip
-    """The kernel ``gather`` for whole sentences in NumPy: a few thousand of them are not worth compiling for.
-
-    Returns:
-        the row of each target, its random bits, and where its window starts and ends.
-    """
-    row = rows[tokens]
-    hashes = mixed.py_func(key + np.arange(len(tokens), dtype=np.uint64) * GOLDEN)
-    kept = row != NONE
-    kept[kept] = (hashes[kept] >> np.uint64(32)) <= keep[row[kept]]
-    sentence = np.repeat(np.arange(len(marks) - 1), np.diff(marks))
-    kept &= (np.bincount(sentence[kept], minlength=len(marks)) > 1)[sentence]
-    ids, hashes, sentence = row[kept], hashes[kept], sentence[kept]
-    sizes = np.bincount(sentence, minlength=len(marks) - 1)
-    ends = np.cumsum(sizes)
-    reach = 1 + (((hashes & np.uint64(0xFFFFFFFF)) * np.uint64(window)) >> np.uint64(32)).astype(np.int64)
-    places = np.arange(len(ids))
-    lows = np.maximum(places - reach, (ends - sizes)[sentence])
-    return ids, hashes, lows, np.minimum(places + reach + 1, ends[sentence])
-
-
-def noise_words(hashes: NDArray[np.uint64], counts: Ids, alias: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """The kernel ``draw`` in NumPy: the noise words of each target, one after another."""
-    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
-    bits = mixed.py_func(np.repeat(hashes, counts) + (_within(counts) + 1).astype(np.uint64) * GOLDEN)
-    place = ((bits >> half) * np.uint64(len(alias))) >> half
-    cell = alias[place]
-    drawn: NDArray[np.uint64] = np.where((bits & low) <= (cell >> half), place, cell & low)
-    return drawn.astype(np.uint32)
-
-
 def _within(counts: Ids) -> Ids:
     """0, 1 … count − 1 for each count, concatenated."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -186,13 +140,19 @@ class HeldOut:
         pieces = [source.tokens[source.sentences[s] : source.sentences[s + 1]] for s in sentences]
         tokens = np.concatenate([*pieces, np.empty(0, source.tokens.dtype)])
         marks = np.cumsum([0, *map(len, pieces)])
-        key = stream_key(_STREAM)
-        ids, hashes, lows, highs = survivors(tokens, marks, source.rows, source.keep, key, source.window)
-        around = highs - lows - 1
-        samples = around if pairs else np.ones_like(around)
-        self.noise = noise_words(hashes, samples * options.negatives, source.alias).reshape(-1, options.negatives)
+        tokens.flags.writeable = marks.flags.writeable = False  # as the text: the kernel is compiled once for both
+        ids, bits = np.empty(len(tokens), np.uint32), np.empty((4, len(tokens)), np.uint64)
+        count = gather(
+            tokens, marks, 0, len(pieces), source.rows, source.keep, stream_key(_STREAM), source.window, 0, ids,
+            *bits[:3],
+        )  # fmt: skip
+        ids, (low, high) = ids[:count], bits[1:3, :count].astype(np.int64)
+        around = high - low - 1
+        samples = int(around.sum()) if pairs else count
+        self.noise = np.empty((samples, options.negatives), np.uint32)
+        draw(*bits, self.noise.reshape(-1), np.uint64(count), pairs, np.uint64(options.negatives), source.alias)
         places = np.repeat(np.arange(len(ids)), around)
-        others = lows[places] + _within(around)
+        others = low[places] + _within(around)
         self.contexts = ids[others + (others >= places)]
         self.targets = ids[places] if pairs else ids
         self.starts = np.arange(len(places)) if pairs else np.cumsum(around) - around
@@ -205,13 +165,11 @@ class HeldOut:
         if not len(self):
             return None
         total = 0.0
-        for part in self._parts(1000 if options.objective.whole else 10_000):
+        size = 1000 if options.objective.whole else 10_000
+        for part in (slice(i, min(i + size, len(self))) for i in range(0, len(self), size)):
             rows = target[self.targets[part]].astype(np.float64), self._sums(part, context)
             total += options.objective.loss(*rows, context[self.noise[part]].astype(np.float64), options.cosine)
         return total / len(self)
-
-    def _parts(self, size: int) -> list[slice]:
-        return [slice(i, min(i + size, len(self))) for i in range(0, len(self), size)]
 
     def _sums(self, part: slice, vectors: Array) -> NDArray[np.float64]:
         """The sum of each sample's context vectors, for a part of the samples."""

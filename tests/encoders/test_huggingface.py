@@ -9,6 +9,10 @@ from polysema.errors import InputError, UnknownChoiceError
 from tests.refusals import refused
 
 
+def read(encoder, tokens, bounds, table, wanted, *layers):
+    return [(batch, encoder.vectors(batch, *layers)) for batch in encoder.batches(tokens, bounds, table, wanted)]
+
+
 @pytest.fixture(scope="module")
 def encoder(encoder_folder):
     return Encoder.load(encoder_folder, batch_size=4)
@@ -42,7 +46,7 @@ def test_batched_vectors_equal_one_at_a_time(encoder_folder, layers):
     tokens = np.array([words.index(word) for sentence in SENTENCES for word in sentence])
     bounds = np.concatenate([[0], np.cumsum([len(sentence) for sentence in SENTENCES])])
     found = np.full((len(tokens), encoder.width), np.nan, np.float32)
-    for batch, vectors in encoder.encode(tokens, bounds, table, np.ones(len(tokens), bool)):
+    for batch, vectors in read(encoder, tokens, bounds, table, np.ones(len(tokens), bool)):
         found[batch.tokens] = vectors.numpy()
     expected = np.concatenate([slow_word_vectors(encoder, sentence, encoder.layers) for sentence in SENTENCES])
     np.testing.assert_allclose(found, expected, atol=2e-5)
@@ -53,7 +57,7 @@ def test_only_wanted_words_come_back(encoder):
     table = encoder.piece_table(words)
     tokens, bounds = np.array([2, 0, 2, 1, 2, 2]), np.array([0, 2, 4, 6])
     wanted = tokens != 2
-    batches = list(encoder.encode(tokens, bounds, table, wanted))
+    batches = list(read(encoder, tokens, bounds, table, wanted))
     assert sorted(np.concatenate([batch.tokens for batch, _ in batches])) == [1, 3]
     assert sum(len(vectors) for _, vectors in batches) == 2
     assert sum(batch.words for batch, _ in batches) == 4  # the sentence without a wanted word is not read
@@ -64,7 +68,7 @@ def test_long_sentences_are_split_not_dropped(encoder):
     table = encoder.piece_table(words)
     tokens = np.array([0] * 60 + [1])
     seen = []
-    for batch, vectors in encoder.encode(tokens, np.array([0, 61]), table, np.ones(61, bool)):
+    for batch, vectors in read(encoder, tokens, np.array([0, 61]), table, np.ones(61, bool)):
         assert batch.ids.shape[1] <= 40
         assert np.isfinite(vectors.numpy()).all()
         seen += batch.tokens.tolist()
@@ -75,7 +79,7 @@ def test_a_word_longer_than_the_window_still_has_a_vector(encoder):
     table = encoder.piece_table(["q" * 90, "bank"])
     found = {
         int(t): v
-        for b, vs in encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool))
+        for b, vs in read(encoder, np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool))
         for t, v in zip(b.tokens, vs, strict=True)
     }
     assert set(found) == {0, 1}
@@ -84,8 +88,8 @@ def test_a_word_longer_than_the_window_still_has_a_vector(encoder):
 def test_separate_layers(encoder):
     words = ["bank", "river"]
     table = encoder.piece_table(words)
-    ((_, every),) = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3], True)
-    ((_, mean),) = encoder.encode(np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3])
+    ((_, every),) = read(encoder, np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3], True)
+    ((_, mean),) = read(encoder, np.array([0, 1]), np.array([0, 2]), table, np.ones(2, bool), [0, 1, 3])
     assert every.shape == (2, 3, encoder.width)
     np.testing.assert_allclose(every.mean(1), mean, atol=1e-6)
 
@@ -119,10 +123,10 @@ def test_what_cannot_be_loaded(tmp_path, encoder_folder):
 
 def test_a_name_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    refused(InputError, "give a encoder_folder", Encoder.load, "no-such-model-anywhere")
+    refused(InputError, "give a folder", Encoder.load, "no-such-model-anywhere")
 
 
 def test_an_error_in_a_batch_reaches_the_caller(encoder):
     table = encoder.piece_table(["bank"])
     with pytest.raises(IndexError):
-        list(encoder.encode(np.array([5]), np.array([0, 1]), table, np.ones(1, bool)))
+        list(read(encoder, np.array([5]), np.array([0, 1]), table, np.ones(1, bool)))

@@ -36,9 +36,9 @@ def test_order_and_progress(engine):
 
 
 def test_a_tree_of_workers_has_the_shape_of_one_process(engine):
-    for group in (3, 23):
-        here = list(Local().merged(work.letter, Local().put("x"), range(23), work.bracket, group=group))
-        assert list(engine.merged(work.letter, engine.put("x"), range(23), work.bracket, group=group)) == here
+    for tasks in (3, 23):
+        here = Local().merged(work.letter, Local().put("x"), range(tasks), work.bracket)
+        assert engine.merged(work.letter, engine.put("x"), range(tasks), work.bracket) == here
 
 
 @pytest.mark.parametrize(

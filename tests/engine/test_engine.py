@@ -28,7 +28,7 @@ def test_local():
 @pytest.mark.parametrize("tasks", [1, FAN, FAN + 1, 23])
 def test_a_tree_has_one_shape(tasks):
     """Whoever does the tasks; neighbours are merged, a few at a time."""
-    [(owns, joints)] = Local().merged(work.letter, Local().put("x"), range(tasks), work.bracket, group=tasks)
+    owns, joints = Local().merged(work.letter, Local().put("x"), range(tasks), work.bracket)
     assert owns == list(range(tasks))
     assert len(joints) <= FAN
     assert "".join(joints).replace("(", "").replace(")", "") == "x" * tasks

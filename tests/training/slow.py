@@ -9,7 +9,7 @@ from polysema.kernels import rounds
 from polysema.kernels.sampling import gather, stream_key
 from polysema.training import reference
 from polysema.training.cpu import CpuBackend
-from polysema.training.state import new_state
+from polysema.training.run import new_state
 
 draw = njit(rounds.draw.py_func)
 
@@ -21,15 +21,12 @@ def samples(text, options, first, last, key):
     ids = np.empty(places, np.uint32)
     hashes, lows, highs, slots = (np.empty(places, np.uint64) for _ in range(4))
     count = gather(
-        source.tokens, source.sentences, first, last, source.rows, source.keep, key, options.window, source.held_out, 0,
+        source.tokens, source.sentences, first, last, source.rows, source.keep, key, options.window, source.held_out,
         ids, hashes, lows, highs,
     )  # fmt: skip
     pairs = options.pairs
     noise = np.zeros(places * options.negatives * (2 * options.window if pairs else 1), np.uint32)
-    draw(
-        hashes, lows, highs, slots, noise, np.uint64(0), np.uint64(count), pairs, np.uint64(options.negatives),
-        np.uint64(0), source.alias,
-    )  # fmt: skip
+    draw(hashes, lows, highs, slots, noise, np.uint64(count), pairs, np.uint64(options.negatives), source.alias)
     for t in range(count):
         window = [int(ids[q]) for q in range(int(lows[t]), int(highs[t])) if q != t]
         size = len(window) if pairs else 1

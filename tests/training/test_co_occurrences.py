@@ -51,7 +51,7 @@ def test_counts_are_those_of_every_pair(corpus, window, monkeypatch):
     keep = np.full(len(vocabulary), 2**32 - 1, np.uint32)
     tokens, sentences = np.asarray(corpus.tokens), np.asarray(corpus.sentences)
     key = stream_key(1, 1, 0)
-    many = gather(tokens, sentences, 0, len(corpus), rows, keep, key, window, 0, 0, ids, hashes, lows, highs)
+    many = gather(tokens, sentences, 0, len(corpus), rows, keep, key, window, 0, ids, hashes, lows, highs)
     wanted = {}
     for t in range(many):
         for q in range(int(lows[t]), t):

@@ -8,8 +8,7 @@ from polysema.kernels.rounds import LONGEST
 from polysema.training import cuda
 from polysema.training.cuda import CudaBackend
 from polysema.training.models import MODELS, train
-from polysema.training.run import Run
-from polysema.training.state import new_state
+from polysema.training.run import Run, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from tests.training import slow
 from tests.training.test_run import FORMS, some_senses

@@ -14,8 +14,7 @@ from polysema.kernels.rounds import LONGEST
 from polysema.training import cpu
 from polysema.training.cpu import CpuBackend
 from polysema.training.models import MODELS, train
-from polysema.training.run import DivergenceError, Run
-from polysema.training.state import new_state
+from polysema.training.run import DivergenceError, Run, new_state
 from polysema.training.text import TrainingText, trained_vocabulary
 from tests.refusals import refused
 from tests.training import slow
