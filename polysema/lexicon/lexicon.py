@@ -7,7 +7,7 @@ below, which take these as an argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, overload
@@ -27,7 +27,7 @@ from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
 from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
 from polysema.meanings.parts import Parts
-from polysema.meanings.results import Results
+from polysema.meanings.results import Neighbour, Results
 from polysema.parsing.sentences import read_phrases
 from polysema.senses import asking, reading
 from polysema.senses.answers import Disambiguation, Sense
@@ -35,7 +35,7 @@ from polysema.senses.asking import Narrowed
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
 from polysema.senses.reading import Context, Which, Word
-from polysema.slots.model import SLOTS
+from polysema.slots.model import SLOTS, PhraseMatrix, Slots, stand_ins
 from polysema.storage import recover
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -45,6 +45,9 @@ M = TypeVar("M", DensityMatrix, Vector)
 COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL, **{each.name: each for each in SLOTS}}
 """Every way to compose density matrices: the methods, ``contextual`` for lexicons made with an encoder, and ``slots``
 for lexicons of slots."""
+
+CANDIDATES = 40
+"""How many words are looked at for those that could stand for the head of a phrase."""
 
 DEFAULT = Path(__file__).parents[1] / "models" / "default"
 """The model that comes with polysema."""
@@ -270,19 +273,50 @@ class Lexicon(LexiconOf[DensityMatrix]):
         found: dict[str, Composer] = dict(METHODS)
         if self.parts.encoder is not None:
             found[CONTEXTUAL.name] = CONTEXTUAL
-        if self.parts.slots is not None:
+        if self._composes_by_slots:
             found |= {composer.name: composer for composer in SLOTS}
         return found
 
+    @property
+    def _composes_by_slots(self) -> bool:
+        return self.parts.phrases is not None or self.parts.slots is not None
+
+    @cached_property
+    def slots(self) -> Slots:
+        """What fills the slots of words; a lexicon without it is an error."""
+        return Slots.of(self)
+
     @cached_property
     def default_method(self) -> str:
-        """The name of the usual method: ``phaser``; ``smooth-noun`` where most words are pure states.
+        """The name of the usual method: ``slots`` where there are slots; else that of :meth:`word_method`."""
+        return SLOTS[0].name if self._composes_by_slots else self.word_method
+
+    @cached_property
+    def word_method(self) -> str:
+        """The usual method whose phrases are matrices of the words' size: ``phaser``, ``smooth-noun`` for pure states.
 
         By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
         """
         some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
         columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
         return "smooth-noun" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+
+    def meanings(self, queries: Sequence[Query]) -> list[DensityMatrix]:
+        """The meanings of several queries in one space: beside a phrase composed by slots, a word has none."""
+        found = super().meanings(queries)
+        size = next((one.n for one in found if isinstance(one, PhraseMatrix)), self.n)
+        below = (0, size - self.n), (0, 0)
+        return [DensityMatrix(np.pad(one.factor, below)) if one.n == self.n < size else one for one in found]
+
+    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+        """The words that could stand for the head of a phrase composed by slots; None for all else."""
+        if not self._composes_by_slots or (isinstance(query, str) and (query in self or is_word(query))):
+            return None
+        found = self.meaning(query)
+        if not isinstance(found, PhraseMatrix):
+            return None
+        near = self.nearest(found.words.factor[None], max(top, CANDIDATES), common)[0]
+        return stand_ins(self.slots, found, [item.word for item in near], top)
 
     def __repr__(self) -> str:
         return f"Lexicon({len(self)} words, n={self.n}, m={self.m})"

@@ -137,7 +137,11 @@ class Meanings(Generic[M]):
 
     def similarity(self, a: Query, b: Query) -> float:
         """tr(ρσ) / √(tr ρ² · tr σ²) of two words or phrases; the cosine, for vectors."""
-        return float(self._compare(self.meaning(a), self.meaning(b)))
+        return float(self._compare(*self.meanings([a, b])))
+
+    def meanings(self, queries: Sequence[Query]) -> list[M]:
+        """The meanings of several queries, in one space where there is one for all."""
+        return [self.meaning(query) for query in queries]
 
     def similarities(self, rows: Sequence[Query], columns: Sequence[Query] | None = None) -> NDArray[np.float64]:
         """The similarity of every one of a list to every one of another (by default, of the list to itself)."""
@@ -166,24 +170,36 @@ class Meanings(Generic[M]):
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
-            return self.nearest(self._array_of([query]), top, common, [query])[0]
-        asked = list(query)
+            own = self.stand_ins(query, top, common)
+            return self.nearest(self._array_of([query]), top, common, [query])[0] if own is None else own
+        done: dict[int, Results[Neighbour] | Failed] = {}
+        for i, item in enumerate(query):
+            try:
+                if (own := self.stand_ins(item, top, common)) is not None:
+                    done[i] = own
+            except PolysemaError as wrong:
+                done[i] = Failed(item, wrong)
+        rest = [(i, item) for i, item in enumerate(query) if i not in done]
         try:
-            good: list[Any] = asked
-            array = self._array_of(asked) if asked else None
-            failed: dict[int, Failed] = {}
+            array = self._array_of([item for _, item in rest]) if rest else None
         except PolysemaError:
-            failed = {i: error for i, item in enumerate(asked) if (error := self._failure(item))}
-            good = [item for i, item in enumerate(asked) if i not in failed]
-            array = self._array_of(good) if good else None
-        found = iter(self.nearest(array, top, common, good) if array is not None else ())
-        return [failed[i] if i in failed else next(found) for i in range(len(asked))]
+            done |= {i: error for i, item in rest if (error := self._failure(item))}
+            rest = [(i, item) for i, item in rest if i not in done]
+            array = self._array_of([item for _, item in rest]) if rest else None
+        if array is not None:
+            found = self.nearest(array, top, common, [item for _, item in rest])
+            done |= {i: near for (i, _), near in zip(rest, found, strict=True)}
+        return [done[i] for i in range(len(query))]
 
     def _failure(self, query: Query) -> Failed | None:
         try:
             self.meaning(query)
         except PolysemaError as error:
             return Failed(query, error)
+        return None
+
+    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+        """The neighbours of what lives in a space of its own; None for all else."""
         return None
 
     def nearest(
@@ -219,7 +235,7 @@ class Meanings(Generic[M]):
         words = [query for query in queries if isinstance(query, str) and query in self.vocabulary]
         if len(words) == len(queries):
             return self.stack(words).parts[0]
-        found: list[Any] = [self.meaning(query) for query in queries]
+        found: list[Any] = self.meanings(queries)
         return stack(found).factor if self.kind == "matrices" else np.stack([vector.dense() for vector in found])
 
     @property
