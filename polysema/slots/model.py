@@ -35,7 +35,7 @@ from polysema.meanings.parts import SlotFillers
 from polysema.meanings.results import Neighbour, Results
 from polysema.measures import similarity
 from polysema.senses.forms import Forms
-from polysema.slots.relations import SPACES, filler_space, head_space
+from polysema.slots.relations import INVERSE, SPACES, filler_space, head_space
 from polysema.slots.stored import read_slots
 from polysema.vectors import units
 from polysema.vocabulary import Vocabulary
@@ -153,16 +153,14 @@ class Slots:
 
     def mixture(self, word: str, slot: str) -> tuple[Array, Array]:
         """The weights (k,) and vectors (k, d) of what fills a slot; k is 0 if nothing is known."""
-        base = slot.removesuffix(" of")
-        inverse = base != slot
-        own = (filler_space if inverse else head_space)(base)
+        own = head_space(slot)
         row = self.row(word, own)
         if row < 0 and (word, slot) not in self._rows:
             number = SPACES.index(own)
             nearest = int(np.argmax(self.spaces[number] @ self.vector(word, own)))
             self._rows[word, slot] = int(np.flatnonzero(self._places[:, number] == nearest)[0])
         rows, weights = self.fillers.of(self._rows.get((word, slot), row), slot)
-        return weights.astype(np.float64), self.vectors(rows, (head_space if inverse else filler_space)(base))
+        return weights.astype(np.float64), self.vectors(rows, filler_space(slot))
 
     def slot(self, word: str, slot: str, filler: str | None = None) -> DensityMatrix:
         """The density matrix of a slot, by default not conditioned on a filler."""
@@ -179,7 +177,7 @@ class Slots:
         NaN if neither is known.
         """
         found = []
-        here = (word, slot, filler, filler_space(slot)), (filler, f"{slot} of", word, head_space(slot))
+        here = (word, slot, filler, filler_space(slot)), (filler, slot + INVERSE, word, head_space(slot))
         for owner, name, other, space in here:
             weights, vectors = self.mixture(owner, name)
             x = self.vector(other, space)
@@ -257,7 +255,7 @@ def modifying_slots(read: Read, slots: Slots) -> dict[int, str]:
     Where no parser says it, a modifier that is mostly a noun is one of a compound: *river bank*.
     """
     tokens = {leaf.position: token for token, leaf in zip(read.tokens, read.leaf_of, strict=True) if leaf is not None}
-    verbs = {head(node.functor).position for node in nodes(read.tree, "argument")}
+    verbs = {head(node.functor).position for node in nodes(read.tree, "argument")} - set(predicates(read))
     verbs |= {position for position, token in tokens.items() if token.pos == "VERB"}
     found = {}
     for node in nodes(read.tree, "modifier"):
@@ -272,12 +270,30 @@ def modifying_slots(read: Read, slots: Slots) -> dict[int, str]:
     return found
 
 
+def predicates(read: Read) -> dict[int, tuple[str, bool]]:
+    """By the position of a noun or an adjective of a parsed text, the slot that a subject fills there, and whether.
+
+    What *is poisonous* is what *poisonous* modifies; what *is a mammal* leaves what mammals do as it is.
+    """
+    pairs = zip(read.tokens, read.leaf_of, strict=True)
+    slot_of = {"ADJ": ("mod" + INVERSE, True), "NOUN": ("subj" + INVERSE, False), "PROPN": ("subj" + INVERSE, False)}
+    return {leaf.position: slot_of[token.pos] for token, leaf in pairs if leaf is not None and token.pos in slot_of}
+
+
 def heads_of(slots: Slots, read: Read) -> dict[int, Heads]:
     """The filled slots at every node of a phrase as read, by lemmas where a parser gave them."""
     pairs = zip(read.tokens, read.leaf_of, strict=True) if read.is_text else ()
     lemmas = {leaf.position: token.lemma.lower() for token, leaf in pairs if leaf is not None}
     known = {position: lemma for position, lemma in lemmas.items() if lemma in slots.vocabulary}
-    return filled(read.tree, modifying_slots(read, slots), known)
+    states, changed = filled(read.tree, modifying_slots(read, slots), known), predicates(read)
+
+    def own(item: Filled) -> Filled:
+        slot, fills = changed.get(item.head.position, ("subj", True))
+        return replace(
+            item, slots=tuple((slot, by if fills else ()) if at == "subj" else (at, by) for at, by in item.slots)
+        )
+
+    return {key: tuple(map(own, heads)) for key, heads in states.items()}
 
 
 class PhraseMatrix(DensityMatrix):
