@@ -14,7 +14,7 @@ their neighbours.
 made from text by
 
     polysema corpus parse TEXT -o text.parsed
-    polysema train text.parsed --model slots --min-count MIN --dim DIM --fillers FILLERS -o SLOTS
+    polysema train text.parsed --model slots --min-count 5 --set dim=50 --set fillers=100 -o SLOTS
 
 The senses found in text were found with an encoder on a GPU, by code that is no longer part of polysema: they
 cannot be made again from this tree. What was added afterwards can be. ``--placing`` learns how words are placed by

@@ -5,7 +5,8 @@
 ``shares`` (V, 3)           how much of a word's uses each part of speech is, of 255; 0 where it has no vector
 ``noun`` ``verb``           (k, d), the vectors of the k words that have a share, each up to its length
 ``adjective``
-``keys`` ``lengths`` (E,)   row · names + slot of every slot that something fills, and by how many words
+``counts`` (V,)             how many slots of each word something fills
+``slots`` ``lengths`` (E,)  which these are, word by word, and by how many words each is filled
 ``fillers`` ``weights``     (F,), the rows of these words, and their weights, the largest of a slot 255
 ==========================  ==============================================================================
 """
@@ -35,13 +36,15 @@ def write_slots(path: Path, slots: Stored) -> None:
     if len(vocabulary) > 1 << 16:
         raise InputError(f"{len(vocabulary):,} words: slots are stored of 65,536 at most; see --max-size")
     lengths = np.diff(fillers.starts)
+    rows, slots_of = np.divmod(fillers.keys, len(fillers.names))
     largest = np.repeat(fillers.weights[fillers.starts[:-1]], lengths)
     arrays = {
         "words": np.frombuffer("\n".join(vocabulary.words).encode(), np.uint8),
         "names": np.frombuffer("\n".join(fillers.names).encode(), np.uint8),
         "shares": np.where(shares > 0, np.maximum(np.rint(shares * 255), 1), 0).astype(np.uint8),
-        "keys": fillers.keys.astype(np.int32),
-        "lengths": lengths.astype(np.uint16),
+        "counts": np.bincount(rows, minlength=len(vocabulary)).astype(np.uint16),
+        "slots": slots_of.astype(np.uint16),
+        "lengths": lengths.astype(np.min_scalar_type(int(lengths.max(initial=0)))),
         "fillers": fillers.fillers.astype(np.uint16),
         "weights": np.maximum(np.rint(fillers.weights / largest * 255), 1).astype(np.uint8),
     }
@@ -62,16 +65,18 @@ def read_slots(path: Path) -> Stored:
         words, names = (found[name].tobytes().decode().split("\n") for name in ("words", "names"))
         shares, spaces = found["shares"], tuple(found[name] for name in SPACES)
         starts = np.concatenate([[0], np.cumsum(found["lengths"], dtype=np.int64)])
-        fillers = SlotFillers(tuple(names), found["keys"], starts, found["fillers"], found["weights"])
-    except (OSError, SafetensorError, KeyError, UnicodeDecodeError) as error:
+        keys = np.repeat(np.arange(len(found["counts"])) * len(names), found["counts"]) + found["slots"]
+        fillers = SlotFillers(tuple(names), keys, starts, found["fillers"], found["weights"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise FormatError(f"{path}: damaged slots: {error}") from None
     sizes = [len(vectors) for vectors in spaces], [vectors.shape[1:] for vectors in spaces]
     if (
         shares.shape != (len(words), len(SPACES))
         or sizes != ((shares > 0).sum(axis=0).tolist(), [spaces[0].shape[1:]] * len(SPACES))
-        or not len(found["keys"]) == len(starts) - 1 == len(found["lengths"])
+        or len(found["counts"]) != len(words)
+        or len(keys) != len(starts) - 1
         or not len(found["fillers"]) == len(found["weights"]) == starts[-1]
-        or found["keys"].max(initial=0) >= len(words) * len(names)
+        or found["slots"].max(initial=0) >= len(names)
         or found["fillers"].max(initial=0) >= len(words)
     ):
         raise FormatError(f"{path}: damaged slots: their parts do not fit together")
