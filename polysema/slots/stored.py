@@ -66,8 +66,11 @@ def read_slots(path: Path) -> Stored:
         shares, spaces = found["shares"], tuple(found[name] for name in SPACES)
         starts = np.concatenate([[0], np.cumsum(found["lengths"], dtype=np.int64)])
         keys = np.repeat(np.arange(len(found["counts"])) * len(names), found["counts"]) + found["slots"]
-        fillers = SlotFillers(tuple(names), keys, starts, found["fillers"], found["weights"])
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        weights = found["weights"].astype(np.float32)
+        total = np.add.reduceat(weights, starts[:-1]) if len(keys) else weights
+        weights /= np.repeat(total, found["lengths"])
+        fillers = SlotFillers(tuple(names), keys, starts, found["fillers"], weights)
+    except (OSError, SafetensorError, LookupError, ValueError) as error:
         raise FormatError(f"{path}: damaged slots: {error}") from None
     sizes = [len(vectors) for vectors in spaces], [vectors.shape[1:] for vectors in spaces]
     if (
