@@ -141,7 +141,7 @@ class Slots:
         """Unit vectors of words as one part of speech, (k, d); zero where a word is never that."""
         number = SPACES.index(space)
         where = self._places[rows, number]
-        return self.spaces[number][where].astype(np.float64) * (where >= 0)[:, None]
+        return np.asarray(self.spaces[number][where] * (where >= 0)[:, None], np.float64)
 
     def vector(self, word: str, space: str) -> Array:
         """The unit vector of one word as one part of speech, (d,)."""
