@@ -35,7 +35,7 @@ from polysema.senses.asking import Narrowed
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
 from polysema.senses.reading import Context, Which, Word
-from polysema.slots.model import SLOTS, PhraseMatrix, Slots, stand_ins
+from polysema.slots.model import SLOTS, BySlots, PhraseMatrix, Slots, stand_ins
 from polysema.storage import recover
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -154,6 +154,9 @@ class LexiconOf(Meanings[M]):
         """
         composer = with_negation(self._composer(method), negation)
         model = with_matrices(self, "memory") if memory else None
+        remembers: Composer = composer
+        if model is not None and model.parts.phrases is not None and isinstance(composer, BySlots):
+            remembers = METHODS[model.word_method]  # the words of a phrase, which its slots stand beside
         many = isinstance(phrase, list)
         phrases: list[Any] = phrase if isinstance(phrase, list) else [phrase]
         results: list[Composition | Failed] = []
@@ -161,7 +164,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, reading.recalled(model, read, composer) if model else read))
+                results.append(composer.compose(self, reading.recalled(model, read, remembers) if model else read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
