@@ -14,18 +14,11 @@ from pathlib import Path
 
 import numpy as np
 from measure import auc, table
-from slots import SETS, Sentence, within, wordnet_sentences
+from slots import SETS, brackets, within, wordnet_sentences
 
 import polysema as ps
-from polysema.composition.compose import Composition, Method
+from polysema.composition.compose import Composition
 from polysema.evaluation.datasets import load_sets
-
-
-def brackets(sentence: Sentence, verb: str) -> str:
-    """A verb with its nouns as a tree."""
-    nouns = dict(sentence.fills)
-    phrase = f"({verb}* {nouns['obj']})" if "obj" in nouns else verb
-    return f"({nouns['subj']} {phrase}*)" if "subj" in nouns else phrase
 
 
 def main() -> None:
@@ -35,6 +28,7 @@ def main() -> None:
     parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
     parser.add_argument("--data", default="data")
     parser.add_argument("--sentences", type=int, default=100_000, help="at most so many of WordNet's")
+    parser.add_argument("--methods", nargs="*", help="by default all")
     options = parser.parse_args()
     lexicon = ps.load(options.lexicon)
     sets, _ = load_sets(SETS, options.data)
@@ -46,11 +40,11 @@ def main() -> None:
     groups = {one: np.flatnonzero(number == one) for one in np.unique(number)}
     rng = np.random.default_rng(1)
     resamples = [np.concatenate([groups[i] for i in rng.choice([*groups], len(groups))]) for _ in range(100)]
-    phrases = [*dict.fromkeys(ps.Brackets(phrase) for pair in pairs for phrase in pair[2:])]
+    phrases = [*dict.fromkeys(phrase for pair in pairs for phrase in pair[2:])]
     rows = []
-    for name, method in lexicon.methods.items():
-        if not isinstance(method, Method):
-            continue
+    for name in options.methods or [
+        name for name in lexicon.methods if name not in ("contextual", "slots+plausibility")
+    ]:
         found = dict(zip(phrases, lexicon.compose([*phrases], name), strict=True))
         scores = np.array([
             float(ps.similarity(a.meaning, b.meaning))

@@ -5,7 +5,7 @@
     python benchmarks/slots.py parsing TEXT                           words/s of ``corpus parse`` and of ``nlp.pipe``
 
 DICT is the folder with WordNet 3.0 (see ``wordnet.py``), DATA that of the evaluation sets, whose verbs are left out.
-LEXICON is one of ``polysema train --model slots``, PARSED of ``corpus parse``.
+LEXICON is one of ``polysema train --model slots``, or ``default``, the model that ships; PARSED of ``corpus parse``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from measure import auc, seconds
 from numpy.typing import NDArray
 from wordnet import read_examples
 
+import polysema as ps
 from polysema.evaluation.datasets import load_sets
 from polysema.lexicon.lexicon import Lexicon, load, with_matrices
 from polysema.parsing.sentences import parser
-from polysema.slots.model import Slots, condition
+from polysema.slots.model import PhraseMatrix, phrase_plausibility
 from polysema.slots.parsed import ParsedText, parse_text
-from polysema.slots.relations import filler_space
 from polysema.training.job import Job
 from polysema.training.slot_vectors import SlotOptions, train
 
@@ -96,45 +96,30 @@ def wordnet_sentences(folder: Path, without: set[str], most: int, known: Contain
     return found
 
 
-def blocks(slots: Slots, verb: str, fills: Fills) -> dict[str, Array]:
-    """The conditioned slots of a verb, each of Hilbert–Schmidt norm 1."""
-    found = {}
-    for slot, noun in fills:
-        weights, vectors = slots.mixture(verb, slot)
-        if len(weights):
-            x = slots.vector(noun, filler_space(slot))
-            q, _ = condition(weights, vectors, x) if x.any() else (weights, 0.0)
-            rho = (vectors.T * q) @ vectors
-            found[slot] = rho / np.linalg.norm(rho)
-    return found
+def brackets(sentence: Sentence, verb: str) -> ps.Brackets:
+    """A verb with its nouns as a tree."""
+    nouns = dict(sentence.fills)
+    phrase = f"({verb}* {nouns['obj']})" if "obj" in nouns else verb
+    return ps.Brackets(f"({nouns['subj']} {phrase}*)" if "subj" in nouns else phrase)
 
 
-def similarity(slots: Slots, first: tuple[str, dict[str, Array]], second: tuple[str, dict[str, Array]]) -> float:
-    """The trace similarity of two phrases: that of their ``phrase_matrix``, without the matrices."""
-    (verb, a), (other, b) = first, second
-    head = float(slots.vector(verb, "verb") @ slots.vector(other, "verb")) ** 2
-    of_slots = sum(float((a[slot] * b[slot]).sum()) for slot in a.keys() & b.keys())
-    parts = max(len(a), 1) * max(len(b), 1)
-    return (head + of_slots / parts**0.5) / ((1 + bool(a)) * (1 + bool(b))) ** 0.5
-
-
-def plausibility(slots: Slots, verb: str, fills: Fills) -> float:
-    """The plausibility of a verb with its nouns."""
-    known = [value for slot, noun in fills if np.isfinite(value := slots.plausibility(verb, slot, noun))]
-    return float(np.mean(known)) if known else float("nan")
-
-
-def wordnet_pairs(slots: Slots, sentences: list[Sentence]) -> list[Pair]:
+def wordnet_pairs(lexicon: Lexicon, sentences: list[Sentence]) -> list[Pair]:
     """Each sentence with each substitute."""
     found: list[Pair] = []
-    count = slots.lexicon.vocabulary.count
-    for number, (verb, fills, others) in enumerate(sentences):
-        has = "both" if len(fills) > 1 else fills[0][0]
-        own, plausible = blocks(slots, verb, fills), plausibility(slots, verb, fills)
-        for alike, other in others:
-            near = similarity(slots, (verb, own), (other, blocks(slots, other, fills)))
-            seen = min(int(count(word)) for word in (verb, other))
-            found.append(Pair(number, alike, has, seen, near, plausible, plausibility(slots, other, fills)))
+    count = lexicon.vocabulary.count
+
+    def composed(sentence: Sentence, verb: str) -> tuple[PhraseMatrix, float]:
+        phrase = lexicon.compose(brackets(sentence, verb), "slots").meaning
+        assert isinstance(phrase, PhraseMatrix)
+        return phrase, phrase_plausibility(lexicon.slots, phrase.heads)
+
+    for number, sentence in enumerate(sentences):
+        has = "both" if len(sentence.fills) > 1 else sentence.fills[0][0]
+        own, plausible = composed(sentence, sentence.verb)
+        for alike, verb in sentence.substitutes:
+            other, fits = composed(sentence, verb)
+            seen = min(int(count(sentence.verb)), int(count(verb)))
+            found.append(Pair(number, alike, has, seen, float(ps.similarity(own, other)), plausible, fits))
     return found
 
 
@@ -160,7 +145,7 @@ def validate(lexicon: Lexicon, folder: Path, data: str, most: int) -> None:
     """The table of rules; what is not known of a plausibility is the mean."""
     sets, _ = load_sets(SETS, data)
     without = {p[s.roles.index("verb")] for s in sets.values() for side in (s.first, s.second) for p in side}
-    pairs = wordnet_pairs(Slots.of(lexicon), wordnet_sentences(folder, without, most, lexicon))
+    pairs = wordnet_pairs(lexicon, wordnet_sentences(folder, without, most, lexicon))
     number, alike, has, count, near, own, other = (np.array(column) for column in zip(*pairs, strict=True))
     own, other = (np.where(np.isfinite(values), values, np.nanmean(values)) for values in (own, other))
     rare = count < np.quantile(count, 0.25)
@@ -236,7 +221,7 @@ def main() -> None:
     elif args.what == "parsing":
         parsing(args.path, args.repeats)
     else:
-        validate(with_matrices(load(args.path), "slots"), args.dict, args.data, args.sentences)
+        validate(with_matrices(load(str(args.path)), "slots"), args.dict, args.data, args.sentences)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Complete a copy of the default model: its dictionary, how new words are placed, and the parts of speech of its senses.
+"""Complete a copy of the default model: its slots, its dictionary, how new words are placed, parts of speech of senses.
 
+    python tools/default_model.py --slots SLOTS [--output FOLDER]
     python tools/default_model.py --dictionary DICTIONARY [--tagged TAGGED] [--output FOLDER]
     python tools/default_model.py CORPUS … --placing [--output FOLDER]
     python tools/default_model.py CORPUS … --speech [--output FOLDER]
@@ -8,6 +9,12 @@
 ``polysema tag`` read with it, words are ranked by what contexts tell of their senses there. What was learnt from text is
 made smaller: numbers have 5 bits of mantissa, and rare words, which were placed without the encoder, say nothing about
 their neighbours.
+
+``--slots`` puts the slots of a lexicon into the model, as ``slots.safetensors``: phrases are composed by them. SLOTS is
+made from text by
+
+    polysema corpus parse TEXT -o text.parsed
+    polysema train text.parsed --model slots --min-count 5 --set dim=50 --set fillers=100 -o SLOTS
 
 The senses found in text were found with an encoder on a GPU, by code that is no longer part of polysema: they
 cannot be made again from this tree. What was added afterwards can be. ``--placing`` learns how words are placed by
@@ -31,7 +38,7 @@ import polysema
 from polysema import Corpus, Lexicon, build_corpus
 from polysema.corpus.corpus import is_corpus
 from polysema.corpus.normalisation import Normalisation
-from polysema.lexicon.formats.folder import PLACING
+from polysema.lexicon.formats.folder import PLACING, SLOTS
 from polysema.lexicon.lexicon import DEFAULT, with_matrices
 from polysema.meanings.parts import Information
 from polysema.parsing.sentences import parser as pipeline
@@ -40,6 +47,7 @@ from polysema.senses.adapt import learn_placing
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.inventory import holevo
 from polysema.senses.speech import parts_of_speech
+from polysema.slots.stored import write_slots
 from polysema.use.tagged import opened
 
 FEWEST = 20
@@ -59,12 +67,16 @@ def main() -> None:
     parser.add_argument("--tagged", type=Path)
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--dictionary", type=Path)
+    how.add_argument("--slots", type=Path)
     how.add_argument("--placing", action="store_true")
     how.add_argument("--speech", action="store_true")
     parser.add_argument("--output", type=Path, default=DEFAULT)
     arguments = parser.parse_args()
     if arguments.dictionary is not None:
         join(arguments.output, arguments.dictionary, arguments.tagged)
+        return
+    if arguments.slots is not None:
+        compose_by(arguments.output, arguments.slots)
         return
     if not arguments.corpus:
         parser.error("name the text")
@@ -104,6 +116,15 @@ def resolved(dictionary: Dictionary, tagged: Path, words: Sequence[str]) -> NDAr
             known[word] = holevo(uses.p, dictionary.file.unit_vectors(uses.rows).astype(np.float64))
     found = (dictionary.find(word) for word in words)
     return np.array([known.get(item.entry.word, np.nan) if item else np.nan for item in found], np.float32)
+
+
+def compose_by(output: Path, folder: Path) -> None:
+    """Write the slots of a lexicon beside the model."""
+    slots = with_matrices(polysema.load(folder), "a model that composes by slots").slots
+    write_slots(output / SLOTS, (slots.vocabulary, slots.shares, slots.spaces, slots.fillers))
+    print(
+        f"{output / SLOTS}: {(output / SLOTS).stat().st_size:,} bytes, {len(slots.vocabulary):,} words, {slots.fillers!r}"
+    )
 
 
 def place(output: Path, corpus: Any) -> None:

@@ -43,6 +43,7 @@ from polysema.meanings.meanings import COMMON
 from polysema.meanings.results import Neighbour, Results
 from polysema.senses.answers import Sense
 from polysema.senses.negation import NEGATIONS
+from polysema.slots.model import PhraseMatrix, phrase_plausibility, substitution
 
 
 @command("path", "as_json")
@@ -135,9 +136,9 @@ def similarity(given: Shared, queries: tuple[str, ...], measure: str) -> None:
       polysema similarity bank river -l MODEL
       polysema similarity bank "(river bank)" "(savings bank)" -l MODEL
       polysema similarity bank river --measure fidelity -l MODEL
-      polysema similarity "(family (run hotel))" "(family (manage hotel))" --measure substitution -l SLOTS
+      polysema similarity "(family (run hotel))" "(family (manage hotel))" --measure substitution
 
-    With a lexicon of slots, substitution says how well the first phrase is said by the second; it has a direction.
+    Substitution says how well the first phrase is said by the second; it has a direction, and needs slots.
     """
     if len(queries) < 2:
         raise InputError("similarity compares two words or phrases, or more")
@@ -156,8 +157,6 @@ def _table(path: str | None, queries: tuple[str, ...], measure: str) -> list[lis
     check_choice("measure", measure, (*measures.MEASURES, SUBSTITUTION))
     model = load(path)
     if measure == SUBSTITUTION:
-        from polysema.slots.model import substitution
-
         found = [with_matrices(model, measure).compose(query, "slots") for query in queries]
         return [[substitution(model, a, b) for b in found] for a in found]
     if measure == "similarity":
@@ -165,7 +164,7 @@ def _table(path: str | None, queries: tuple[str, ...], measure: str) -> list[lis
         if len(queries) == 2:
             table[0][1] = table[1][0] = model.similarity(*queries)
         return table
-    states = [with_matrices(model, measure).meaning(query) for query in queries]
+    states = with_matrices(model, measure).meanings(queries)
     return [[measures.MEASURES[measure](a, b) for b in states] for a in states]
 
 
@@ -314,8 +313,8 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     """Compose a phrase and watch its ambiguity resolve.
 
     Prints the entropy of each ambiguous word alone and in the phrase; then the tree with the von Neumann entropy of the
-    composed matrix at every node, and the words nearest to the phrase. With a lexicon of slots it prints the
-    plausibility instead of the words: the mean ln Z of the verb's slots.
+    composed matrix at every node, and the words nearest to the phrase. Composed by slots, these are words that could
+    stand for its head, and it prints the plausibility, too: the mean ln Z of the verb's slots.
 
     \b
       polysema compose "The local family runs a small hotel."
@@ -379,16 +378,15 @@ def _words(model: AnyLexicon, composed: Composition) -> list[tuple[str, float, f
 
 def _near(model: AnyLexicon, composed: Composition, top: int) -> list[Neighbour]:
     """The words nearest to a phrase; none where it lives in another space than they do, as under Tensor."""
-    return model.neighbours(composed, top, COMMON) if composed.meaning.n == model.n else []
+    by_slots = isinstance(composed.meaning, PhraseMatrix)
+    return model.neighbours(composed, top, COMMON) if by_slots or composed.meaning.n == model.n else []
 
 
 def _plausibility(model: AnyLexicon, composed: Composition) -> dict[str, float | None]:
-    """How well the words of a phrase go together: the mean ln Z of its verb's slots, for a lexicon of slots."""
-    if not isinstance(model, Lexicon) or model.parts.slots is None:
+    """How well the words of a phrase composed by slots go together: the mean ln Z of its verb's slots."""
+    if not isinstance(model, Lexicon) or not isinstance(composed.meaning, PhraseMatrix):
         return {}
-    from polysema.slots.model import Slots, filled, phrase_plausibility
-
-    value = phrase_plausibility(Slots.of(model), filled(composed.tree)[id(composed.tree)])
+    value = phrase_plausibility(model.slots, composed.meaning.heads)
     return {"plausibility": value if isfinite(value) else None}
 
 
@@ -420,7 +418,7 @@ def entail(given: Shared, narrow: str, broad: str, smoothing: float) -> None:
     low rank, for which that is never true: k_hyp would be 0 and the relative entropy infinite for all words. So both
     are computed with B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
     """
-    model = with_matrices(load(given.path), "entailment")
+    model = with_matrices(load(given.path), "entailment").with_parts(phrases=None)  # phrases as large as words
     a, b = model.meaning(narrow), model.meaning(broad)
     named: dict[str, Callable[..., Any]] = {
         "k_ba": measures.k_ba,

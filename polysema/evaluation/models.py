@@ -20,7 +20,6 @@ from polysema.encoders.contextual import CONTEXTUAL
 from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import WORD, EvaluationSet
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
-from polysema.slots.model import BySlots
 from polysema.vectors import Vector, cosine
 from polysema.vocabulary import Vocabulary
 
@@ -138,19 +137,18 @@ class LexiconModel:
         A set puts several verbs in the place of one: the side with more distinct phrases holds the substitutes (in the
         files of GS2012 and KS2013 that is the column named ``verb``, in ML2008 and GS2011 ``landmark``).
         """
-        from polysema.slots.model import PLAUSIBILITY, Slots, filled, phrase_matrix, phrase_plausibility
+        from polysema.slots.model import PLAUSIBILITY, PhraseMatrix, phrase_plausibility
 
-        by_slots, words = isinstance(method, BySlots), self.lexicon.vocabulary.words
+        words = self.lexicon.vocabulary.words
         pairs = items.distinct[1]
         meanings: dict[int, Any] = {}
         fits = np.full(len(rows), np.nan)
         for phrase in np.unique(pairs[:, covered]).tolist():
             tree = items.tree([words[row] for row in rows[phrase]])
-            if not by_slots:
-                meanings[phrase] = method.compose(self.lexicon, read_tree(tree)).meaning
-                continue
-            slots, state = Slots.of(with_matrices(self.lexicon, method.name)), filled(tree)[id(tree)]
-            meanings[phrase], fits[phrase] = phrase_matrix(slots, state), phrase_plausibility(slots, state)
+            found = method.compose(self.lexicon, read_tree(tree)).meaning
+            if isinstance(found, PhraseMatrix):
+                fits[phrase] = phrase_plausibility(with_matrices(self.lexicon, method.name).slots, found.heads)
+            meanings[phrase] = found
         usual = float(np.mean(fits[np.isfinite(fits)])) if np.isfinite(fits).any() else 0.0
         substitutes = pairs[1] if len(set(pairs[1])) >= len(set(pairs[0])) else pairs[0]
         similarity, entropy = np.full(len(items), np.nan), np.full(len(items), np.nan)

@@ -24,6 +24,7 @@ from polysema.explorer.listing import Facts, listing
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon
 from polysema.meanings.results import clean
 from polysema.senses.answers import Disambiguation, Sense
+from polysema.slots.model import PhraseMatrix
 
 COLOURS = 6
 """Colours for senses; one more, grey, is for all others."""
@@ -213,7 +214,7 @@ def _nodes(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
         found.append(facts)
     phrases = [facts for facts in found if "functor" in facts]
     meanings = [composed.meanings[facts["path"]] for facts in phrases]
-    if all(meaning.n == lexicon.n for meaning in meanings):  # products and slots have another space
+    if all(isinstance(one, PhraseMatrix) or one.n == lexicon.n for one in meanings):  # products have another space
         for facts, near in zip(phrases, lexicon.neighbours(meanings, 6), strict=True):
             facts["neighbours"] = [] if isinstance(near, Failed) else [item.to_dict() for item in near]
     return found
@@ -282,7 +283,7 @@ def compared(lexicon: AnyLexicon, a: str, b: str, nlp: Any = None) -> Facts:
     asked: list[Any] = [lexicon.compose(q, nlp=nlp) if is_text(q) and q not in lexicon else q for q in both]
     rows, shared = [], []
     if isinstance(lexicon, Lexicon):
-        asked = [lexicon.meaning(query) for query in asked]
+        asked = [*lexicon.meanings(asked)]
         for name, measure in measures.MEASURES.items():
             options: dict[str, Any] = {"smoothing": 0.1} if name in _SMOOTHED else {}
             there, back = clean([float(measure(*pair, **options)) for pair in (asked, asked[::-1])])

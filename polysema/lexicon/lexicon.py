@@ -7,7 +7,7 @@ below, which take these as an argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
@@ -26,14 +26,14 @@ from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
 from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
-from polysema.meanings.results import Results
+from polysema.meanings.results import Neighbour, Results
 from polysema.parsing.sentences import read_phrases
 from polysema.senses import asking
 from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.asking import Context, Narrowed, Which, Word
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
-from polysema.slots.model import SLOTS
+from polysema.slots.model import SLOTS, BySlots, PhraseMatrix, Slots, stand_ins
 from polysema.storage import recover
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -43,6 +43,9 @@ M = TypeVar("M", DensityMatrix, Vector)
 COMPOSERS: dict[str, Composer] = {**METHODS, CONTEXTUAL.name: CONTEXTUAL, **{each.name: each for each in SLOTS}}
 """Every way to compose density matrices: the methods, ``contextual`` for lexicons made with an encoder, and ``slots``
 for lexicons of slots."""
+
+CANDIDATES = 40
+"""How many words are looked at for those that could stand for the head of a phrase."""
 
 DEFAULT = Path(__file__).parents[1] / "models" / "default"
 """The model that comes with polysema."""
@@ -104,6 +107,9 @@ class LexiconOf(Meanings[M]):
         """
         composer = with_negation(self._composer(method), negation)
         model = with_matrices(self, "memory") if memory else None
+        remembers: Composer = composer
+        if model is not None and model.parts.phrases is not None and isinstance(composer, BySlots):
+            remembers = METHODS[model.word_method]  # the words of a phrase, which its slots stand beside
         many = isinstance(phrase, list)
         phrases: list[Any] = phrase if isinstance(phrase, list) else [phrase]
         results: list[Composition | Failed] = []
@@ -111,7 +117,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, asking.recalled(model, read, composer) if model else read))
+                results.append(composer.compose(self, asking.recalled(model, read, remembers) if model else read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
@@ -223,19 +229,50 @@ class Lexicon(LexiconOf[DensityMatrix]):
         found: dict[str, Composer] = dict(METHODS)
         if self.parts.encoder is not None:
             found[CONTEXTUAL.name] = CONTEXTUAL
-        if self.parts.slots is not None:
+        if self._composes_by_slots:
             found |= {composer.name: composer for composer in SLOTS}
         return found
 
+    @property
+    def _composes_by_slots(self) -> bool:
+        return self.parts.phrases is not None or self.parts.slots is not None
+
+    @cached_property
+    def slots(self) -> Slots:
+        """What fills the slots of words; a lexicon without it is an error."""
+        return Slots.of(self)
+
     @cached_property
     def default_method(self) -> str:
-        """The name of the usual method: ``phaser``; ``smooth-noun`` where most words are pure states.
+        """The name of the usual method: ``slots`` where there are slots; else that of :meth:`word_method`."""
+        return SLOTS[0].name if self._composes_by_slots else self.word_method
+
+    @cached_property
+    def word_method(self) -> str:
+        """The usual method whose phrases are matrices of the words' size: ``phaser``, ``smooth-noun`` for pure states.
 
         By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
         """
         some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
         columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
         return "smooth-noun" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+
+    def meanings(self, queries: Sequence[Query]) -> list[DensityMatrix]:
+        """The meanings of several queries in one space: beside a phrase composed by slots, a word has none."""
+        found = super().meanings(queries)
+        size = next((one.n for one in found if isinstance(one, PhraseMatrix)), self.n)
+        below = (0, size - self.n), (0, 0)
+        return [DensityMatrix(np.pad(one.factor, below)) if one.n == self.n < size else one for one in found]
+
+    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+        """The words that could stand for the head of a phrase composed by slots; None for all else."""
+        if not self._composes_by_slots or (isinstance(query, str) and (query in self or is_word(query))):
+            return None
+        found = self.meaning(query)
+        if not isinstance(found, PhraseMatrix):
+            return None
+        near = self.nearest(found.words.factor[None], max(top, CANDIDATES), common)[0]
+        return stand_ins(self.slots, found, [item.word for item in near], top)
 
     def __repr__(self) -> str:
         return f"Lexicon({len(self)} words, n={self.n}, m={self.m})"

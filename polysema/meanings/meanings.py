@@ -136,7 +136,11 @@ class Meanings(Generic[M]):
 
     def similarity(self, a: Query, b: Query) -> float:
         """tr(ρσ) / √(tr ρ² · tr σ²) of two words or phrases; the cosine, for vectors."""
-        return float(self._compare(self.meaning(a), self.meaning(b)))
+        return float(self._compare(*self.meanings([a, b])))
+
+    def meanings(self, queries: Sequence[Query]) -> list[M]:
+        """The meanings of several queries, in one space where there is one for all."""
+        return [self.meaning(query) for query in queries]
 
     def similarities(self, rows: Sequence[Query], columns: Sequence[Query] | None = None) -> NDArray[np.float64]:
         """The similarity of every one of a list to every one of another (by default, of the list to itself)."""
@@ -165,17 +169,28 @@ class Meanings(Generic[M]):
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
-            return self.nearest(self._array_of([query]), top, common, [query])[0]
-        failed: dict[int, Failed] = {}
+            own = self.stand_ins(query, top, common)
+            return self.nearest(self._array_of([query]), top, common, [query])[0] if own is None else own
+        done: dict[int, Results[Neighbour] | Failed] = {}
         meanings: list[Any] = []
+        rest: list[int] = []
         for i, item in enumerate(query):
             try:
-                meanings.append(self.meaning(item))
+                if (own := self.stand_ins(item, top, common)) is not None:
+                    done[i] = own
+                else:
+                    meanings.append(self.meaning(item))
+                    rest.append(i)
             except PolysemaError as error:
-                failed[i] = Failed(item, error)
-        good = [item for i, item in enumerate(query) if i not in failed]
-        found = iter(self.nearest(self._array_of(meanings), top, common, good) if good else ())
-        return [failed[i] if i in failed else next(found) for i in range(len(query))]
+                done[i] = Failed(item, error)
+        if rest:
+            found = self.nearest(self._array_of(meanings), top, common, [query[i] for i in rest])
+            done |= dict(zip(rest, found, strict=True))
+        return [done[i] for i in range(len(query))]
+
+    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+        """The neighbours of what lives in a space of its own; None for all else."""
+        return None
 
     def nearest(
         self, array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()
@@ -210,7 +225,7 @@ class Meanings(Generic[M]):
         words = [query for query in queries if isinstance(query, str) and query in self.vocabulary]
         if len(words) == len(queries):
             return self.stack(words).parts[0]
-        found: list[Any] = [self.meaning(query) for query in queries]
+        found: list[Any] = self.meanings(queries)
         return stack(found).factor if self.kind == "matrices" else np.stack([vector.dense() for vector in found])
 
     @property

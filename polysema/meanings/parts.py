@@ -177,6 +177,7 @@ class Parts:
     slots: SlotFillers | None = None  # what fills the slots of each word
     # senses with keys and glosses, and the encoder that reads them in text; or the folder that holds both
     dictionary: Path | Stored | None = None
+    phrases: Path | None = None  # the file with the slots that phrases are composed with; see :mod:`polysema.slots`
     placing: Path | None = None  # the file with the regression that :func:`polysema.adapt` places new words with
 
     def check(self, shape: tuple[int, ...]) -> None:

@@ -175,7 +175,7 @@ def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
     for path in find_sources(corpus):
         if str(path) == "-":
             raise InputError("the text of a reproduction is read again when it goes on: name a file, not -")
-        with path.open("rb") as stream:
+        with path.open() if isinstance(path, Url) else path.open("rb") as stream:
             while block := stream.read(1 << 20):
                 whole.update(block)
     return whole.hexdigest()

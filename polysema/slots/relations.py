@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 SPACES = ("noun", "verb", "adjective")  # the spaces that words have vectors in, in their order
 NOUN_SLOTS = frozenset({"mod", "comp", "of"})  # slots of nouns; all others are slots of verbs
+INVERSE = " of"  # ``obj of`` holds the verbs whose object a noun is
 
 VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
@@ -32,13 +33,15 @@ AT_MOST = 6  # the most coordinated nouns of a slot
 
 
 def filler_space(slot: str) -> str:
-    """The part of speech that fills a slot."""
-    return "adjective" if slot == "mod" else "noun"
+    """The part of speech that fills a slot, or that has the slot whose inverse this is (``obj of``)."""
+    base = slot.removesuffix(INVERSE)
+    return head_space(base) if base != slot else "adjective" if slot == "mod" else "noun"
 
 
 def head_space(slot: str) -> str:
-    """The part of speech that has a slot."""
-    return "noun" if slot in NOUN_SLOTS else "verb"
+    """The part of speech that has a slot, or that fills the slot whose inverse this is."""
+    base = slot.removesuffix(INVERSE)
+    return filler_space(base) if base != slot else "noun" if slot in NOUN_SLOTS else "verb"
 
 
 class Word(NamedTuple):

@@ -147,7 +147,7 @@ def test_a_negated_phrase_is_one_with_another_head(lexicon: Lexicon) -> None:
     assert np.allclose(fills.meaning.dense(), not_run.meaning.dense())
 
 
-def test_prepositional_objects_and_compounds_fill_slots_of_their_own() -> None:
+def test_prepositional_objects_and_compounds_fill_slots_of_their_own(lexicon: Lexicon) -> None:
     tree = parse_brackets("(family ((move paris~) winter~))")
     family, move, paris, winter = leaves(tree)
     tokens = [
@@ -157,8 +157,9 @@ def test_prepositional_objects_and_compounds_fill_slots_of_their_own() -> None:
     ]  # fmt: skip
     text = "family moved to Paris in winter"
     read = Read(text, tuple(tokens), tree, (family, move, None, paris, None, winter), is_text=True)
-    assert modifying_slots(read) == {paris.position: "to", winter.position: "in"}
-    (item,) = filled(tree, modifying_slots(read))[id(tree)]
+    slots = modifying_slots(read, lexicon.slots)
+    assert slots == {paris.position: "to", winter.position: "in"}
+    (item,) = filled(tree, slots)[id(tree)]
     assert [(slot, heads[0].word) for slot, heads in item.slots] == [
         ("to", "paris"),
         ("in", "winter"),

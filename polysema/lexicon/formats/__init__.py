@@ -91,6 +91,7 @@ def left_behind(lexicon: Meanings[Any], path: Path, format: str = "") -> list[st
     if "descriptions" not in keeps:
         lost += ["senses in use"] if lexicon.parts.descriptions is not None else []
         lost += ["what new words are placed with"] if lexicon.parts.placing is not None else []
+        lost += ["the slots that phrases are composed with"] if lexicon.parts.phrases is not None else []
         lost += ["the dictionary and its encoder"] if lexicon.parts.dictionary is not None else []
     return lost
 

@@ -6,6 +6,7 @@
 ``lexicon.safetensors``     ``factors`` (V, n, m) or ``vectors`` (V, n), ``counts`` (V,), and further named arrays
 ``README.md``               the model card: the same for people
 ``placing.safetensors``     where new words can be placed by the words around them: the regression for that
+``slots.safetensors``       where phrases are composed by slots: these; see :mod:`polysema.slots.stored`
 ``senses.jsonl``            where the lexicon was described from a corpus: what its senses look like in use
 ``dictionary.safetensors``  where senses have keys and glosses: see :mod:`polysema.senses.dictionary_files`
 ``encoder.safetensors``     the encoder that reads these senses in text
@@ -41,8 +42,11 @@ from polysema.vocabulary import Vocabulary
 FORMAT = "polysema-lexicon"
 VERSION = 2
 PLACING = "placing.safetensors"
+SLOTS = "slots.safetensors"
 DICTIONARY = ("dictionary.safetensors", "encoder.safetensors", "pieces.txt")
-FILES = ("config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", descriptions.FILE, PLACING, *DICTIONARY)
+FILES = (
+    "config.json", "vocabulary.txt", "lexicon.safetensors", "README.md", descriptions.FILE, PLACING, SLOTS, *DICTIONARY,
+)  # fmt: skip
 owner = holds(FORMAT, VERSION, FILES)
 _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1"}
 
@@ -75,10 +79,11 @@ def read(path: Path, kind: str = "auto") -> Meanings[Any]:
         lexicon = from_arrays(Vocabulary(words, counts), arrays, columns, metadata)
     except (InputError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from None
-    described, placing = path / descriptions.FILE, path / PLACING
+    described, placing, slots = (path / name for name in (descriptions.FILE, PLACING, SLOTS))
     return lexicon.with_parts(
         descriptions=SenseDescriptions(described) if described.is_file() else None,
         placing=placing if placing.is_file() else None,
+        phrases=slots if slots.is_file() else None,
         dictionary=path if (path / DICTIONARY[0]).is_file() else None,
     )
 
@@ -121,11 +126,12 @@ def write(lexicon: Meanings[Any], path: Path, dtype: str = "float32", overwrite:
         if lexicon.parts.descriptions is not None:
             with open(folder / descriptions.FILE, "wb") as stream:
                 lexicon.parts.descriptions.write(stream)
-        if placing is not None:
-            shutil.copyfile(placing, folder / PLACING)
+        for own, file in ((PLACING, placing), (SLOTS, lexicon.parts.phrases)):
+            if file is not None:
+                shutil.copyfile(file, folder / own)
         if isinstance(dictionary := lexicon.parts.dictionary, Path):
-            for file in DICTIONARY:
-                shutil.copyfile(dictionary / file, folder / file)
+            for name in DICTIONARY:
+                shutil.copyfile(dictionary / name, folder / name)
         elif dictionary is not None:
             dictionary.save(folder)
         save_arrays(folder / "lexicon.safetensors", arrays)
