@@ -26,7 +26,7 @@ from polysema.checkpoints import WorkingFolder
 from polysema.composition.methods import METHODS
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus, is_corpus
-from polysema.corpus.readers import ReadingOptions, find_sources, read_blocks
+from polysema.corpus.readers import ReadingOptions, Url, find_sources, read_blocks
 from polysema.engine import Engine, engine_named
 from polysema.errors import InputError, PolysemaError, check_choice
 from polysema.evaluation.datasets import EvaluationSet, words_of
