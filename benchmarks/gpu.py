@@ -1,4 +1,4 @@
-"""Training on a GPU, on synthetic text: python benchmarks/gpu.py [check] [speed] [growth] [stream]
+"""Training on a GPU, on synthetic text: python benchmarks/gpu.py [check] [speed] [growth] [stream] [--toy]
 
 check     the held-out loss of every model and optimiser, trained on the processor and on the GPU
 speed     raw corpus words a second, beside the released research scripts on the same kind of GPU (57 k words/s for
@@ -6,7 +6,8 @@ speed     raw corpus words a second, beside the released research scripts on the
 growth    words a second against the vocabulary, n and m
 stream    the same corpus resident in the GPU's memory, and streamed through 3 GB of it
 
-The words are drawn by Zipf's law, in sentences of 20; ``check`` has sentences of one topic each.
+The words are drawn by Zipf's law, in sentences of 20; ``check`` has sentences of one topic each. --toy: tiny sizes, to
+see that every part runs; the figures mean nothing.
 """
 
 from __future__ import annotations
@@ -33,15 +34,44 @@ from polysema.vocabulary import Vocabulary
 
 RELEASED, RELEASED_WORD2DM = 57e3, 61e3
 CHUNK = 1 << 27  # words drawn at once
-MODELS_CHECKED: tuple[dict[str, Any], ...] = (
-    {"model": "ms-word2dm", "form": "window", "senses": 3},
-    {"model": "ms-word2dm", "form": "pair", "senses": 3},
-    {"model": "word2vec", "dim": 17},
-    {"model": "word2dm", "dim": 8, "senses": 8},
+CHECKED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ms-word2dm", {"form": "window", "senses": 3}),
+    ("ms-word2dm", {"form": "pair", "senses": 3}),
+    ("word2vec", {"dim": 17}),
+    ("word2dm", {"dim": 8, "senses": 8}),
 )
-WORDS, VOCABULARY = 1_000_000_000, 400_000  # of the text of speed and stream
-GROWN = 300_000_000  # words of the text of growth
-MEMORY = 3e9  # bytes of the GPU that a streamed run may use
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much each part does.
+
+    Attributes:
+        speed, growth, stream: words of text of the part of that name.
+        vocabulary: words of the vocabulary.
+        vocabularies, dims, senses: what growth goes through.
+        memory: bytes of the GPU that a streamed run may use.
+        checked, optimisers: the models of check with their options, and the optimisers.
+        topics: topics, words a topic and sentences of the corpus of check.
+    """
+
+    speed: int = 1_000_000_000
+    growth: int = 300_000_000
+    stream: int = 1_000_000_000
+    vocabulary: int = 400_000
+    vocabularies: tuple[int, ...] = (10_000, 100_000, 400_000, 1_000_000)
+    dims: tuple[int, ...] = (17, 50, 100, 300)
+    senses: tuple[int, ...] = (1, 5, 10)
+    memory: float = 3e9
+    checked: tuple[tuple[str, dict[str, Any]], ...] = CHECKED
+    topics: tuple[int, int, int] = (40, 50, 40_000)
+    optimisers: tuple[str, ...] = ("sgd", "adam")
+
+
+TOY = Sizes(
+    speed=4_000, growth=2_000, stream=10_000, vocabulary=200, vocabularies=(100, 200), dims=(17,), senses=(5,),
+    memory=1.25e5, checked=CHECKED[:1], topics=(4, 10, 100), optimisers=("adam",),
+)  # fmt: skip
 
 
 class Synthetic:
@@ -137,39 +167,39 @@ def measured(corpus: Any, limit: float | None = None, text: TrainingText | None 
     return found
 
 
-def check() -> None:
+def check(sizes: Sizes) -> None:
     """Every model and optimiser, on the processor and on the GPU: the held-out loss after three epochs."""
-    corpus = Topics()
+    corpus = Topics(*sizes.topics)
     rows = []
-    for own, optimiser in product(MODELS_CHECKED, ("sgd", "adam")):
-        losses, rate = [], 0.002 if own["model"] == "word2dm" and optimiser == "sgd" else None
+    for (model, own), optimiser in product(sizes.checked, sizes.optimisers):
+        losses = []
         for gpu in (False, True):
             text, state = prepared(
-                corpus, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3, rate=rate, **own
-            )
+                corpus, model=model, optimiser=optimiser, subsample=0.0, held_out=0.02, epochs=3,
+                rate=0.002 if model == "word2dm" and optimiser == "sgd" else None, **own,
+            )  # fmt: skip
             run = Run(text, state, CudaBackend(text, state) if gpu else CpuBackend(text, state, 2))
             start = run.loss()
             run.run()
             losses.append(state.curve[-1]["held_out_loss"])
-        rows.append([own["model"], own.get("form", "–"), optimiser, *(f"{loss:.4f}" for loss in (start, *losses))])
+        rows.append([model, own.get("form", "–"), optimiser, *(f"{loss:.4f}" for loss in (start, *losses))])
     print(table(["model", "form", "optimiser", "at the start", "processor", "GPU"], rows), flush=True)
 
 
 class Topics(Synthetic):
     """A small corpus with something to learn: every sentence is of one topic."""
 
-    def __init__(self) -> None:
-        topics, size, sentences = 40, 50, 40_000
+    def __init__(self, topics: int = 40, size: int = 50, sentences: int = 40_000) -> None:
         rng = np.random.default_rng(0)
         topic = rng.integers(topics, size=(sentences, 1))
         tokens = (topic * size + rng.integers(size, size=(sentences, 12))).astype(np.int32).reshape(-1)
         self.take(tokens, np.arange(0, len(tokens) + 1, 12), np.bincount(tokens, minlength=topics * size))
 
 
-def speed() -> None:
+def speed(sizes: Sizes) -> None:
     """The sizes of the paper and larger ones."""
     rows = []
-    corpus = Synthetic(WORDS, VOCABULARY)
+    corpus = Synthetic(sizes.speed, sizes.vocabulary)
     for name, options in (
         ("17×5, window", {}),
         ("17×5, pairs", {"form": "pair"}),
@@ -180,32 +210,32 @@ def speed() -> None:
         figures = measured(corpus, **options)
         rows.append([name, *figures.row(), f"{figures.speed / RELEASED:,.0f}×"])
     del corpus
-    figures = measured(Synthetic(WORDS // 10, VOCABULARY), model="word2dm", optimiser="sgd", rate=0.001)
+    figures = measured(Synthetic(sizes.speed // 10, sizes.vocabulary), model="word2dm", optimiser="sgd", rate=0.001)
     rows.append(["word2dm 17×17", *figures.row(), f"{figures.speed / RELEASED_WORD2DM:,.0f}×"])
     print(table(["model", *FIGURES, "to the released scripts"], rows), flush=True)
 
 
-def growth() -> None:
+def growth(sizes: Sizes) -> None:
     """Words a second against the vocabulary, the dimension and the senses."""
-    corpora = {size: Synthetic(GROWN, size) for size in (10_000, 100_000, 400_000, 1_000_000)}
-    usual = 100_000
-    settings: list[tuple[str, int, dict[str, Any]]] = [(f"V = {size:,}", size, {}) for size in corpora]
-    settings += [(f"n = {n}", usual, {"dim": n}) for n in (17, 50, 100, 300)]
-    settings += [(f"m = {m}", usual, {"senses": m}) for m in (1, 5, 10)]
+    corpora = {size: Synthetic(sizes.growth, size) for size in sizes.vocabularies}
+    usual = sizes.vocabularies[1]
+    settings = [(f"V = {size:,}", size, {}) for size in sizes.vocabularies]
+    settings += [(f"n = {n}", usual, {"dim": n}) for n in sizes.dims]
+    settings += [(f"m = {m}", usual, {"senses": m}) for m in sizes.senses]
     rows = [[name, *measured(corpora[size], **options).row()] for name, size, options in settings]
     print(table([f"17×5, V = {usual:,} but for", *FIGURES], rows), flush=True)
 
 
-def stream() -> None:
+def stream(sizes: Sizes) -> None:
     """The same corpus resident and streamed, in turns: speed, memory, and whether the same is learnt.
 
     At a small rate the order of updates does not matter: an epoch must move the model alike. "moves differ" is the size
     of the difference to the first run's moves, to their size.
     """
-    corpus = Synthetic(WORDS, VOCABULARY)
+    corpus = Synthetic(sizes.stream, sizes.vocabulary)
     text, _ = prepared(corpus, held_out=min(0.02, 2000 / len(corpus)))
     rows, first, medians = [], np.zeros(0, np.float32), []
-    for limit in (None, MEMORY) * 3:
+    for limit in (None, sizes.memory) * 3:
         state = new_state(text.options, len(text.vocabulary))
         start = state.target.copy()
         engine = CudaBackend(text, state, limit)
@@ -229,9 +259,10 @@ def stream() -> None:
 
 def main() -> None:
     """Run the named parts."""
-    parts: dict[str, Callable[[], None]] = {"check": check, "speed": speed, "growth": growth, "stream": stream}
+    parts: dict[str, Callable[[Sizes], None]] = {"check": check, "speed": speed, "growth": growth, "stream": stream}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*parts, []])
+    parser.add_argument("--toy", action="store_true", help="tiny sizes, to see that every part runs")
     given = parser.parse_args()
     import cupy
 
@@ -239,7 +270,7 @@ def main() -> None:
     print(f"{properties['name'].decode()}, CuPy {cupy.__version__}\n")
     for part in given.parts or parts:
         print(f"\n## {part}\n", flush=True)
-        parts[part]()
+        parts[part](TOY if given.toy else Sizes())
 
 
 if __name__ == "__main__":
