@@ -9,11 +9,10 @@ sentences; ``within`` the mean among those of one sentence; ``zero`` the share o
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from measure import auc, table
+from measure import auc, options, table
 from slots import SETS, Sentence, within, wordnet_sentences
 
 import polysema as ps
@@ -30,16 +29,11 @@ def brackets(sentence: Sentence, verb: str) -> str:
 
 def main() -> None:
     """Compose every sentence with every substitute by every method."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dict", type=Path)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--data", default="data")
-    parser.add_argument("--sentences", type=int, default=100_000, help="at most so many of WordNet's")
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
-    sets, _ = load_sets(SETS, options.data)
+    args = options(__doc__, "dict", "[lexicon]", data="data", sentences=100_000)
+    lexicon = ps.load(args.lexicon)
+    sets, _ = load_sets(SETS, args.data)
     without = {p[s.roles.index("verb")] for s in sets.values() for side in (s.first, s.second) for p in side}
-    sentences = wordnet_sentences(options.dict, without, options.sentences, lexicon)
+    sentences = wordnet_sentences(Path(args.dict), without, args.sentences, lexicon)
     pairs = [(n, alike, brackets(one, one.verb), brackets(one, other)) for n, one in enumerate(sentences)
              for alike, other in one.substitutes]  # fmt: skip
     number, alike = (np.array(column) for column in list(zip(*pairs, strict=True))[:2])
