@@ -14,11 +14,10 @@ repository as EVALUATION_DATASETS, and ``--sets 42D hardEN softEN``.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
-from measure import table
+from measure import options, table
 
 from polysema.encoders.tagged_text import read_all_words, with_neighbours
 from polysema.senses.calibration import Scored, accuracy, first_sense, reliability, score
@@ -30,14 +29,8 @@ POS = ("noun", "verb", "adj", "adv")
 
 def main() -> None:
     """Score, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dictionary", type=Path)
-    parser.add_argument("datasets", type=Path)
-    parser.add_argument("--sets", nargs="+", default=list(SETS), help="folders of EVALUATION_DATASETS")
-    parser.add_argument("--any-pos", action="store_true", help="senses of every part of speech compete")
-    parser.add_argument("--alone", action="store_true", help="read each sentence without its neighbours")
-    options = parser.parse_args()
-    dictionary = Dictionary.load(options.dictionary)
+    args = options(__doc__, "dictionary", "datasets", sets=list(SETS), any_pos=False, alone=False)
+    dictionary = Dictionary.load(Path(args.dictionary))
     c = dictionary.calibration
     rows: list[list[str]] = []
 
@@ -46,10 +39,10 @@ def main() -> None:
         rows.append([name, str(asked), *(f"{value:.3f}" for value in [*found, first_sense(words, dictionary, asked)])])
 
     begin, sentences_read, stated = time.perf_counter(), 0, ""
-    for name in options.sets:
-        sentences = list(read_all_words(options.datasets, name))
-        texts = sentences if options.alone else with_neighbours(sentences)
-        words = score(dictionary, texts, known_pos=not options.any_pos)
+    for name in args.sets:
+        sentences = list(read_all_words(Path(args.datasets), name))
+        texts = sentences if args.alone else with_neighbours(sentences)
+        words = score(dictionary, texts, known_pos=not args.any_pos)
         sentences_read += len(sentences)
         add(name, words, sum(len(sentence.targets) for sentence in sentences))
         if name == "ALL":

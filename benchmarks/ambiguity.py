@@ -12,10 +12,8 @@ LEXICON is a folder that `polysema describe` has written, so that it knows what 
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from measure import auc, machine, table
+from measure import auc, machine, options, table
 from numpy.typing import NDArray
 
 from polysema import load
@@ -39,21 +37,15 @@ HOMOGRAPHS = _LISTED.split()
 
 def main() -> None:
     """Print a table: a row a measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon")
-    parser.add_argument("--min-count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    lexicon = with_matrices(load(arguments.lexicon), "ambiguity")
+    args = options(__doc__, "lexicon", min_count=60, seed=1)
+    lexicon = with_matrices(load(args.lexicon), "ambiguity")
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words))
     measures = {"entropy": lexicon.ranking.entropies}
     if lexicon.parts.information is not None:
         measures[lexicon.parts.information.measure] = np.asarray(lexicon.parts.information.values, np.float64)
-    known = (
-        (synsets > 0) & (counts >= arguments.min_count) & np.all([np.isfinite(x) for x in measures.values()], axis=0)
-    )
-    half = np.random.default_rng(arguments.seed).integers(2, size=len(lexicon)).astype(bool)
+    known = (synsets > 0) & (counts >= args.min_count) & np.all([np.isfinite(x) for x in measures.values()], axis=0)
+    half = np.random.default_rng(args.seed).integers(2, size=len(lexicon)).astype(bool)
     homographs = np.isin(lexicon.vocabulary.words, HOMOGRAPHS)
     rows = []
     for name, values in measures.items():

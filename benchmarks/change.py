@@ -1,12 +1,12 @@
 """Change of meaning: planted in SemCor, nothing planted, and SemEval-2020 Task 1 English.
 
-    python benchmarks/change.py DICTIONARY --semcor SEMCOR [--role choose calibrate]
-    python benchmarks/change.py DICTIONARY --semeval LSCD [--most 1000]
+    python benchmarks/change.py DICTIONARY --semcor SEMCOR [--role choose calibrate] [--draws 40]
+    python benchmarks/change.py DICTIONARY --semeval LSCD [--most 1000] [--words 37]
 
 DICTIONARY is a folder with ``dictionary.safetensors``. SEMCOR is SemCor 3.0 in its original form, of which the
 held-out documents are used. LSCD is a clone of ltgoslo/Definition-generation-for-LSCD, which has the uses and the truth
 of the 37 words. Settings are chosen on SemCor, role ``choose`` and ``calibrate``; ``report`` and SemEval are for
-reporting.
+reporting. ``--draws`` is how many uses of a period are drawn, ``--most`` how many are compared, at equal distances.
 
 Planted: the uses of a word in two of its senses are divided into two pools; each period draws from one of them, with
 mixes of the senses that differ by a known amount, the Jensen–Shannon distance of the mixes that were drawn. ``merged``
@@ -15,7 +15,6 @@ does the same with the uses of two words as the senses of one.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import time
 from collections import Counter, defaultdict
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import table
+from measure import options, table
 from numpy.typing import NDArray
 
 from polysema.encoders.tagged_text import read_semcor
@@ -41,23 +40,17 @@ SHIFTS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 
 def main() -> None:
     """Measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dictionary", type=Path)
-    parser.add_argument("--semcor", type=Path)
-    parser.add_argument("--role", nargs="+", default=["choose", "calibrate"])
-    parser.add_argument("--semeval", type=Path)
-    parser.add_argument("--most", type=int, default=1000, help="uses of a word and a period, at equal distances")
-    parser.add_argument("--draws", type=int, default=40, help="uses of a period that are drawn when change is planted")
-    parser.add_argument("--words", type=int, help="of SemEval: the first words only")
-    o = parser.parse_args()
-    dictionary = Dictionary.load(o.dictionary)
-    if o.semcor:
-        used = held_out_uses(dictionary, o.semcor, o.role)
-        report_planted("one word", list(planted(used, o.draws)))
-        report_planted("merged", list(merged(used, o.draws)))
+    args = options(
+        __doc__, "dictionary", semcor=Path, role=["choose", "calibrate"], semeval=Path, most=1000, draws=40, words=int
+    )
+    dictionary = Dictionary.load(Path(args.dictionary))
+    if args.semcor:
+        used = held_out_uses(dictionary, args.semcor, args.role)
+        report_planted("one word", list(planted(used, args.draws)))
+        report_planted("merged", list(merged(used, args.draws)))
         report_null(used)
-    if o.semeval:
-        report_semeval(dictionary, o.semeval, o.most, o.words)
+    if args.semeval:
+        report_semeval(dictionary, args.semeval, args.most, args.words)
 
 
 def held_out_uses(dictionary: Dictionary, semcor: Path, roles: Sequence[str]) -> dict[str, tuple[Uses, NDArray[Any]]]:
@@ -106,7 +99,7 @@ def merged(used: dict[str, tuple[Uses, NDArray[Any]]], draws: int) -> Iterator[t
         vectors = np.concatenate([a.vectors, b.vectors])
         p, _ = posterior(a.corpus.dictionary, rows, vectors)
         parts = [np.concatenate([getattr(x, name) for x in (a, b)]) for name in ("fits", "document", "place")]
-        both = Uses(f"{one}+{other}", rows, p, parts[0], vectors, parts[1], a.documents, parts[2], a.corpus)
+        both = Uses(f"{one}+{other}", rows, p, parts[0], vectors, parts[1], parts[2], a.corpus)
         pools = [np.arange(len(a)), len(a) + np.arange(len(b))]
         yield from _drawn(both.word, both, pools, draws, rng)
 

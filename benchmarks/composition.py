@@ -9,11 +9,10 @@ sentences; ``within`` the mean among those of one sentence; ``zero`` the share o
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from measure import auc, table
+from measure import auc, options, table
 from slots import SETS, brackets, within, wordnet_sentences
 
 import polysema as ps
@@ -23,17 +22,11 @@ from polysema.evaluation.datasets import load_sets
 
 def main() -> None:
     """Compose every sentence with every substitute by every method."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dict", type=Path)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--data", default="data")
-    parser.add_argument("--sentences", type=int, default=100_000, help="at most so many of WordNet's")
-    parser.add_argument("--methods", nargs="*", help="by default all")
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
-    sets, _ = load_sets(SETS, options.data)
+    args = options(__doc__, "dict", "[lexicon]", data="data", sentences=100_000, methods=[""])
+    lexicon = ps.load(args.lexicon)
+    sets, _ = load_sets(SETS, args.data)
     without = {p[s.roles.index("verb")] for s in sets.values() for side in (s.first, s.second) for p in side}
-    sentences = wordnet_sentences(options.dict, without, options.sentences, lexicon)
+    sentences = wordnet_sentences(Path(args.dict), without, args.sentences, lexicon)
     pairs = [(n, alike, brackets(one, one.verb), brackets(one, other)) for n, one in enumerate(sentences)
              for alike, other in one.substitutes]  # fmt: skip
     number, alike = (np.array(column) for column in list(zip(*pairs, strict=True))[:2])
@@ -42,9 +35,8 @@ def main() -> None:
     resamples = [np.concatenate([groups[i] for i in rng.choice([*groups], len(groups))]) for _ in range(100)]
     phrases = [*dict.fromkeys(phrase for pair in pairs for phrase in pair[2:])]
     rows = []
-    for name in options.methods or [
-        name for name in lexicon.methods if name not in ("contextual", "slots+plausibility")
-    ]:
+    usual = [name for name in lexicon.methods if name not in ("contextual", "slots+plausibility")]
+    for name in filter(None, args.methods) if any(args.methods) else usual:
         found = dict(zip(phrases, lexicon.compose([*phrases], name), strict=True))
         scores = np.array([
             float(ps.similarity(a.meaning, b.meaning))

@@ -9,10 +9,8 @@ hypernym of another pair: whether the measure sees kinship at all, whatever the 
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from measure import table
+from measure import options, table
 
 import polysema as ps
 
@@ -35,16 +33,13 @@ MEASURES = {
 
 def main() -> None:
     """Ask both ways, count."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--smoothing", type=float, default=0.1)
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
+    args = options(__doc__, "[lexicon]", smoothing=0.1)
+    lexicon = ps.load(args.lexicon)
     pairs = [tuple(pair.split()) for pair in PAIRS.replace("\n", " ").split(",")]
     pairs = [(a, b) for a, b in pairs if a in lexicon and b in lexicon]
     rows = []
     for name, (measure, smooth, sign) in MEASURES.items():
-        extra = {"smoothing": options.smoothing} if smooth else {}
+        extra = {"smoothing": args.smoothing} if smooth else {}
         both = [
             (float(measure(lexicon[a], lexicon[b], **extra)), float(measure(lexicon[b], lexicon[a], **extra)))
             for a, b in pairs

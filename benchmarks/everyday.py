@@ -10,21 +10,16 @@ noun, or the first there is.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from measure import everyday, table
+from measure import everyday, options, table
 
 import polysema as ps
 
 
 def main() -> None:
     """Ask, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--answers", action="store_true", help="print every answer")
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
+    args = options(__doc__, "[lexicon]", answers=False)
+    lexicon = ps.load(args.lexicon)
     rows = everyday()
     asked = [(row["word"], row["sentence"]) for row in rows]
     fine, coarse = lexicon.disambiguate(asked, fine=True), lexicon.disambiguate(asked)
@@ -33,7 +28,7 @@ def main() -> None:
     groups = [bool(keys & set(answer.sense.keys)) for answer, keys in zip(coarse, accepted, strict=True)]
     dictionary = lexicon.dictionary
     first = [dictionary.file.key(int(dictionary.file.senses(row["word"])[0])) for row in rows]
-    if options.answers:
+    if args.answers:
         shown = [
             [row["word"], row["sentence"], "" if hit else "coarse" if group else "wrong", f"{a.sense.probability:.2f}",
              a.sense.gloss[:60]]

@@ -1,14 +1,12 @@
-"""The explorer under load, from outside, beside datasette: 200 clients on pages that are all different.
+"""The explorer under load, from outside: 200 clients on pages that are all different.
 
-    python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1] [--datasette PROGRAM]
+    python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1]
     python benchmarks/explorer.py --list 400000              # pages of a list of so many words, in one process
 
-Datasette (``pip install datasette``, in an environment of its own) is left out where it is not given.
-Each server is asked in turn, by as many clients that each send a request as soon as the last is answered. Half of the
-explorer's pages are words, drawn by the root of their frequency, half sentences of two to four such words put into
-patterns: *new* never repeats one, *mixed* draws them from 300 with Zipf's law, as people do. datasette shows pages of
-50 words of the same vocabulary, all different. 503 (overload) is counted apart from errors. Memory is the server's
-resident set. It ends by itself.
+A server is asked by as many clients that each send a request as soon as the last is answered. Half of the pages are
+words, drawn by the root of their frequency, half sentences of two to four such words put into patterns: *new* never
+repeats one, *mixed* draws them from 300 with Zipf's law, as people do. 503 (overload) is counted apart from errors.
+Memory is the server's resident set. It ends by itself.
 """
 
 from __future__ import annotations
@@ -17,11 +15,8 @@ import argparse
 import asyncio
 import os
 import random
-import shutil
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections import defaultdict
@@ -74,7 +69,7 @@ def pages(lexicon: polysema.Lexicon, count: int, seed: int) -> list[str]:
 
 
 @contextmanager
-def serving(command: list[str], ready: str) -> Iterator[tuple[str, int]]:
+def serving(command: list[str]) -> Iterator[tuple[str, int]]:
     """A server while it runs: its address and its process."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
@@ -83,12 +78,12 @@ def serving(command: list[str], ready: str) -> Iterator[tuple[str, int]]:
             while "http://" not in url:
                 url = process.stdout.readline()
                 if not url:
-                    sys.exit(f"{command[0]} did not start")
+                    sys.exit("the explorer did not start")
             url = "http://" + url.split("http://")[1].split()[0].rstrip("/")
             start = time.monotonic()
             while time.monotonic() - start < 180:
                 try:
-                    with urllib.request.urlopen(url + ready, timeout=60) as answer:
+                    with urllib.request.urlopen(url + "/health", timeout=60) as answer:
                         if answer.status == 200:
                             break
                 except OSError:
@@ -144,41 +139,25 @@ def load(url: str, pid: int, paths: list[str], clients: int, seconds: int) -> di
 
 
 def under_load(options: argparse.Namespace) -> None:
-    """The servers in turns."""
+    """New pages and mixed ones in turns."""
     lexicon = polysema.load(options.lexicon)
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        new = pages(lexicon, 2 * min(20_000, len(lexicon) - len(lexicon) // 10), 1)
-        chance, few = random.Random(2), new[-300:]
-        mixed = chance.choices(few, [1 / rank for rank in range(1, len(few) + 1)], k=50_000)
-        servers = {"explorer, new": ("explorer", new[:-300]), "explorer, mixed": ("explorer", mixed)}
-        commands = {
-            "explorer": [sys.executable, "-m", "polysema", "explore", options.lexicon, "--port", "0", "--no-browser"],
-        }
-        if options.datasette:
-            with sqlite3.connect(scratch / "bench.db") as database:
-                database.execute("create table words (id integer primary key, word text, count integer, entropy real)")
-                counts, entropies = lexicon.vocabulary.counts.tolist(), lexicon.ranking.entropies.tolist()
-                known = zip(lexicon.vocabulary.words, counts, entropies, strict=True)
-                database.executemany("insert into words (word, count, entropy) values (?, ?, ?)", known)
-            commands["datasette"] = [options.datasette, "serve", str(scratch / "bench.db"), "--port", "8799"]
-            offsets = chance.sample(range(len(lexicon)), min(20_000, len(lexicon)))
-            servers["datasette, table"] = ("datasette", [f"/bench/words?_size=50&_next={offset}" for offset in offsets])
-        for _ in range(options.rounds):
-            for name, (server, paths) in servers.items():
-                ready = "/health" if server == "explorer" else "/bench/words"
-                with serving(commands[server], ready) as (url, pid):
-                    time.sleep(5 if server == "explorer" else 0)  # what it gets ready in the background
-                    load(url, pid, paths[::-1], min(options.clients, 8), 5)  # caches and pools filled, not counted
-                    f = load(url, pid, paths, options.clients, options.seconds)
-                good = f["requests"] - f["busy"] - f["errors"]
-                rows.append([
-                    name, f"{good / f['seconds']:.0f}", f"{f['p50']:.0f}", f"{f['p95']:.0f}", f"{f['p99']:.0f}",
-                    f"{good:.0f}", f"{f['busy']:.0f}", f"{f['errors']:.0f}", f"{f['before']:.0f}", f"{f['after']:.0f}",
-                ])  # fmt: skip
-                print("  ".join(rows[-1]), flush=True)
-    heads = ["server", "pages/s", "p50 ms", "p95 ms", "p99 ms", "answered", "503", "errors", "MB before", "MB after"]
+    new = pages(lexicon, 2 * min(20_000, len(lexicon) - len(lexicon) // 10), 1)
+    chance, few = random.Random(2), new[-300:]
+    mixed = chance.choices(few, [1 / rank for rank in range(1, len(few) + 1)], k=50_000)
+    command = [sys.executable, "-m", "polysema", "explore", options.lexicon, "--port", "0", "--no-browser"]
+    for name, paths in [("new", new[:-300]), ("mixed", mixed)] * options.rounds:
+        with serving(command) as (url, pid):
+            time.sleep(5)  # what it gets ready in the background
+            load(url, pid, paths[::-1], min(options.clients, 8), 5)  # caches and pools filled, not counted
+            f = load(url, pid, paths, options.clients, options.seconds)
+        good = f["requests"] - f["busy"] - f["errors"]
+        rows.append([
+            name, f"{good / f['seconds']:.0f}", f"{f['p50']:.0f}", f"{f['p95']:.0f}", f"{f['p99']:.0f}",
+            f"{good:.0f}", f"{f['busy']:.0f}", f"{f['errors']:.0f}", f"{f['before']:.0f}", f"{f['after']:.0f}",
+        ])  # fmt: skip
+        print("  ".join(rows[-1]), flush=True)
+    heads = ["pages", "pages/s", "p50 ms", "p95 ms", "p99 ms", "answered", "503", "errors", "MB before", "MB after"]
     print(table(heads, rows))
 
 
@@ -221,8 +200,7 @@ def listed(words: int) -> None:
 
 def main() -> None:
     """Read the options."""
-    found = shutil.which("datasette") or ""
-    chosen = options(__doc__, "[lexicon]", clients=200, seconds=60, rounds=1, datasette=found, list=0)
+    chosen = options(__doc__, "[lexicon]", clients=200, seconds=60, rounds=1, list=0)
     chosen.lexicon = chosen.lexicon or "default"
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
     if chosen.list:

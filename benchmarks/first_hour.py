@@ -9,7 +9,6 @@ second can be compared.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from measure import machine, seconds, table
+from measure import machine, options, seconds, table
 
 COMMANDS = {
     "corpus build": ["corpus", "build", "{text}", "-o", "{out}/corpus"],
@@ -46,13 +45,10 @@ def first_and_later(name: str, text: Path) -> dict[str, tuple[float, float]]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("text", type=Path)
-    parser.add_argument("--repeat", type=int, default=1)
-    chosen = parser.parse_args()
-    text = chosen.text.resolve()
+    args = options(__doc__, "text", repeat=1)
+    text = Path(args.text).resolve()
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for _ in range(chosen.repeat):
+    for _ in range(args.repeat):
         for name in COMMANDS:
             for which, taken in first_and_later(name, text).items():
                 found.setdefault((name, which), []).append(taken)

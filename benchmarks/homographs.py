@@ -10,31 +10,26 @@ pairs. ``parted`` is the share of words whose two meanings never share a first s
 
 from __future__ import annotations
 
-import argparse
 from itertools import combinations
 
 import numpy as np
-from measure import auc, homographs, table
+from measure import auc, homographs, options, table
 
 import polysema as ps
 
 
 def main() -> None:
     """Ask, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lexicon", nargs="?", help="by default the model that comes with polysema")
-    parser.add_argument("--answers", action="store_true", help="print every answer, as a table")
-    parser.add_argument("--parse", action="store_true", help="parse the sentences, so that composition counts too")
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
+    args = options(__doc__, "[lexicon]", answers=False, parse=False)
+    lexicon = ps.load(args.lexicon)
     rows = [row for row in homographs() if row["word"] in lexicon]
     asked = [(row["word"], row["sentence"]) for row in rows]
-    found = lexicon.disambiguate(asked, nlp=None if options.parse else False)
+    found = lexicon.disambiguate(asked, nlp=None if args.parse else False)
     shown: list[list[str]] = []
     by_word: dict[str, list[tuple[str, dict[int, float]]]] = {}
     for row, answer in zip(rows, found, strict=True):
         by_word.setdefault(row["word"], []).append((row["meaning"], {s.id: s.probability for s in answer.senses}))
-        if options.answers:
+        if args.answers:
             best = answer.senses[0]
             known_by = " ".join(best.label.split()[:4])
             shown.append(
@@ -49,7 +44,7 @@ def main() -> None:
         for (meaning, a), (other, b) in combinations(answers, 2):
             same.append((meaning == other, max(a, key=a.__getitem__) == max(b, key=b.__getitem__)))
             overlap.append((meaning == other, sum(share * b.get(key, 0.0) for key, share in a.items())))
-    if options.answers:
+    if args.answers:
         print(table(["word", "meant", "sentence", "sense that came first", "p"], shown), "\n")
     alike, judged = np.array(same).T
     right = (judged[alike].mean() + 1 - judged[~alike].mean()) / 2

@@ -105,7 +105,7 @@ def options(doc: str | None, *names: str, **defaults: Any) -> argparse.Namespace
     for name in names:
         parser.add_argument(name.strip("[]"), nargs="?" if name.startswith("[") else None)
     for name, default in defaults.items():
-        flag, kind = f"--{name}", default if isinstance(default, type) else type(default)
+        flag, kind = f"--{name.replace('_', '-')}", default if isinstance(default, type) else type(default)
         if default is False:
             parser.add_argument(flag, action="store_true")
         elif isinstance(default, list):

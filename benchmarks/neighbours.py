@@ -8,10 +8,7 @@ time: it has no call for many. Building what the search needs is timed apart; al
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from measure import in_turns, machine, table
+from measure import in_turns, machine, options, table
 
 OURS = """
 import time
@@ -67,16 +64,11 @@ print(json.dumps({"first": first, "one": one, "many": one, "words": count, "numb
 
 def main() -> None:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("lexicon", nargs="?", type=Path)
-    parser.add_argument("--words", type=int, default=200_000)
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
+    args = options(__doc__, "[lexicon]", words=200_000, queries=1000, repeats=5)
     arguments = {
-        "lexicon": str(options.lexicon) if options.lexicon else "",
-        "words": options.words,
-        "queries": options.queries,
+        "lexicon": str(args.lexicon) if args.lexicon else "",
+        "words": args.words,
+        "queries": args.queries,
         "numbers": 85,
     }
     tasks = {
@@ -84,7 +76,7 @@ def main() -> None:
         for name, source in (("polysema", OURS), ("gensim most_similar", GENSIM))
         for cores in (1, 2)
     }
-    timings = in_turns(tasks, options.repeats, arguments)
+    timings = in_turns(tasks, args.repeats, arguments)
     rows = []
     for name, timing in timings.items():
         if not timing.runs:
@@ -100,7 +92,7 @@ def main() -> None:
         )
     print(machine("gensim", "numpy", "numba"))
     words = next(iter(timings.values())).runs[0]["words"]
-    print(f"10 nearest of {words:,} words; {options.queries:,} queries at once; {options.repeats} repeats in turns")
+    print(f"10 nearest of {words:,} words; {args.queries:,} queries at once; {args.repeats} repeats in turns")
     print(table(["", "first, s", "one query, ms", "in a batch, ms a query", "batch gain ×"], rows))
 
 

@@ -13,13 +13,12 @@ PROPN counts as NOUN. DICT is as in words_in_context.py.
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from pathlib import Path
 
 import lemminflect
 import numpy as np
-from measure import table
+from measure import options, table
 from words_in_context import PARTS, read_uses
 
 import polysema as ps
@@ -91,13 +90,10 @@ def sentences(lexicon: ps.Lexicon, folder: Path) -> list[list[str]]:
 
 def main() -> None:
     """Ask, count."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dict", type=Path)
-    parser.add_argument("lexicon", nargs="?", default="default")
-    options = parser.parse_args()
-    lexicon = ps.load(options.lexicon)
+    args = options(__doc__, "dict", "[lexicon]")
+    lexicon = ps.load(args.lexicon)
     print(table(["", "words", "known", "right", f"share ≥ {SURE}", "right there"], words_of_one_part(lexicon)))
-    print("\n" + table(["by", "sentences", "right"], sentences(lexicon, options.dict)))
+    print("\n" + table(["by", "sentences", "right"], sentences(lexicon, Path(args.dict))))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """How well words are placed by a text of one's own, against training on that text from nothing.
 
-    python benchmarks/placing.py TEXT DATA [LEXICON] [--corpus CORPUS] [--megabytes 1 5 20] [--min-count 5] [--seed 1]
+    python benchmarks/placing.py TEXT DATA [LEXICON] [--corpus CORPUS] [--megabytes 1 5 20] [--skip BYTES]
 
-The words of the word-similarity sets in DATA that stand in the first megabytes of TEXT are taken out of the lexicon,
-every other one or all of them, and placed again by the text (`polysema adapt`). Spearman's ρ over the pairs of all five
-sets whose two words both stand in the text, each set ranked by itself and weighted by its pairs:
+The words of the word-similarity sets in DATA that stand in the first megabytes of TEXT (after BYTES) are taken out of
+the lexicon, every other one or all of them, and placed again by the text (`polysema adapt`). Spearman's ρ over the
+pairs of all five sets whose two words both stand in the text, each set ranked by itself and weighted by its pairs:
 
 - ``taught``: the lexicon as it was, which is the most that can be hoped for;
 - ``placed``: every such word placed, none of them known;
@@ -19,13 +19,12 @@ Nothing here was used to choose a setting; TEXT should be new to the lexicon.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from measure import machine, table
+from measure import machine, options, table
 
 import polysema as ps
 from polysema.corpus.corpus import Corpus
@@ -39,25 +38,18 @@ from polysema.vocabulary import Vocabulary
 
 def main() -> None:
     """Print a table: a row a size of the text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("text", type=Path)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("lexicon", nargs="?")
-    parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--skip", type=int, default=0, metavar="BYTES", help="of TEXT before the first megabyte")
-    parser.add_argument("--megabytes", type=float, nargs="+", default=[1, 5, 20])
-    parser.add_argument("--min-count", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    lexicon = with_matrices(ps.load(options.lexicon), "placing")
-    sets = {name: data for name, data in load_all(options.data).items() if data.is_words}
+    args = options(
+        __doc__, "text", "data", "[lexicon]", corpus=Path, skip=0, megabytes=[1.0, 5.0, 20.0], min_count=5, seed=1
+    )
+    lexicon = with_matrices(ps.load(args.lexicon), "placing")
+    sets = {name: data for name, data in load_all(Path(args.data)).items() if data.is_words}
     print(machine(), "\n")
     rows = []
-    for size in options.megabytes:
+    for size in args.megabytes:
         with tempfile.TemporaryDirectory() as folder:
             text = Path(folder) / "text.txt"
-            with open(options.text, "rb") as whole:
-                whole.seek(options.skip)
+            with open(args.text, "rb") as whole:
+                whole.seek(args.skip)
                 text.write_bytes(whole.read(int(size * 1e6)).partition(b"\n")[2].rpartition(b"\n")[0])
             corpus = ps.build_corpus(text, Path(folder) / "corpus")
             counts = dict(zip(corpus.vocabulary.words, np.asarray(corpus.counts).tolist(), strict=True))
@@ -66,14 +58,14 @@ def main() -> None:
                 for name, data in sets.items()
             }
             seen = {
-                name: [(a, b, y) for a, b, y in listed if min(counts.get(w, 0) for w in (a, b)) >= options.min_count]
+                name: [(a, b, y) for a, b, y in listed if min(counts.get(w, 0) for w in (a, b)) >= args.min_count]
                 for name, listed in pairs.items()
             }
             seen = {name: [p for p in listed if p[0] in lexicon and p[1] in lexicon] for name, listed in seen.items()}
             hidden = sorted({word for listed in seen.values() for pair in listed for word in pair[:2]})
             known = without(lexicon, hidden)
-            ridge = None if options.corpus is None else learn_placing(known, Corpus(options.corpus), seed=options.seed)
-            settings = {"min_count": options.min_count, "seed": options.seed, "placing": ridge, "weights": False}
+            ridge = None if args.corpus is None else learn_placing(known, Corpus(args.corpus), seed=args.seed)
+            settings = {"min_count": args.min_count, "seed": args.seed, "placing": ridge, "weights": False}
             begun = time.process_time()
             placed = ps.adapt(known, corpus, **settings)
             spent = time.process_time() - begun
@@ -89,8 +81,8 @@ def main() -> None:
                             lexicon,
                             half,
                             placed,
-                            ps.train(corpus, min_count=options.min_count, seed=options.seed),
-                            ps.train(corpus, "word2vec", min_count=options.min_count, seed=options.seed),
+                            ps.train(corpus, min_count=args.min_count, seed=args.seed),
+                            ps.train(corpus, "word2vec", min_count=args.min_count, seed=args.seed),
                         )
                     ),
                     str(placed.metadata["adapted"][-1]["words"] - len(hidden)),

@@ -14,7 +14,6 @@ SEMCOR is SemCor 3.0 in its original form, of which the held-out documents are u
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from change import held_out_uses
-from measure import table
+from measure import options, table
 from numpy.typing import NDArray
 
 from polysema.evaluation.statistics import pearson
@@ -34,19 +33,14 @@ from polysema.use.tagged import Uses
 
 def main() -> None:
     """Measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dictionary", type=Path)
-    parser.add_argument("--semcor", type=Path)
-    parser.add_argument("--role", nargs="+", default=["choose", "calibrate"])
-    parser.add_argument("--text", type=Path)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--engines", nargs="+", default=["local"])
-    o = parser.parse_args()
-    dictionary = Dictionary.load(o.dictionary)
-    if o.text:
-        speed(dictionary, o.text, o.engines, o.workers)
-    if o.semcor:
-        used = held_out_uses(dictionary, o.semcor, o.role)
+    args = options(
+        __doc__, "dictionary", semcor=Path, role=["choose", "calibrate"], text=Path, workers=[1, 2], engines=["local"]
+    )
+    dictionary = Dictionary.load(Path(args.dictionary))
+    if args.text:
+        speed(dictionary, args.text, args.engines, args.workers)
+    if args.semcor:
+        used = held_out_uses(dictionary, args.semcor, args.role)
         chosen = {
             w: (u, r) for w, (u, r) in used.items() if len(u) >= 6 and len(u.rows) > 1 and len(set(r.tolist())) > 1
         }

@@ -9,11 +9,10 @@ the vocabulary are not timed, for neither.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
-from measure import in_turns, machine, ranged, table
+from measure import in_turns, machine, options, ranged, table
 
 from polysema.corpus.build import build_corpus
 
@@ -75,9 +74,9 @@ def against_gensim(corpus: str, text: str, repeats: int) -> str:
     tasks: dict[str, tuple[str, int]] = {}
     for threads in (1, 2):
         tasks[f"gensim skip-gram, 85|{threads}"] = (GENSIM.replace("{threads}", str(threads)), threads)
-    for name, (options, epochs) in models.items():  # one thread and two right after each other: noise comes and goes
+    for name, (chosen, epochs) in models.items():  # one thread and two right after each other: noise comes and goes
         for threads in (1, 2):
-            tasks[f"{name}|{threads}"] = ours(options, threads, epochs)
+            tasks[f"{name}|{threads}"] = ours(chosen, threads, epochs)
     timings = in_turns(tasks, repeats, {"corpus": corpus, "text": text})
     rows = []
     for name, timing in sorted(timings.items(), key=lambda item: item[0].split("|")[1]):
@@ -126,24 +125,18 @@ def zipf(size: int, output: str, tokens: int) -> None:
 
 def main() -> None:
     """Cut the text to size, encode it, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path, help="plain text, a sentence a line")
-    parser.add_argument("--words", type=int, default=5_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--zipf", type=int, default=5_000_000, help="words of synthetic text, for growth")
-    arguments = parser.parse_args()
+    args = options(__doc__, "text", words=5_000_000, repeats=3, growth=False, zipf=5_000_000)
     with tempfile.TemporaryDirectory() as folder:
         text, words = Path(folder) / "text.txt", 0
-        whole = build_corpus(_lines(arguments.text, arguments.words), f"{folder}/corpus")
+        whole = build_corpus(_lines(Path(args.text), args.words), f"{folder}/corpus")
         with text.open("w", encoding="utf-8") as file:
             for sentence in whole:
                 words += len(sentence)
                 file.write(" ".join(sentence) + "\n")
-        print(f"{words:,} words of {arguments.text.name}; {machine('numba', 'gensim')}\n")
-        print(against_gensim(f"{folder}/corpus", str(text), arguments.repeats))
-        if arguments.growth:
-            print("\n" + growth(f"{folder}/corpus", arguments.zipf))
+        print(f"{words:,} words of {Path(args.text).name}; {machine('numba', 'gensim')}\n")
+        print(against_gensim(f"{folder}/corpus", str(text), args.repeats))
+        if args.growth:
+            print("\n" + growth(f"{folder}/corpus", args.zipf))
 
 
 def _lines(path: Path, words: int):  # type: ignore[no-untyped-def]

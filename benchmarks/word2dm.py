@@ -1,4 +1,4 @@
-"""Word2DM's weak start, in a figure: python benchmarks/word2dm.py CORPUS --output FILE [--epochs N].
+"""Word2DM's weak start, in a figure: python benchmarks/word2dm.py CORPUS [--output FILE] [--epochs N].
 
 Left: how hard a true context pulls at the target, ‖∂J/∂B_t‖, against how similar the two are, for random factors of the
 size of the paper's start and larger, beside multi-sense Word2DM. Right: the held-out loss while training on CORPUS from
@@ -7,11 +7,11 @@ each start; 6 log 2 is what a model has that says nothing.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import numpy as np
 from matplotlib.figure import Figure
+from measure import options
 
 import polysema as ps
 from polysema.training import reference
@@ -47,13 +47,8 @@ def pulls(scale: float, columns: int = 17, count: int = 400, n: int = 17) -> tup
 
 def main() -> None:
     """Compute, train, draw."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus")
-    parser.add_argument("--output", required=True)
-    parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--min-count", type=int, default=20)
-    arguments = parser.parse_args()
-    corpus = ps.Corpus(arguments.corpus)
+    args = options(__doc__, "corpus", output="word2dm.png", epochs=4, min_count=20)
+    corpus = ps.Corpus(args.corpus)
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     starts = (("paper", 0.5 / 289 / np.sqrt(3)), ("uniform", 0.5 / 17 / np.sqrt(3)), ("unit", 1 / 17))
@@ -72,10 +67,8 @@ def main() -> None:
         title="The pull of a true context",
     )
     left.legend(markerscale=4, fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3))
-    for name, options in RUNS.items():
-        lexicon = ps.train(
-            corpus, "word2dm", min_count=arguments.min_count, subsample=1e-4, epochs=arguments.epochs, **options
-        )
+    for name, chosen in RUNS.items():
+        lexicon = ps.train(corpus, "word2dm", min_count=args.min_count, subsample=1e-4, epochs=args.epochs, **chosen)
         losses = [row["held_out_loss"] for row in lexicon.metadata["curve"]]
         print(name, [round(loss, 4) for loss in losses], file=sys.stderr, flush=True)
         colour = COLOURS["paper" if "paper" in name else "unit"]
@@ -83,9 +76,9 @@ def main() -> None:
     right.axhline(6 * np.log(2), color="0.5", lw=1)
     right.text(1, 6 * np.log(2), "6 log 2", va="bottom", fontsize=8, color="0.3")
     right.set(xlabel="epoch", ylabel="held-out loss", title=f"Word2DM 17×17 on {len(corpus.tokens) / 1e6:.1f} M words")
-    right.set_xticks(range(1, arguments.epochs + 1))
+    right.set_xticks(range(1, args.epochs + 1))
     right.legend(fontsize=8)
-    figure.savefig(arguments.output, dpi=150)
+    figure.savefig(args.output, dpi=150)
 
 
 if __name__ == "__main__":

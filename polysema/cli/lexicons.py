@@ -40,7 +40,7 @@ from polysema.meanings.ambiguity import MEASURES as AMBIGUITY_MEASURES
 from polysema.meanings.ambiguity import Ambiguity
 from polysema.meanings.descriptions import SenseDescription
 from polysema.meanings.meanings import COMMON
-from polysema.meanings.results import Neighbour, Results
+from polysema.meanings.results import Neighbour
 from polysema.senses.answers import Sense
 from polysema.senses.negation import NEGATIONS
 from polysema.slots.model import PhraseMatrix, phrase_plausibility, substitution
@@ -196,10 +196,7 @@ def neighbours(given: Shared, queries: tuple[str, ...], common: int | None) -> N
 @narrowing
 @click.option("--min-weight", type=float, metavar="W", help="Leave out senses that weigh less.")
 @click.option("--examples", is_flag=True, help="Show each sense in use: examples of the dictionary, or of the corpus.")
-@click.option("--wordnet", is_flag=True, help="Look for the WordNet synset of senses found in text (extra wordnet).")
-def senses(
-    given: Shared, words: tuple[str, ...], min_weight: float | None, examples: bool, wordnet: bool, **narrowed: Any
-) -> None:
+def senses(given: Shared, words: tuple[str, ...], min_weight: float | None, examples: bool, **narrowed: Any) -> None:
     """List the senses of a word: weight, number, part of speech, key and gloss.
 
     Senses come from the lexicon's dictionary, at most eight of a word, as coarse as people think; --fine lists all
@@ -210,17 +207,9 @@ def senses(
       polysema senses bank run
       polysema senses run --pos noun --fine --examples
       polysema senses saw --lemma see
-      polysema senses bank -l MODEL --wordnet
     """
     model = with_matrices(load(given.path), "a list of senses")
     found = [(word, model.entropy(word), model.senses(word, given.top, min_weight, **narrowed)) for word in words]
-    if wordnet:
-        from polysema.senses.wordnet import with_synsets
-
-        found = [
-            (word, entropy, own if own[0].key else Results(with_synsets(model, word, own)))
-            for word, entropy, own in found
-        ]
     if given.as_json:
         return print_json(
             [{"word": w, "entropy": s, "senses": [each.to_dict() for each in own]} for w, s, own in found]
@@ -228,14 +217,14 @@ def senses(
     for word, entropy, own in found:
         outside = "; not in the dictionary, senses found in text" if model.dictionary and not own[0].key else ""
         heading(f"{word}  (entropy {number(entropy)}{outside})")
-        _print_senses(own, examples, wordnet)
+        _print_senses(own, examples)
         if len(own) == 1 and not narrowed["pos"]:
             click.echo("  (the only sense known)")
 
 
-def _print_senses(own: Iterable[Sense], examples: bool, wordnet: bool) -> None:
+def _print_senses(own: Iterable[Sense], examples: bool) -> None:
     rows = [(s, [f"  {s.weight:.2f}", str(s.id), _part(s), s.key, s.caption]) for s in own]
-    if not examples and not wordnet:
+    if not examples:
         return print_filled([row for _, row in rows])
     for sense, row in rows:
         click.echo("  ".join(filter(None, row)))
@@ -243,8 +232,6 @@ def _print_senses(own: Iterable[Sense], examples: bool, wordnet: bool) -> None:
             click.echo(f"          {example}")
         if sense.description is not None:
             _print_description(sense.description, "          ")
-        if wordnet and not sense.key and (sense.description is None or sense.description.synset is None):
-            click.echo("          WordNet: no match")
 
 
 def _part(sense: Sense) -> str:
@@ -258,10 +245,6 @@ def _print_description(description: SenseDescription, indent: str) -> None:
     """What a sense looks like in use, without the words that tell it from others."""
     if description.collocations:
         click.echo(f"{indent}{' · '.join(description.collocations)}")
-    if description.synset is not None:
-        click.echo(
-            f"{indent}WordNet: {description.synset.id} ({description.synset.score:.2f}) {description.synset.gloss}"
-        )
     for example in description.examples:
         words = example.text.split(" ")
         if example.place < len(words):

@@ -236,7 +236,6 @@ def _known(table: Mapping[str, Any], what: str) -> dict[str, Any]:
 @click.argument("lexicon")
 @click.argument("corpus", type=PATH)
 @click.option("--most", default=150, show_default=True, type=NATURAL, help="Occurrences of each word to look at.")
-@click.option("--wordnet", is_flag=True, help="Look for each sense's WordNet synset (extra wordnet).")
 @click.option("--no-parts", is_flag=True, help="Do not find parts of speech (which needs the extra parse).")
 def describe_command(given: Shared, lexicon: str, corpus: Path, no_parts: bool, **options: Any) -> None:
     """Describe the senses of LEXICON's words from CORPUS, a folder of `polysema corpus build`.
@@ -247,7 +246,7 @@ def describe_command(given: Shared, lexicon: str, corpus: Path, no_parts: bool, 
 
     \b
       polysema describe wiki wiki.corpus
-      polysema describe wiki wiki.corpus -o wiki-described --most 100 --wordnet
+      polysema describe wiki wiki.corpus -o wiki-described --most 100
     """
     from polysema.senses.describe import describe
 

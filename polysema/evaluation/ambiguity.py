@@ -5,8 +5,7 @@ Frequent words have more synsets and, in most models, more entropy, so the corre
 partialled out too.
 
 Sense counts come from a table that is shipped, or from the ``wn`` library. The table holds WordNet 3.0's 83,118 single
-words with their numbers of synsets by part of speech; its licence lies beside it, and ``tools/wordnet_senses.py`` made
-it.
+words with their numbers of synsets by part of speech, as its ``index.*`` files state them; its licence lies beside it.
 """
 
 from __future__ import annotations

@@ -103,13 +103,9 @@ def _word(item: Disambiguation, coloured: dict[int, int]) -> Facts:
 
 
 def _senses(senses: Sequence[Sense], coloured: dict[int, int] | None = None) -> list[Facts]:
-    """Senses, each with a colour; one that was found in text with the gloss of its synset, where WordNet was asked."""
+    """Senses, each with a colour."""
     coloured = colours([[sense.id for sense in senses]]) if coloured is None else coloured
-    found = [{**sense.to_dict(), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
-    for facts in found:
-        if not facts["gloss"] and isinstance(facts["synset"], dict):
-            facts["gloss"] = facts["synset"]["gloss"]
-    return found
+    return [{**sense.to_dict(), "colour": coloured.get(sense.id, COLOURS)} for sense in senses]
 
 
 def colours(orders: Sequence[Sequence[int]]) -> dict[int, int]:

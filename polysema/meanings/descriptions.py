@@ -1,4 +1,4 @@
-"""What a sense looks like in use: words that characterise it, collocations, examples, part of speech, synset.
+"""What a sense looks like in use: words that characterise it, collocations, examples, part of speech.
 
 They lie beside a lexicon in ``senses.jsonl``, a line of JSON for each word that was described, and are read word by
 word when they are asked for.
@@ -38,14 +38,6 @@ class Example(NamedTuple):
     place: int  # which of its words is meant, from 0
 
 
-class Synset(NamedTuple):
-    """A sense of WordNet."""
-
-    id: str  # such as ``bank.n.01``
-    gloss: str  # its definition
-    score: float  # how well it fits, in [−1, 1]
-
-
 @dataclass(frozen=True, slots=True)
 class SenseDescription(Record):
     """One sense of a word in use."""
@@ -55,12 +47,11 @@ class SenseDescription(Record):
     examples: tuple[Example, ...] = ()  # sentences of the corpus
     part: PartOfSpeech | None = None  # its part of speech; None where that is not known
     part_share: float | None = None  # how many of its occurrences are that
-    synset: Synset | None = None  # of WordNet; None where none was looked for, or none matches
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> SenseDescription:
         """As :meth:`to_dict` wrote it."""
-        synset, part, share = facts.get("synset"), facts.get("part"), facts.get("part_share")
+        part, share = facts.get("part"), facts.get("part_share")
         known = part in PARTS_OF_SPEECH
         return cls(
             tuple(map(str, facts.get("words", ()))),
@@ -68,7 +59,6 @@ class SenseDescription(Record):
             tuple(Example(str(e["text"]), int(e["sentence"]), int(e["place"])) for e in facts.get("examples", ())),
             part if known else None,
             float(share) if known and share is not None else None,
-            None if synset is None else Synset(str(synset["id"]), str(synset["gloss"]), float(synset["score"])),
         )
 
 

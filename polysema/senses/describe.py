@@ -37,7 +37,6 @@ from polysema.senses.inventory import (
     posteriors,
 )  # fmt: skip
 from polysema.senses.speech import TaggedAs, Tagger
-from polysema.senses.wordnet import SynsetMatcher
 from polysema.vectors import units
 
 FEWEST = 10  # words that stand in the corpus less often are not described
@@ -61,7 +60,6 @@ def describe(
     most: int = 150,
     words: int = 20_000,
     separation: float = SEPARATION,
-    wordnet: bool = False,
     parts: bool = True,
     seed: int = 1,
     progress: Report = silent,
@@ -76,7 +74,6 @@ def describe(
         words: for how many of the most frequent content words to keep telling words, collocations and examples.
         separation: how far apart the contexts of two columns must be to be two senses; 0 takes all columns that
             occurrences choose for senses.
-        wordnet: whether to look for each sense's synset; needs the extra ``wordnet``.
         parts: whether to find the part of speech of each sense of these words, where the lexicon did not come with
             them; needs spaCy and an English pipeline (extra ``parse``), and is left out where there is none.
         progress: receives how far the work has come.
@@ -86,7 +83,6 @@ def describe(
     started = time.perf_counter()
     progress(Progress("drawing occurrences", 0))
     seen = Occurrences(lexicon, corpus, most=most, seed=seed)
-    match = SynsetMatcher(lexicon) if wordnet else None
     size, content = len(lexicon), np.array(is_content(lexicon.vocabulary.words), bool)
     frequent = np.argsort(np.where(content, -seen.counts, 1), kind="stable")[: max(words, 0)]
     shown = content & np.isin(np.arange(size), frequent)
@@ -120,7 +116,7 @@ def describe(
             information[row] = holevo(posteriors(weights / weights.sum(), vectors, own, seen.formula), vectors)
             if shown[row]:
                 described.append((lexicon.vocabulary.words[row], found, own))
-        lines += _lines(described, maker, tagger, match)
+        lines += _lines(described, maker, tagger)
         spent = time.perf_counter() - started
         speed, left = last / max(spent, 1e-9), spent / last * (size - last)
         progress(Progress("describing", last, size, speed=speed, seconds=spent, left=left))
@@ -144,15 +140,12 @@ def _tagger(corpus: Corpus, progress: Report) -> Tagger | None:
         return None
 
 
-def _lines(
-    described: list[tuple[str, FoundSenses, Seen]], maker: Describer, tagger: Tagger | None, match: SynsetMatcher | None
-) -> Iterator[str]:
+def _lines(described: list[tuple[str, FoundSenses, Seen]], maker: Describer, tagger: Tagger | None) -> Iterator[str]:
     """A line for each word: what its senses look like in use."""
     chosen = [found.posteriors for _, found, _ in described]
     parts = None if tagger is None else iter(tagger.parts([own for _, _, own in described], chosen))
     for word, found, own in described:
         descriptions = maker.described(own, found.posteriors, None if parts is None else next(parts))
-        descriptions = descriptions if match is None else match.matched(word, descriptions, found.vectors)
         yield SenseDescriptions.line(word, dict(zip(found.ids.tolist(), descriptions, strict=True)))
 
 

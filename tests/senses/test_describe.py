@@ -7,9 +7,8 @@ import pytest
 from polysema import Corpus, Lexicon, build_corpus, describe, load, train
 from polysema.cli import main
 from polysema.errors import FormatError, InputError, MissingExtraError
-from polysema.meanings.descriptions import SenseDescription, SenseDescriptions, Synset
+from polysema.meanings.descriptions import SenseDescription, SenseDescriptions
 from polysema.meanings.parts import Information, Parts
-from polysema.senses.wordnet import Entry, SynsetMatcher
 from tests.refusals import refused
 from tests.senses.planted import Planted
 
@@ -161,23 +160,6 @@ def test_a_damaged_file_of_faces_is_said():
         SenseDescriptions(["nonsense"])["bank"]
     edited = SenseDescriptions(['{ "word": "bank", "senses": {"0": {"words": ["river"], "part": "NOUN"}}}', ""])
     assert edited["bank"] == {0: SenseDescription(("river",), part="NOUN")}, "as an editor leaves it"
-
-
-def test_synsets_are_matched_by_gloss_words(planted, described):
-    word, topics = next(
-        (w, own) for w, own in planted.meanings.items() if len(own) == 2 and len(described.senses(w)) == 2
-    )
-    entries = [Entry(f"{word}.n.{t}", f"of {t}", frozenset(planted.names[t][:8])) for t in topics]
-    matcher = SynsetMatcher(described, lambda asked: entries if asked == word else [])
-    senses = described.senses(word)
-    matched = matcher.matched(word, [s.description for s in senses], np.stack([s.vector for s in senses]))
-    for face in matched:
-        topic = topic_of(planted, face.words[0])
-        assert face.synset == Synset(f"{word}.n.{topic}", f"of {topic}", face.synset.score)
-    absent = next(t for t in range(len(planted.names)) if t not in topics)
-    other = SynsetMatcher(described, lambda _: [Entry("x", "", frozenset(planted.names[absent][:8]))])
-    vectors = np.stack([s.vector for s in senses])
-    assert [face.synset for face in other.matched(word, [s.description for s in senses], vectors)] == [None, None]
 
 
 def test_training_describes_where_it_is_asked_to(planted, corpus):
