@@ -44,7 +44,9 @@ GENSIM = PEER.replace(
     "IMPORTS", "from gensim.models import Word2Vec; from gensim.models.word2vec import LineSentence"
 ).replace("COUNT", 'words, _ = Word2Vec(min_count=1).scan_vocab(corpus_iterable=LineSentence(arguments["plain"]))')
 COUNTER = PEER.replace("IMPORTS", "from collections import Counter").replace(
-    "COUNT", 'words = Counter(word for line in open(arguments["plain"]) for word in line.split()).total()'
+    "COUNT",
+    """with open(arguments["plain"]) as lines:
+    words = Counter(word for line in lines for word in line.split()).total()""",
 )
 
 

@@ -7,7 +7,7 @@
 
 ``--dictionary`` puts the folder that ``tools/sense_dictionary.py`` made into the model. With ``--tagged``, text that
 ``polysema tag`` read with it, words are ranked by what contexts tell of their senses there. What was learnt from text is
-made smaller: numbers have 5 bits of mantissa, and rare words, which were placed without the encoder, say nothing about
+made smaller: numbers have 6 bits of mantissa, context vectors 3, and rare words, which were placed without the encoder, say nothing about
 their neighbours.
 
 ``--slots`` puts the slots of a lexicon into the model, as ``slots.safetensors``: phrases are composed by them. SLOTS is
@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 
 import polysema
 from polysema import Corpus, Lexicon, build_corpus
@@ -50,7 +51,7 @@ from polysema.senses.speech import parts_of_speech
 from polysema.slots.stored import write_slots
 from polysema.use.tagged import opened
 
-FEWEST = 20
+FEWEST = 10
 """Uses of a word that is ranked by what contexts tell, at least."""
 
 PLACED = 80
@@ -58,6 +59,28 @@ PLACED = 80
 
 TAGGED = 20
 """Occurrences of each sense that are tagged, at most."""
+
+
+CARD = {
+    "good_for": "Which senses an English word has, by WordNet's keys and glosses, which of them a text means and how sure "
+    "that is; how ambiguous words are; how similar words and phrases are; what a phrase means, by the slots of its head. "
+    "It runs on a processor, without torch.",
+    "limits": "English. The dictionary has the senses of WordNet 3.0 and no newer ones; verbs are read worst (F1 .63), and "
+    "senses that are rare in SemCor and in WordNet's own examples worse than frequent ones. One missing sense in two is "
+    "noticed as none of these. Similarity and phrases rest on matrices learnt from Wikipedia: encyclopaedic, lower-cased "
+    "forms of letters only; those seen fewer than 80 times were placed by their contexts and letters and have one sense "
+    "there, and words that the dictionary lacks, mostly names, have the senses that an encoder told apart in Wikipedia. "
+    "Negation is by rule, not learnt. It repeats what its texts say and how, biases included; slurs are marked.",
+    "licence": "The dictionary holds WordNet 3.0 (its own licence); the encoder was trained from all-MiniLM-L6-v2 "
+    "(Apache-2.0) with SemCor 3.0 (CC BY 4.0) and the WordNet Gloss Corpus, and is changed in every weight. What was learnt "
+    "from Wikipedia (CC BY-SA) is statistics, no sentences; senses there were found with all-mpnet-base-v2 (Apache-2.0), "
+    "whose weights are not part of the model.",
+    "rebuild": "The dictionary: tools/sense_dictionary.py train and build. Slots, dictionary, placing of new words and parts "
+    "of speech are put in by tools/default_model.py. The matrices learnt from Wikipedia cannot be made again with this "
+    "release: their senses were clusters of an encoder's vectors, found on one H200 by code that is no longer part of "
+    "polysema.",
+}
+"""What the model card says in words."""
 
 
 def main() -> None:
@@ -90,19 +113,23 @@ def join(output: Path, folder: Path, tagged: Path | None) -> None:
     parts: dict[str, Any] = {"dictionary": folder}
     if model.parts.contexts is not None:
         frequent = model.vocabulary.counts >= PLACED
-        parts["contexts"] = rounded(np.where(frequent[:, None], model.parts.contexts, 0))
+        parts["contexts"] = rounded(np.where(frequent[:, None], model.parts.contexts, 0), 3)
     if tagged is not None:
         parts["information"] = Information(resolved(dictionary, tagged, model.vocabulary.words))
     model = model.with_parts(**parts)
-    model = Lexicon(model.vocabulary, rounded(model.array), parts=model.parts, metadata=model.metadata)
+    metadata = {**model.metadata, **CARD}
+    model = Lexicon(model.vocabulary, model.array, parts=model.parts, metadata=metadata)
     model.save(output, dtype="float16", overwrite=True)
+    arrays = load_file(output / "lexicon.safetensors")
+    arrays["factor_columns"] = rounded(arrays["factor_columns"], 6)  # saving normalises, so it comes after
+    save_file(arrays, output / "lexicon.safetensors")
     print(f"{output}: {model!r}, {dictionary!r}")
 
 
-def rounded(numbers: NDArray[Any]) -> NDArray[np.float16]:
-    """Numbers with 5 bits of mantissa."""
+def rounded(numbers: NDArray[Any], bits: int) -> NDArray[np.float16]:
+    """Numbers with so many bits of mantissa."""
     mantissa, exponent = np.frexp(np.asarray(numbers, np.float32))
-    return np.ldexp(np.rint(mantissa * 64) / 64, exponent).astype(np.float16)
+    return np.ldexp(np.rint(mantissa * 2 ** (bits + 1)) / 2 ** (bits + 1), exponent).astype(np.float16)
 
 
 def resolved(dictionary: Dictionary, tagged: Path, words: Sequence[str]) -> NDArray[np.float32]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import FastEncoder, GlossTraining
+from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import DictionaryFile
 from polysema.senses.making import (
     choose_blend,
@@ -58,7 +59,7 @@ def main() -> None:
     if o.step == "count":
         if o.tagged is None:
             parser.error("count needs --tagged: a folder that polysema tag wrote")
-        with_counts(DictionaryFile.load(o.out), o.tagged).save(o.out)
+        with_counts(Dictionary.load(o.out), o.tagged).save(o.out)
         return
     if o.semcor is None or o.minilm is None:
         parser.error(f"{o.step} needs --semcor and --minilm")
@@ -83,9 +84,9 @@ def main() -> None:
     say(json.dumps(figures))
 
 
-def with_counts(file: DictionaryFile, tagged: Path) -> DictionaryFile:
+def with_counts(dictionary: Dictionary, tagged: Path) -> DictionaryFile:
     """A dictionary that also knows how often a tagged text has each sense, corrected for the frequencies there."""
-    corpus = opened(tagged, [])
+    file, corpus = dictionary.file, opened(tagged, [], dictionary)
     corpus.index()
     counts = np.zeros(len(file.synset_of), np.uint16)
     for word in corpus.counts:
