@@ -15,7 +15,7 @@ from tests.benchmarks.conftest import ROOT
 
 COVERED = {
     "benchmarks": {
-        "all_words", "ambiguity", "bert2dm", "calibration", "change", "cluster", "corpus", "entailment", "evaluation", "explorer", "features", "first_hour", "gpu",
+        "all_words", "ambiguity", "bert2dm", "calibration", "change", "cluster", "composition", "corpus", "entailment", "entropy", "evaluation", "everyday", "explorer", "features", "first_hour", "gpu",
         "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "tagging", "training", "word2dm", "wordnet", "words_in_context",
     },
     "tools": {"campaign", "default_model", "import_graph", "licences", "sense_dictionary"},
@@ -62,6 +62,13 @@ def test_all_words(script, tmp_path):
     )
     (folder / "senseval2.gold.key.txt").write_text("d0.s0.t0 saw%1:06:00::\n")
     assert "| senseval2 | 1 |" in script("all_words", tmp_path / "five", tmp_path / "sets", "--sets", "senseval2")
+
+
+@pytest.mark.parametrize(("name", "shown"), [("everyday", "| 100 | "), ("entropy", "| words | before |")])
+def test_scripts_that_need_a_dictionary(script, name, shown):
+    if load().dictionary is None:
+        pytest.skip("the model is not built with its dictionary")
+    assert shown in script(name)
 
 
 def test_sense_dictionary(script):
@@ -182,6 +189,7 @@ def test_slots(script, wordnet, shared, tmp_path):
     printed = script("slots", "validate", tmp_path / "toy", wordnet, "--data", shared / "data")
     assert re.match(r"[2-9] pairs of [1-4] sentences; rare", printed)
     assert "+ w · substitute" in printed
+    assert "| phaser | " in script("composition", wordnet, "--data", shared / "data")
 
 
 @pytest.fixture(scope="module")
