@@ -64,6 +64,13 @@ def test_all_words(script, tmp_path):
     assert "| senseval2 | 1 |" in script("all_words", tmp_path / "five", tmp_path / "sets", "--sets", "senseval2")
 
 
+@pytest.mark.parametrize(("name", "shown"), [("everyday", "| 100 | "), ("entropy", "| words | before |")])
+def test_scripts_that_need_a_dictionary(script, name, shown):
+    if load().dictionary is None:
+        pytest.skip("the model is not built with its dictionary")
+    assert shown in script(name)
+
+
 def test_sense_dictionary(script):
     with pytest.raises(SystemExit):
         script(
@@ -182,6 +189,7 @@ def test_slots(script, wordnet, shared, tmp_path):
     printed = script("slots", "validate", tmp_path / "toy", wordnet, "--data", shared / "data")
     assert re.match(r"[2-9] pairs of [1-4] sentences; rare", printed)
     assert "+ w · substitute" in printed
+    assert "| phaser | " in script("composition", wordnet, "--data", shared / "data")
 
 
 @pytest.fixture(scope="module")
