@@ -37,7 +37,7 @@ def test_every_passage_can_be_asked_about(default, nlp):
         PASSAGES, default.disambiguate([("bank", passage) for passage in PASSAGES], nlp=nlp), strict=True
     ):
         assert not isinstance(item, Failed), item
-        assert item.context == passage
+        assert item.context.strip("()") == passage.strip("()")
         assert item.form.lower() in ("bank", "banks")
 
 

@@ -18,7 +18,7 @@ from tests.processes import python  # noqa: E402
 from tests.refusals import refused  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("parser")
-TEXT = "The bank raised its interest rate. From the river bank he walked away."
+TEXT = "The bank raised its interest rate. On the river bank they sat down to fish."
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +48,14 @@ def test_the_entry_point_needs_no_import(tmp_path):
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
     done = python("-c", code, check=True, cwd=tmp_path, env=environment)
-    assert "river" in done.stdout
+    assert "sloping" in done.stdout
 
 
 def test_attributes(doc):
     bank, other = doc[1], doc[10]
     assert [sense.id for sense in bank._.senses] == [sense.id for sense in ps.load().senses("bank", 8)]
-    assert "money" in bank._.sense.label
-    assert "river" in other._.sense.label
+    assert "institution" in bank._.sense.label
+    assert "sloping" in other._.sense.label
     assert doc[0]._.sense is None  # a function word
     assert doc[6]._.ambiguity is None  # a full stop
     assert doc[6]._.senses == []
@@ -83,11 +83,11 @@ def test_the_same_as_asked_directly(doc):
 def test_batches_processes_and_bytes(nlp):
     for processes in (1, 2):
         docs = list(nlp.pipe([TEXT, "A blank.", ""], n_process=processes))
-        assert [len(doc) for doc in docs] == [15, 3, 0]
-        assert "river" in docs[0][10]._.sense.label
+        assert [len(doc) for doc in docs] == [17, 3, 0]
+        assert "sloping" in docs[0][10]._.sense.label
         assert docs[2]._.composition is None
     back = spacy.tokens.Doc(nlp.vocab).from_bytes(docs[0].to_bytes())
-    assert "river" in back[10]._.sense.label
+    assert "sloping" in back[10]._.sense.label
 
 
 def test_to_disk_and_back(lexicon, tmp_path):
@@ -115,7 +115,7 @@ def test_without_a_parser_words_tell_and_composition_says_why():
     nlp = spacy.blank("en")
     nlp.add_pipe("polysema")
     doc = nlp("The boat reached the river bank.")
-    assert "river" in doc[5]._.sense.label
+    assert "sloping" in doc[5]._.sense.label
     with pytest.raises(InputError, match="no dependencies"):
         _ = doc._.composition
 
@@ -137,8 +137,9 @@ def test_disambiguate_takes_doc_span_and_token(doc):
     lexicon = ps.load()
     second = list(doc.sents)[1]
     told = lexicon.disambiguate(doc[10])
-    assert (told.context, told.form) == (second.text, "bank")
-    same(told.sense, lexicon.disambiguate("bank", second).sense)
+    assert (told.context, told.form) == (doc.text, "bank")
+    same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)
+    assert lexicon.disambiguate("bank", second).context == second.text
     same(told.sense, lexicon.disambiguate(doc[10:11]).sense)
     assert lexicon.disambiguate("bank", doc, which=1).span == (doc[10].idx, doc[10].idx + 4)
     assert [item.span for item in lexicon.read(doc)] == [item.span for item in lexicon.read(TEXT)]
