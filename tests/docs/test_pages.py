@@ -66,8 +66,9 @@ def commands(page: Path) -> Iterator[Found]:
 
 
 def words(command: str) -> list[str]:
-    """A command line as its arguments, without comments."""
-    return [word for word in shlex.split(command, comments=True) if word != "…"]
+    """A command line as its arguments, without comments and without where its output goes."""
+    given = [word for word in shlex.split(command, comments=True) if word != "…"]
+    return given[: given.index(">")] if ">" in given else given
 
 
 def agree(shown: str, printed: str) -> bool:

@@ -138,7 +138,7 @@ def test_disambiguate_takes_doc_span_and_token(doc):
     second = list(doc.sents)[1]
     told = lexicon.disambiguate(doc[10])
     assert (told.context, told.form) == (doc.text, "bank")
-    same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)
+    same(told.sense, lexicon.disambiguate("bank", doc, which=1, pos="noun").sense)
     assert lexicon.disambiguate("bank", second).context == second.text
     same(told.sense, lexicon.disambiguate(doc[10:11]).sense)
     assert lexicon.disambiguate("bank", doc, which=1).span == (doc[10].idx, doc[10].idx + 4)
@@ -177,4 +177,4 @@ def test_a_pipeline_with_a_transformer_for_a_parser(doc):
     same(read[10]._.sense, doc[10]._.sense)
     lexicon = ps.load()
     told = lexicon.disambiguate("bank", TEXT, which=1, nlp=pipeline)
-    same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)
+    same(told.sense, lexicon.disambiguate("bank", doc, which=1, pos="noun").sense)
