@@ -177,4 +177,4 @@ def test_a_pipeline_with_a_transformer_for_a_parser(doc):
     same(read[10]._.sense, doc[10]._.sense)
     lexicon = ps.load()
     told = lexicon.disambiguate("bank", TEXT, which=1, nlp=pipeline)
-    same(told.sense, lexicon.disambiguate("bank", doc, which=1, pos="noun").sense)
+    same(told.sense, lexicon.disambiguate("bank", doc, which=1).sense)
