@@ -2,7 +2,7 @@
 
 For the uses u of period t with their vectors c_u and posteriors p(s | c_u):
 
-    R_t = mean |c_u⟩⟨c_u|,     q_ts = mean p(s | c_u).
+    R_t = mean |c_u⟩⟨c_u|,     m_t = mean c_u,     q_ts = mean p(s | c_u).
 
 :data:`MEASURES` compare these. Documents are resampled for intervals, and shuffled between the periods for the
 distribution that no change would give. R_t splits exactly into senses, R_t = Σ_s q_ts V_ts with V_ts the mean of |c⟩⟨c|
@@ -48,6 +48,7 @@ class Period(NamedTuple):
 
     weights: Floats  # (B, N), each with the sum 1
     q: Floats  # (B, s)
+    mean: Floats  # (B, n), of length 0 without vectors
 
 
 Overlaps = Floats
@@ -75,13 +76,26 @@ def _senses(old: Period, new: Period, _: Overlaps) -> Floats:
     return np.asarray(np.sqrt(np.clip((terms[0] + terms[1]) / 2, 0.0, 1.0)))
 
 
+def _uses(old: Period, new: Period, _: Overlaps) -> Floats:
+    """1 − ⟨m_1, m_2⟩: the mean distance of a use of one period from one of the other."""
+    return np.asarray(1 - (old.mean * new.mean).sum(axis=1))
+
+
+def _centres(old: Period, new: Period, _: Overlaps) -> Floats:
+    """1 − cos(m_1, m_2)."""
+    norms = np.linalg.norm(old.mean, axis=1) * np.linalg.norm(new.mean, axis=1)
+    return np.asarray(1 - (old.mean * new.mean).sum(axis=1) / np.maximum(norms, 1e-12))
+
+
 Measure = Callable[[Period, Period, Overlaps], Floats]
 
 MEASURES: dict[str, tuple[str, Measure]] = {
     "matrix": ("distance of the two periods' matrices of uses", _matrix),
     "senses": ("Jensen–Shannon distance of the shares of senses", _senses),
+    "uses": ("mean distance of a use of one period from one of the other", _uses),
+    "centres": ("1 − cosine of the mean vectors", _centres),
 }
-"""How far two periods are apart: what it is, and its function. ``matrix`` needs vectors."""
+"""How far two periods are apart: what it is, and its function. All but ``senses`` need vectors."""
 
 DEFAULT = "matrix"
 
@@ -279,7 +293,8 @@ def compare(
 
     def periods_of(weights: NDArray[Any]) -> Period:
         share = weights / weights.sum(axis=1, keepdims=True)
-        return Period(share.astype(np.float32), shares(both, share))
+        mean = np.zeros((len(share), 0)) if vectors is None else np.asarray(share @ vectors, np.float64)
+        return Period(share.astype(np.float32), shares(both, share), mean)
 
     def apart(function: Measure, first: NDArray[Any], last: NDArray[Any]) -> tuple[Floats, Period, Period]:
         one, other = periods_of(first), periods_of(last)
