@@ -264,7 +264,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         below = (0, size - self.n), (0, 0)
         return [DensityMatrix(np.pad(one.factor, below)) if one.n == self.n < size else one for one in found]
 
-    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+    def _stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
         """The words that could stand for the head of a phrase composed by slots; None for all else."""
         if not self._composes_by_slots or (isinstance(query, str) and (query in self or is_word(query))):
             return None

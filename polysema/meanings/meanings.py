@@ -169,14 +169,14 @@ class Meanings(Generic[M]):
         if top < 0:
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
-            own = self.stand_ins(query, top, common)
+            own = self._stand_ins(query, top, common)
             return self.nearest(self._array_of([query]), top, common, [query])[0] if own is None else own
         done: dict[int, Results[Neighbour] | Failed] = {}
         meanings: list[Any] = []
         rest: list[int] = []
         for i, item in enumerate(query):
             try:
-                if (own := self.stand_ins(item, top, common)) is not None:
+                if (own := self._stand_ins(item, top, common)) is not None:
                     done[i] = own
                 else:
                     meanings.append(self.meaning(item))
@@ -188,7 +188,7 @@ class Meanings(Generic[M]):
             done |= dict(zip(rest, found, strict=True))
         return [done[i] for i in range(len(query))]
 
-    def stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
+    def _stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
         """The neighbours of what lives in a space of its own; None for all else."""
         return None
 
