@@ -64,3 +64,11 @@ def test_function_words_alone_leave_the_usual_sense(default):
     told = default.disambiguate("bank", "the bank", nlp=False)
     assert told.sense.weight == max(sense.weight for sense in told.senses)
     assert told.entropy_after == pytest.approx(told.entropy_before, abs=0.1)
+
+
+def test_a_name_with_an_article_needs_its_capital(default):
+    keys = {
+        text: [item.sense.key for item in default.read(text, every=True)] for text in ("up the hill", "on the Hill")
+    }
+    assert "the_hill%1:15:00::" not in keys["up the hill"]
+    assert keys["on the Hill"] == ["the_hill%1:15:00::"]

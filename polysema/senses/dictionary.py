@@ -399,7 +399,8 @@ class Dictionary:
         """The longest entry that begins with the first of some words: where it stands, and how many words it takes."""
         begin, end = words[0]
         form = _plain(text[begin:end])
-        if self._opens(form):
+        name = form != "the" or (len(words) > 1 and text[words[1][0]].isupper())  # *the Hill* is one, *the hill* is not
+        if name and self._opens(form):
             for count in range(len(words), 1, -1):
                 if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(count - 1)):
                     stop = words[count - 1][1]
