@@ -130,7 +130,11 @@ class WorkingFolder:
 
     def _names(self) -> Iterator[str]:
         """What is in the folder besides its marker and what a killed process left."""
-        return (item.name for item in self.path.iterdir() if item.name != MARKER and not is_temporary(item.name))
+        return (
+            item.name
+            for item in self.path.iterdir()
+            if not (item.name == MARKER and item.is_file()) and not is_temporary(item.name)
+        )
 
     def _listed(self) -> list[str]:
         return (self.path / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]

@@ -199,6 +199,8 @@ def _is_signed(file: Path) -> bool:
 
 def is_marked(folder: Path) -> bool:
     """Whether a folder holds polysema's marker."""
+    if not (folder / MARKER).is_file():  # a pipe would be waited for
+        return False
     with suppress(OSError), open(folder / MARKER, "rb") as file:
         return file.read(8) == b"polysema"
     return False

@@ -1,6 +1,9 @@
 """The folder of a run's state: marked, listed, never somebody else's."""
 
+import os
 from contextlib import suppress
+
+import pytest
 
 from polysema import checkpoints
 from polysema.checkpoints import WorkingFolder
@@ -83,3 +86,10 @@ def test_a_bad_byte_in_the_mark_is_no_fault(tmp_path):
         file.write(b"\xff\n")
     working.remove()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_the_marker_is_not_waited_for(tmp_path):
+    (tmp_path / "run").mkdir()
+    os.mkfifo(tmp_path / "run" / ".polysema")
+    refused(InputError, "run holds other files", WorkingFolder, tmp_path / "run")
