@@ -72,3 +72,8 @@ def test_a_name_with_an_article_needs_its_capital(default):
     }
     assert "the_hill%1:15:00::" not in keys["up the hill"]
     assert keys["on the Hill"] == ["the_hill%1:15:00::"]
+
+
+def test_no_sense_weighs_as_much_as_was_asked(capsys):
+    assert main(["senses", "bank", "--min-weight", "1e300"]) == 0
+    assert capsys.readouterr().out.split() == ["bank", "(entropy", "1.075)"]

@@ -877,7 +877,7 @@ def try_disks(sandbox: Sandbox, how: str, job: str, share: float) -> list[str]:
         return faults or again(sandbox, job, result)
     disk = sandbox.top / "disk"
     disk.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", disk], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=320m", "tmpfs", disk], check=True)
     try:
         prepare(sandbox, job, disk / "here")
         if how == "full":

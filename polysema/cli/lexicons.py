@@ -215,7 +215,7 @@ def senses(given: Shared, words: tuple[str, ...], min_weight: float | None, exam
             [{"word": w, "entropy": s, "senses": [each.to_dict() for each in own]} for w, s, own in found]
         )
     for word, entropy, own in found:
-        outside = "; not in the dictionary, senses found in text" if model.dictionary and not own[0].key else ""
+        outside = "; not in the dictionary, senses found in text" if model.dictionary and own and not own[0].key else ""
         heading(f"{word}  (entropy {number(entropy)}{outside})")
         _print_senses(own, examples)
         if len(own) == 1 and not narrowed["pos"]:
