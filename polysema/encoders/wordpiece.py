@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError
+from polysema.storage import read_text
 
 UNKNOWN, START, END, PADDING = "[UNK]", "[CLS]", "[SEP]", "[PAD]"
 _LONGEST_WORD = 100  # a longer one is unknown; the limit of BERT's own tokeniser
@@ -58,10 +59,7 @@ class WordPiece:
     @classmethod
     def load(cls, path: Path) -> WordPiece:
         """A vocabulary in BERT's ``vocab.txt`` format: one piece a line."""
-        try:
-            lines = path.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FormatError(f"{path} is not a BERT vocabulary: {error}") from None
+        lines = read_text(path).replace("\r\n", "\n").split("\n")
         return cls(lines[:-1] if lines[-1] == "" else lines)
 
     def read(self, text: str) -> Pieces:

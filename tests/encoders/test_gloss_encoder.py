@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -127,5 +129,12 @@ def test_pieces_and_their_characters() -> None:
 def test_a_vocabulary_needs_its_special_pieces(tmp_path) -> None:
     with pytest.raises(FormatError, match=r"it lacks \[UNK\]"):
         WordPiece(["[PAD]", "[CLS]", "[SEP]"])
-    with pytest.raises(FormatError, match="not a BERT vocabulary"):
+    with pytest.raises(FormatError, match="none.txt: cannot be read"):
         WordPiece.load(tmp_path / "none.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_vocabulary_is_refused(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pieces.txt")
+    with pytest.raises(FormatError, match="a pipe or a device"):
+        WordPiece.load(tmp_path / "pieces.txt")
