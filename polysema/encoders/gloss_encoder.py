@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from polysema.encoders.wordpiece import Pieces, WordPiece
 from polysema.errors import FormatError, InputError
+from polysema.storage import check_regular
 
 Floats = NDArray[np.float32]
 Span = tuple[int, int]
@@ -81,6 +82,8 @@ class GlossEncoder:
         from safetensors import SafetensorError, safe_open
 
         path = Path(folder) / WEIGHTS
+        if path.exists():
+            check_regular(path)
         try:
             with safe_open(path, "np") as file:
                 metadata = file.metadata() or {}

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError, check_choice
 from polysema.senses.wordnet_files import FIELDS, SenseKey, WordNet
+from polysema.storage import check_regular
 
 NAME = "dictionary.safetensors"
 FORMAT = "polysema-dictionary-1"
@@ -117,6 +118,8 @@ class DictionaryFile:
         from safetensors import SafetensorError, safe_open
 
         path = Path(folder) / NAME
+        if path.exists():
+            check_regular(path)
         try:
             with safe_open(path, "np") as file:
                 metadata = file.metadata() or {}

@@ -84,7 +84,7 @@ def read(path: Path, kind: str = "auto") -> Meanings[Any]:
         descriptions=SenseDescriptions(described) if described.is_file() else None,
         placing=placing if placing.is_file() else None,
         phrases=slots if slots.is_file() else None,
-        dictionary=path if (path / DICTIONARY[0]).is_file() else None,
+        dictionary=path if (path / DICTIONARY[0]).exists() else None,
     )
 
 
