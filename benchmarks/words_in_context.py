@@ -12,7 +12,8 @@ WordNet's example sentences show words in known synsets. Two tasks:
 ``similarity`` is the trace similarity of the two matrices in context, ``no context`` that of the words' own matrices,
 ``bag`` the cosine of the two context vectors. AUC over all pairs; accuracy with the threshold that is best on the other
 half. Lemmas (only so many with ``--lemmas``) are split in two halves by the seed: one to choose on, one to report.
-DICT is the folder with WordNet 3.0's data.noun, data.verb and data.adj (see wordnet.py).
+DICT is the folder with WordNet 3.0's data.noun, data.verb and data.adj (see wordnet.py). A lexicon with a dictionary
+reads by it, and only examples of the synsets that gave none to its training are asked.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from wordnet import read_synsets
 
 import polysema as ps
+from polysema.encoders.tagged_text import held_out_synset
 
 PARTS = {"noun": "NOUN", "verb": "VERB", "adj": "ADJ"}
 MOST = 3
@@ -145,7 +147,8 @@ def scored(lexicon: ps.Lexicon, pairs: Sequence[Pair], ways: dict[str, Told], se
     plain = next(iter(ways.values()))
     draw, side = random.Random(seed), {}
     reported = [side.setdefault(pair.first.lemma, draw.random() < 0.5) for pair in pairs]
-    keep = [i for i, pair in enumerate(pairs) if pair.first in plain and pair.second in plain]
+    known = {use for use, answer in plain.items() if answer.word in lexicon}
+    keep = [i for i, pair in enumerate(pairs) if pair.first in known and pair.second in known]
     both = [(pairs[i].first, pairs[i].second) for i in keep]
     values = {
         "no context": [lexicon.similarity(plain[a].word, plain[b].word) for a, b in both],
@@ -188,16 +191,22 @@ def main() -> None:
     if chosen.lemmas:
         kept = set(random.Random(chosen.seed).sample(sorted({use.lemma for use in uses}), chosen.lemmas))
         uses = [use for use in uses if use.lemma in kept]
+    if lexicon.dictionary is not None:
+        uses = [use for use in uses if held_out_synset(f"{use.synset[:8]}-{use.synset[8]}")]
     tasks = {"same word": same_word(uses, chosen.seed), "two words": two_words(uses, synsets, chosen.seed)}
     asked = sorted({use for pairs in tasks.values() for pair in pairs for use in pair[:2]})
-    assert lexicon.parts.context_model is not None
-    ways = {
-        f"flatness {f:g}, pull {b:g}": told(
-            lexicon.with_parts(context_model=replace(lexicon.parts.context_model, flatness=f, pull=b)), asked
-        )
-        for f in chosen.flatness
-        for b in chosen.pull
-    }
+    model = lexicon.parts.context_model
+    ways = (
+        {"in context": told(lexicon, asked)}
+        if lexicon.dictionary or model is None
+        else {
+            f"flatness {f:g}, pull {b:g}": told(
+                lexicon.with_parts(context_model=replace(model, flatness=f, pull=b)), asked
+            )
+            for f in chosen.flatness
+            for b in chosen.pull
+        }
+    )
     print(machine())
     for name, pairs in tasks.items():
         scores = scored(lexicon, pairs, ways, chosen.seed)

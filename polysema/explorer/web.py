@@ -70,7 +70,7 @@ class Answer:
 
 
 class Pages:
-    """The pages of the explorer, each a function of the request; see :func:`~polysema.explorer.server.application`."""
+    """The pages of the explorer, each a function of the request."""
 
     def __init__(self, lexicons: Mapping[str, AnyLexicon], prefix: str = "") -> None:
         if not lexicons:

@@ -20,7 +20,7 @@ encoder choose by the word's vector in the sentence (``contextual``), lexicons o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -125,9 +125,10 @@ class Disambiguator:
 
     def answers(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
         """Bayes' rule at many places: one answer each, in order."""
-        self._name(place.word for place in places)
         for part in blocks(len(places), _TOGETHER):
-            yield from self._weighed(places[part])
+            own = [self._candidates(place.word) for place in places[part]]
+            self._name({place.word: each for place, each in zip(places[part], own, strict=True)})
+            yield from self._weighed(places[part], own)
 
     def senses(self, word: str) -> WordSenses:
         """The senses of a word to choose from."""
@@ -155,9 +156,9 @@ class Disambiguator:
             known[key] = _Candidates(own, directions(own.weights, own.vectors, self.formula))
         return known[key]
 
-    def _name(self, words: Iterable[str]) -> None:
+    def _name(self, words: dict[str, _Candidates]) -> None:
         """Find what to call the senses of many words at once."""
-        missing = {word: own for word in dict.fromkeys(words) if not (own := self._candidates(word)).names}
+        missing = {word: own for word, own in words.items() if not own.names}
         found = names_of(self.model, [*missing], [own.senses for own in missing.values()], self.top)
         for (word, own), names in zip(missing.items(), found, strict=True):
             own.entropy, own.names = float(entropy(self.model[word])), names
@@ -165,9 +166,10 @@ class Disambiguator:
                 near = [name["neighbours"] for name in names]
                 own.names = [{"label": " ".join(item.word for item in own), "neighbours": own} for own in near]
 
-    def _weighed(self, places: Sequence[Place]) -> Iterator[Disambiguation | PolysemaError]:
+    def _weighed(
+        self, places: Sequence[Place], own: Sequence[_Candidates]
+    ) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places; arrays are padded to the largest number of senses, K."""
-        own = [self._candidates(place.word) for place in places]
         found = [place.read.at(place.span) for place in places]
         most = max(len(each.senses.ids) for each in own)
         weights = _padded([each.senses.weights for each in own], (most,))

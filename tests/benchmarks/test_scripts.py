@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polysema import Corpus, Lexicon, build_corpus, describe, load, train
+from polysema.encoders.tagged_text import held_out_synset
 from polysema.machine import processors
 from polysema.meanings.parts import Parts, Speech
 from tests.benchmarks.conftest import ROOT
@@ -286,13 +287,13 @@ def test_first_hour(script, text, monkeypatch):
 
 def test_words_in_context(script, tmp_path):
     """Six words, two synsets with three examples each, one of them of its second lemma."""
-    lines = []
-    for place, word in enumerate(["bank", "charge", "light", "plant", "case", "sign"]):
+    lines, offsets = [], (offset for offset in range(1000) if held_out_synset(f"{offset:08}-n"))
+    for word in ["bank", "charge", "light", "plant", "case", "sign"]:
         for sense in range(2):
             lemmas = f"{word} 0 {['money', 'river'][sense]} 0"
             nears, other = (["rate", "court"], ["boat", "water"])[sense], ["money", "river"][sense]
             examples = '"; "'.join([*(f"the {word} of the {near}" for near in nears), f"the {other} of the {nears[0]}"])
-            lines.append(f'{100 * place + sense:08} 03 n 02 {lemmas} 000 | a meaning; "{examples}"')
+            lines.append(f'{next(offsets):08} 03 n 02 {lemmas} 000 | a meaning; "{examples}"')
     (tmp_path / "data.noun").write_text("\n".join(lines) + "\n")
     for part in ("verb", "adj"):
         (tmp_path / f"data.{part}").write_text("")

@@ -17,6 +17,7 @@ from polysema.composition.trees import parse_brackets
 from polysema.errors import Failed, InputError
 from polysema.meanings.parts import Parts
 from polysema.parsing import sentences
+from polysema.senses import disambiguation
 from polysema.senses.senses import senses_of
 from tests import dense
 from tests.planted import planted_lexicon, topic_of
@@ -155,6 +156,16 @@ def test_a_batch_with_failures(planted):
     ]  # fmt: skip
     told = planted.disambiguate(pairs, nlp=False)  # the order is kept
     assert [getattr(item, "word", None) for item in told] == ["bar", "bank", None, "bank"]
+
+
+def test_more_words_than_are_kept(planted, no_parser, monkeypatch):
+    pairs = [("bank", "muddy bank"), ("bar", "legal bar"), ("bank", "central bank")]
+    expected = planted.disambiguate(pairs)
+    monkeypatch.setattr(disambiguation, "MOST_KEPT", 0)
+    monkeypatch.setattr(disambiguation, "_TOGETHER", 2)
+    for found, answer in zip(planted.with_parts().disambiguate(pairs), expected, strict=True):
+        same(found, answer)
+        assert all(sense.label for sense in found.senses)
 
 
 def test_every_occurrence_has_its_own_answer(planted, no_parser):
