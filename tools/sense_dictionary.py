@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from polysema.encoders.gloss_encoder import GlossEncoder
-from polysema.encoders.gloss_training import FastEncoder, GlossTraining
+from polysema.encoders.gloss_training import GlossTraining
+from polysema.encoders.torch_encoder import FastEncoder
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import DictionaryFile
 from polysema.senses.making import (

@@ -55,7 +55,7 @@ class GlossEncoder:
     """Reads words in their sentences, and glosses, as unit vectors of one space.
 
     Args:
-        tensors: by name, as :func:`polysema.encoders.gloss_training.read_minilm` and a training run give them.
+        tensors: by name, as :func:`polysema.encoders.torch_encoder.read_minilm` and a training run give them.
         reader: cuts text into word pieces.
     """
 

@@ -25,23 +25,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.encoders.gloss_encoder import GlossEncoder, Shape
 from polysema.encoders.tagged_text import TaggedSentence
+from polysema.encoders.torch_encoder import Ids, TorchEncoder
 from polysema.encoders.wordpiece import WordPiece
-from polysema.errors import FormatError, InputError, needing
+from polysema.errors import InputError
 from polysema.senses.wordnet_files import WordNet
 
-Ids = NDArray[np.int32]
 Report = Callable[[str], None]
 
-MINILM = Shape(layers=6, heads=12)
-"""The shape of all-MiniLM-L6-v2, the encoder that training starts from; its width is 384."""
+
+SOURCE_WEIGHTS = {"semcor": 1.0, "masc": 0.5, "glosses": 0.3, "examples": 0.6}
+"""How likely a tagged sentence is drawn, by where it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,7 @@ class GlossTraining:
         usual: tagged occurrences up to which each of a word's occurrences counts fully; beyond, (usual / N)^¼.
         source_weights: how likely an occurrence is drawn, by source.
         frozen_layers: layers from below that stay as they are, as the embeddings always do.
+        dropout: share of the numbers that each layer adds which are left out.
         device: of torch: ``cpu``, ``cuda`` …
         threads: of torch; 0 leaves it as it is.
     """
@@ -81,8 +81,11 @@ class GlossTraining:
     prefixes: float = 0.1
     joined: float = 0.25
     usual: float = 100.0
-    source_weights: dict[str, float] = field(default_factory=lambda: {"semcor": 1.0, "glosses": 0.3, "examples": 0.6})
+    source_weights: dict[str, float] = field(
+        default_factory=lambda: {"semcor": 1.0, "masc": 0.5, "glosses": 0.3, "examples": 0.6}
+    )
     frozen_layers: int = 0
+    dropout: float = 0.0
     device: str = "cpu"
     threads: int = 0
     seed: int = 1
@@ -119,6 +122,7 @@ class SenseTable:
         spellings: row of each spelling that has several synsets.
         senses: the synset rows of each such spelling.
         synsets: row of each synset id.
+        only: the synset row of each spelling that has one.
         of_key: synset row of each sense key.
         pos: (synsets,) the letter of each part of speech.
     """
@@ -129,11 +133,14 @@ class SenseTable:
         self.pos = np.array([name[-1] for name in self.synsets])
         self.spellings: dict[str, int] = {}
         self.senses: list[NDArray[np.int64]] = []
+        self.only: dict[str, list[int]] = {}
         for spelling, keys in wordnet.senses().items():
             rows = list(dict.fromkeys(self.synsets[key.synset] for key in keys))
             if len(rows) > 1:
                 self.spellings[spelling] = len(self.senses)
                 self.senses.append(np.array(rows))
+            else:
+                self.only[spelling] = rows
 
     def encode(self, sentences: Iterable[TaggedSentence], reader: WordPiece) -> list[TaggedPieces]:
         """Sentences with at least one tagged word of several senses, as pieces."""
@@ -179,195 +186,9 @@ def joined(first: TaggedPieces, second: TaggedPieces) -> TaggedPieces:
     return TaggedPieces(np.concatenate([first.ids, second.ids]), first.words + moved, first.weight, first.document)
 
 
-class TorchEncoder:
-    """A BERT in torch: the tensors of :class:`~polysema.encoders.gloss_encoder.GlossEncoder`, by the same names.
-
-    Args:
-        tensors: by name; see :func:`read_minilm`.
-        half: compute in bfloat16; the tensors stay in float32.
-    """
-
-    def __init__(
-        self,
-        tensors: dict[str, NDArray[Any]],
-        reader: WordPiece,
-        shape: Shape = MINILM,
-        *,
-        half: bool = True,
-        frozen_layers: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        with needing("training an encoder", "encoders"):
-            import torch
-        self.torch = torch
-        self.reader, self.shape, self.frozen_layers, self.device = reader, shape, frozen_layers, device
-        self.kind = torch.bfloat16 if half else torch.float32
-        self.tensors = {
-            name: torch.from_numpy(np.array(value, np.float32)).to(device) for name, value in tensors.items()
-        }
-        self._rounded: dict[str, Any] = {}
-
-    def trained(self) -> dict[str, Any]:
-        """Every tensor but the embeddings and the frozen layers, which stay as they are."""
-        kept = ("embeddings", *(f"layer.{layer}." for layer in range(self.frozen_layers)))
-        return {name: value for name, value in self.tensors.items() if not name.startswith(kept)}
-
-    def on_device(self, array: NDArray[Any]) -> Any:
-        """An array as a tensor on this encoder's device."""
-        return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-    def pooled(self, sequences: Sequence[Ids], spans: Sequence[Sequence[tuple[int, int]]], most: int = 2600) -> Any:
-        """Means of the last layer over spans of pieces: (spans, width), in the order given.
-
-        Args:
-            spans: of each sequence, (first piece, end) without the special pieces.
-            most: pieces of one pass, padding included.
-        """
-        torch = self.torch
-        order = sorted((i for i in range(len(sequences)) if spans[i]), key=lambda i: len(sequences[i]))
-        where = np.cumsum([0, *(len(found) for found in spans)])
-        rows: list[Any] = []
-        places: list[int] = []
-        at = 0
-        while at < len(order):
-            stop = at + 1
-            while stop < len(order) and (len(sequences[order[stop]]) + 2) * (stop + 1 - at) <= most:
-                stop += 1
-            chosen = order[at:stop]
-            at = stop
-            hidden = self.hidden([sequences[i] for i in chosen])
-            width = hidden.shape[1]
-            flat = [(row * width + 1 + a, row * width + 1 + z) for row, i in enumerate(chosen) for a, z in spans[i]]
-            picked = self.on_device(np.concatenate([np.arange(a, z) for a, z in flat]))
-            owner = self.on_device(np.repeat(np.arange(len(flat)), [z - a for a, z in flat]))
-            values = hidden.reshape(-1, hidden.shape[2])[picked].float()
-            sums = torch.zeros(len(flat), hidden.shape[2], device=self.device).index_add(0, owner, values)
-            rows.append(sums / torch.bincount(owner)[:, None])
-            places += [int(where[i]) + k for i in chosen for k in range(len(spans[i]))]
-        return torch.cat(rows)[self.on_device(np.argsort(places))]
-
-    def hidden(self, sequences: Sequence[Ids]) -> Any:
-        """The last layer: (B, T, width), special pieces and padding included."""
-        f, t = self.torch.nn.functional, self.tensors
-        width = max(len(ids) for ids in sequences) + 2
-        lengths = np.array([len(ids) + 2 for ids in sequences])
-        table = np.full((len(sequences), width), self.reader.padding, np.int64)
-        table[:, 0] = self.reader.start
-        for row, ids in enumerate(sequences):
-            table[row, 1 : len(ids) + 1] = ids
-            table[row, len(ids) + 1] = self.reader.end
-        outside = (
-            self.on_device(np.arange(width) >= lengths[:, None])[:, None, None, :] if lengths.min() < width else None
-        )
-        x = t["embeddings.word"][self.on_device(table)] + t["embeddings.position"][:width]
-        x = f.layer_norm(x, x.shape[-1:], t["embeddings.norm.weight"], t["embeddings.norm.bias"], self.shape.epsilon)
-        x = x.to(self.kind)
-        for layer in range(self.shape.layers):
-            x = self._layer(x, f"layer.{layer}.", outside)
-        return x
-
-    def _layer(self, x: Any, name: str, outside: Any) -> Any:
-        f = self.torch.nn.functional
-        batch, length, width = x.shape
-        heads, depth = self.shape.heads, width // self.shape.heads
-
-        def linear(value: Any, part: str) -> Any:
-            return f.linear(value, self._weight(name + part + ".weight"), self._weight(name + part + ".bias"))
-
-        def norm(value: Any, part: str) -> Any:
-            weight, bias = self._weight(name + part + ".weight"), self._weight(name + part + ".bias")
-            return f.layer_norm(value, (width,), weight, bias, self.shape.epsilon)
-
-        q, k, v = linear(x, "qkv").view(batch, length, 3, heads, depth).permute(2, 0, 3, 1, 4)
-        scores = (
-            q.float() @ k.float().transpose(2, 3) * depth**-0.5
-        )  # torch's fused attention goes back slowly on a CPU
-        if outside is not None:
-            scores = scores.masked_fill(outside, -1e4)
-        mixed = (scores.softmax(-1) @ v.float()).to(self.kind).transpose(1, 2).reshape(batch, length, width)
-        x = norm(x + linear(mixed, "out"), "norm1")
-        return norm(x + linear(f.gelu(linear(x, "up"), approximate="tanh"), "down"), "norm2")
-
-    def _weight(self, name: str) -> Any:
-        """A tensor in the precision of the computation; kept until :meth:`new_step`."""
-        if name not in self._rounded:
-            self._rounded[name] = self.tensors[name].to(self.kind)
-        return self._rounded[name]
-
-    def new_step(self) -> None:
-        """Forget the rounded tensors: to be called when the tensors changed."""
-        self._rounded = {}
-
-    def head(self, pooled: Any, name: str) -> Any:
-        """Unit sense vectors (N, n) from pooled vectors; ``name`` is ``context`` or ``gloss``."""
-        f = self.torch.nn.functional
-        return f.normalize(f.linear(pooled, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]), dim=-1)
-
-    def glosses(self, pieces: Sequence[Ids]) -> Any:
-        """Unit vectors of glosses: (N, n)."""
-        return self.head(self.pooled(pieces, [[(0, len(ids))] for ids in pieces]), "gloss")
-
-    def contexts(self, sentences: Sequence[TaggedPieces]) -> Any:
-        """Unit vectors of the tagged words of sentences: (N, n)."""
-        spans = [[(word.start, word.end) for word in sentence.words] for sentence in sentences]
-        return self.head(self.pooled([sentence.ids for sentence in sentences], spans), "context")
-
-    def finished(self) -> GlossEncoder:
-        """The same encoder in NumPy."""
-        tensors = {name: value.detach().cpu().numpy().copy() for name, value in self.tensors.items()}
-        return GlossEncoder(tensors, self.reader, self.shape)
-
-
-class FastEncoder(GlossEncoder):
-    """The same encoder computed by torch in bfloat16, on a graphics card or several times faster on a processor.
-
-    Vectors differ from those of NumPy in the third digit.
-    """
-
-    def __init__(self, encoder: GlossEncoder, device: str = "cpu") -> None:
-        tensors = encoder.tensors()
-        super().__init__(tensors, encoder.reader, encoder.shape)
-        scale = tensors.pop("embeddings.word.scale")
-        tensors["embeddings.word"] = tensors["embeddings.word"] * scale[:, None]
-        self._fast = TorchEncoder(tensors, encoder.reader, encoder.shape, device=device)
-
-    def pooled(self, sequences: Sequence[Ids], spans: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float32]:
-        """Means of the last layer over spans of pieces: (spans, width), in the order given."""
-        with self._fast.torch.no_grad():
-            found = [self._fast.pooled(sequences[a : a + 512], spans[a : a + 512]).cpu().numpy()
-                     for a in range(0, len(sequences), 512) if any(map(len, spans[a : a + 512]))]  # fmt: skip
-        return np.concatenate(found) if found else np.empty((0, self._embeddings[0].shape[1]), np.float32)
-
-
-def read_minilm(folder: Path) -> dict[str, NDArray[np.float32]]:
-    """The tensors of a 6 × 384 BERT in Hugging Face's files, by this module's names."""
-    from safetensors.numpy import load_file
-
-    path = folder / "model.safetensors"
-    if not path.is_file():
-        raise FormatError(f"{folder} holds no model.safetensors: give the folder of all-MiniLM-L6-v2")
-    found = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
-    try:
-        tensors = {
-            "embeddings.word": found["embeddings.word_embeddings.weight"],
-            "embeddings.position": found["embeddings.position_embeddings.weight"]
-            + found["embeddings.token_type_embeddings.weight"][0],
-            "embeddings.norm.weight": found["embeddings.LayerNorm.weight"],
-            "embeddings.norm.bias": found["embeddings.LayerNorm.bias"],
-        }
-        for layer in range(MINILM.layers):
-            new, old = f"layer.{layer}.", f"encoder.layer.{layer}."
-            for kind in ("weight", "bias"):
-                qkv = [found[f"{old}attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
-                tensors[f"{new}qkv.{kind}"] = np.concatenate(qkv)
-                tensors[f"{new}out.{kind}"] = found[f"{old}attention.output.dense.{kind}"]
-                tensors[f"{new}norm1.{kind}"] = found[f"{old}attention.output.LayerNorm.{kind}"]
-                tensors[f"{new}up.{kind}"] = found[f"{old}intermediate.dense.{kind}"]
-                tensors[f"{new}down.{kind}"] = found[f"{old}output.dense.{kind}"]
-                tensors[f"{new}norm2.{kind}"] = found[f"{old}output.LayerNorm.{kind}"]
-    except KeyError as error:
-        raise FormatError(f"{path} is no 6 × 384 BERT: it lacks {error}") from None
-    return {name: np.asarray(value, np.float32) for name, value in tensors.items()}
+def sequences_and_spans(sentences: Sequence[TaggedPieces]) -> tuple[list[Ids], list[list[tuple[int, int]]]]:
+    """The pieces of sentences, and where their tagged words are."""
+    return [s.ids for s in sentences], [[(word.start, word.end) for word in s.words] for s in sentences]
 
 
 class Choices(NamedTuple):
@@ -420,7 +241,7 @@ class GlossTrainer:
         self._weights = np.minimum(1, (np.maximum(seen, 1) / options.usual) ** -0.25).astype(np.float32)
         used = np.unique(np.concatenate([table.senses[spelling] for spelling in np.unique(spellings)]))
         self._used = used
-        self._chances = np.array([s.weight for s in sentences]) / sum(s.weight for s in sentences)
+        self._chances = np.cumsum([s.weight for s in sentences]) / sum(s.weight for s in sentences)
         if "context.weight" not in encoder.tensors:
             self._start_heads()
         for tensor in encoder.trained().values():
@@ -434,7 +255,8 @@ class GlossTrainer:
     def _optimizer(self) -> Any:
         groups: dict[str, list[Any]] = {"heads": [], "matrices": [], "vectors": []}
         for name, tensor in self.encoder.trained().items():
-            kind = "heads" if not name.startswith("layer") else "matrices" if tensor.ndim > 1 else "vectors"
+            heads = name.startswith(("context.", "gloss."))
+            kind = "heads" if heads else "matrices" if tensor.ndim > 1 else "vectors"
             groups[kind].append(tensor)
         o = self.options
         tops = {"heads": o.head_rate, "matrices": o.rate, "vectors": o.rate}
@@ -456,7 +278,7 @@ class GlossTrainer:
             g = encoder.pooled(pieces, [[(0, len(ids))] for ids in pieces])
             chosen = [self.sentences[i] for i in self.random.choice(len(self.sentences), 600)]
             chosen = [cropped(s, self.options.longest, s.words[0]) for s in chosen]
-            c = encoder.pooled([s.ids for s in chosen], [[(w.start, w.end) for w in s.words] for s in chosen])
+            c = encoder.pooled(*sequences_and_spans(chosen))
             _, _, directions = torch.linalg.svd(torch.cat([g - g.mean(0), c - c.mean(0)]), full_matrices=False)
             if len(directions) < n:
                 raise InputError(f"sense vectors of {n} numbers do not fit an encoder of width {len(directions)}")
@@ -467,10 +289,9 @@ class GlossTrainer:
     def batch(self) -> list[TaggedPieces]:
         """Sentences drawn by their weights; some are joined to the next one, some end early."""
         o = self.options
-        chosen = self.random.choice(len(self.sentences), min(o.sentences, len(self.sentences)), replace=False,
-                                    p=self._chances)  # fmt: skip
+        chosen = np.searchsorted(self._chances, self.random.random(o.sentences))
         found = []
-        for i in chosen.tolist():
+        for i in np.unique(chosen.clip(max=len(self.sentences) - 1)).tolist():
             sentence, stop = self.sentences[i], None
             around = sentence.words[int(self.random.integers(len(sentence.words)))]
             after = self.sentences[min(i + 1, len(self.sentences) - 1)]
@@ -480,6 +301,10 @@ class GlossTrainer:
                 stop = int(self.random.integers(around.end, len(sentence.ids) + 1))
             found.append(cropped(sentence, o.longest, around, stop))
         return found
+
+    def contexts(self, sentences: Sequence[TaggedPieces]) -> Any:
+        """Unit vectors of the tagged words of sentences: (N, n)."""
+        return self.encoder.contexts(*sequences_and_spans(sentences))
 
     def choices(self, sentences: Sequence[TaggedPieces]) -> Choices:
         """What the tagged words of sentences are chosen among."""
@@ -495,7 +320,7 @@ class GlossTrainer:
         same = (self.pos[senses] == self.pos[known[:, 0]][:, None]) & valid
         return Choices(senses, valid, right, same, self._weights[spelling])
 
-    def loss(self, c: Any, table: Any, choices: Choices) -> tuple[Any, float]:
+    def loss(self, c: Any, table: Any, choices: Choices) -> tuple[Any, Any]:
         """The loss of a batch, and the share of its words whose best sense of all parts of speech is right.
 
         Args:
@@ -510,8 +335,8 @@ class GlossTrainer:
             right = torch.logsumexp(kept.masked_fill(on_device(~(choices.right & among)), -1e4), dim=1)
             weight = on_device(choices.weight * (among.sum(axis=1) > 1))
             total = total - 0.5 * (right.clamp(min=-50) * weight).sum() / weight.sum().clamp(min=1)
-        best = logits.detach().masked_fill(on_device(~choices.valid), -1e4).argmax(1).cpu().numpy()
-        return total, float(choices.right[np.arange(len(best)), best].mean())
+        best = logits.detach().masked_fill(on_device(~choices.valid), -1e4).argmax(1, keepdim=True)
+        return total, on_device(choices.right).gather(1, best).float().mean()
 
     def _pool(self, rows: NDArray[np.int64]) -> None:
         """Read glosses that were not read, without gradient."""
@@ -527,12 +352,28 @@ class GlossTrainer:
     def _gloss_vectors(self, rows: NDArray[np.int64]) -> Any:
         return self.encoder.head(self.pooled[self.encoder.on_device(rows)], "gloss")
 
-    def step(self) -> tuple[float, float]:
+    def gloss_table(self) -> NDArray[np.float32]:
+        """The unit vectors of all glosses, read anew: (S, n)."""
+        self._known[:] = False
+        self.encoder.new_step()
+        self._pool(np.arange(len(self.glosses)))
+        with self.torch.no_grad():
+            return np.asarray(self._gloss_vectors(np.arange(len(self.glosses))).cpu().numpy(), np.float32)
+
+    def tagged_vectors(self, batch: int = 512) -> Iterator[tuple[NDArray[np.float32], list[TaggedWord]]]:
+        """The unit vectors of the tagged words of all training sentences, a batch at a time."""
+        self.encoder.new_step()
+        for first in range(0, len(self.sentences), batch):
+            part = [cropped(s, self.options.longest, s.words[0]) for s in self.sentences[first : first + batch]]
+            with self.torch.no_grad():
+                yield self.contexts(part).cpu().numpy(), [word for sentence in part for word in sentence.words]
+
+    def step(self) -> tuple[Any, Any]:
         """One step of the optimizer: the loss and the share of right answers of its batch."""
         encoder = self.encoder
         sentences = [sentence for sentence in self.batch() if sentence.words]
         encoder.new_step()
-        c, choices = encoder.contexts(sentences), self.choices(sentences)
+        c, choices = self.contexts(sentences), self.choices(sentences)
         rows = np.unique(choices.senses)
         places = choices._replace(senses=np.searchsorted(rows, choices.senses))
         kept = self._gloss_vectors(rows)
@@ -546,12 +387,16 @@ class GlossTrainer:
         known = kept[encoder.on_device(np.searchsorted(rows, again))].detach()
         moved = (1 - (read * known).sum(1)).mean()
         o = self.options
-        (loss + o.read_weight * by_read + o.kept_weight * moved).backward()
-        self.torch.nn.utils.clip_grad_norm_(list(encoder.trained().values()), 1.0)
+        self.update(loss + o.read_weight * by_read + o.kept_weight * moved)
+        self.pooled[encoder.on_device(again)] = pooled.detach()
+        return loss.detach(), right
+
+    def update(self, loss: Any) -> None:
+        """Change the tensors by the gradient of a loss."""
+        loss.backward()
+        self.torch.nn.utils.clip_grad_norm_(list(self.encoder.trained().values()), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.pooled[encoder.on_device(again)] = pooled.detach()
-        return float(loss.detach()), right
 
     def _read_again(self, choices: Choices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Words of a few spellings, drawn at random, and all of their senses, sorted."""
@@ -575,8 +420,8 @@ class GlossTrainer:
             self._pool(rows)
             with self.torch.no_grad():
                 places = choices._replace(senses=np.searchsorted(rows, choices.senses))
-                share = self.loss(self.encoder.contexts(part), self._gloss_vectors(rows), places)[1]
-            right.append((share, len(places.weight)))
+                share = self.loss(self.contexts(part), self._gloss_vectors(rows), places)[1]
+            right.append((float(share), len(places.weight)))
         return sum(share * count for share, count in right) / max(sum(count for _, count in right), 1)
 
     def run(self, report: Report = lambda _: None, every: float = 600.0) -> Iterator[int]:
@@ -589,7 +434,7 @@ class GlossTrainer:
         """
         o = self.options
         begin = last = said = time.monotonic()
-        steps, recent = 0, list[tuple[float, float]]()
+        steps, recent = 0, list[tuple[Any, Any]]()
         while True:
             elapsed = time.monotonic() - begin
             share = max(elapsed / (60 * o.minutes), steps / o.steps if o.steps else 0.0)
@@ -603,7 +448,7 @@ class GlossTrainer:
             now = time.monotonic()
             if now - said > 30:
                 said = now
-                loss, right = np.mean(recent, axis=0)
+                loss, right = (float(sum(values)) / len(recent) for values in zip(*recent, strict=True))
                 speed = steps * o.sentences / (now - begin)
                 report(
                     f"step {steps}, {now - begin:.0f} s, loss {loss:.3f}, right {right:.3f}, {speed:.0f} sentences/s"

@@ -130,6 +130,45 @@ _ATTRIBUTE = re.compile(r'(\w+)="?([^"\s>]+)"?')
 _MARKER = re.compile(r"\((?:a|p|ip)\)")
 
 
+def read_masc(folder: Path, known: Iterable[SenseKey]) -> Iterator[TaggedSentence]:
+    """The Manually Annotated Sub-Corpus with the senses of a second dictionary, as the WordNet keys they stand for.
+
+    One sense of that dictionary often stands for several keys: all are right. The articles of the Wall Street Journal
+    are left out, since evaluation sets hold others like them.
+
+    Args:
+        folder: of google-research-datasets/word_sense_disambigation_corpora: ``masc`` and ``manual_map.txt``.
+        known: the sense keys of WordNet.
+    """
+    mapping, of_key = folder / "manual_map.txt", {key.key for key in known}
+    if not mapping.is_file():
+        raise DataError(f"{folder} lacks manual_map.txt: give the folder of word_sense_disambigation_corpora")
+    keys = {}
+    for line in mapping.read_text(encoding="utf-8").splitlines():
+        sense, _, listed = line.partition("\t")
+        found = [key for key in listed.split(",") if key in of_key]
+        own = tuple(key for key in found if key.partition("%")[0] == found[0].partition("%")[0])
+        if own:
+            keys[sense] = own
+    for path in sorted((folder / "masc").rglob("*.xml")):
+        if path.name.startswith("wsj"):
+            continue
+        text, targets, document = "", list[Target](), path.relative_to(folder).as_posix()
+        for word in ElementTree.parse(path).getroot().iter("word"):  # noqa: S314  (a file of the user's own)
+            gap = word.get("break_level", "SPACE_BREAK")
+            if gap in ("SENTENCE_BREAK", "PARAGRAPH_BREAK") and text:
+                if targets:
+                    yield TaggedSentence(text, tuple(targets), "masc", document)
+                text, targets = "", []
+            text += " " if text and gap != "NO_BREAK" else ""
+            start, right = len(text), keys.get(word.get("sense", ""), ())
+            text += word.get("text", "")
+            if right and len(text) > start:
+                targets.append(Target(start, len(text), right[0].partition("%")[0].replace("_", " "), right))
+        if targets:
+            yield TaggedSentence(text, tuple(targets), "masc", document)
+
+
 def read_all_words(folder: Path, name: str) -> Iterator[TaggedSentence]:
     """An all-words evaluation set in the format of Raganato, Camacho-Collados and Navigli (2017).
 

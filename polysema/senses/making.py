@@ -15,16 +15,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polysema.encoders.distillation import (
+    Distillation,
+    Distiller,
+    FormTable,
+    PlainText,
+    Teacher,
+    TextBatches,
+    find_words,
+    read_as,
+)
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import (
     GlossTrainer,
     GlossTraining,
     SenseTable,
     TaggedPieces,
-    TorchEncoder,
-    read_minilm,
 )
-from polysema.encoders.tagged_text import TaggedSentence, read_semcor, read_tagged_glosses, wordnet_examples
+from polysema.encoders.tagged_text import TaggedSentence, read_masc, read_semcor, read_tagged_glosses, wordnet_examples
+from polysema.encoders.torch_encoder import TorchEncoder, read_minilm
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
 from polysema.senses.calibration import (
@@ -69,8 +78,10 @@ class TaggedText:
     held_out: dict[str, list[TaggedSentence]]
 
 
-def read_tagged_text(wordnet: WordNet, semcor: Path, glosses: Path | None = None) -> TaggedText:
-    """SemCor, divided, with WordNet's examples and, where the folder is given, the WordNet Gloss Corpus."""
+def read_tagged_text(
+    wordnet: WordNet, semcor: Path, glosses: Path | None = None, masc: Path | None = None
+) -> TaggedText:
+    """SemCor, divided, with WordNet's examples and, where their folders are given, tagged glosses and MASC."""
     sentences = list(read_semcor(semcor, wordnet.keys))
     roles = held_out_documents({sentence.document for sentence in sentences})
     held_out: dict[str, list[TaggedSentence]] = {role: [] for role in ROLES}
@@ -78,11 +89,18 @@ def read_tagged_text(wordnet: WordNet, semcor: Path, glosses: Path | None = None
     for sentence in sentences:
         role = roles.get(sentence.document)
         (train if role is None else held_out[role]).append(sentence)
-    letters = {spelling: {key.synset[-1] for key in keys} for spelling, keys in wordnet.senses().items()}
-    train += wordnet_examples(wordnet, Forms(lambda word: letters.get(word, ()), wordnet.exceptions))
+    train += wordnet_examples(wordnet, lemmas_of(wordnet))
     if glosses is not None:
         train += read_tagged_glosses(glosses, wordnet)
+    if masc is not None:
+        train += read_masc(masc, wordnet.keys)
     return TaggedText(train, held_out)
+
+
+def lemmas_of(wordnet: WordNet) -> Forms:
+    """Finds the lemmas of WordNet's inflected forms."""
+    letters = {spelling: {key.synset[-1] for key in keys} for spelling, keys in wordnet.senses().items()}
+    return Forms(lambda word: letters.get(word, ()), wordnet.exceptions)
 
 
 def held_out_documents(documents: Iterable[str]) -> dict[str, str]:
@@ -95,35 +113,98 @@ def held_out_documents(documents: Iterable[str]) -> dict[str, str]:
     return {name: ROLES[i % 3] for i, name in enumerate(full[3::_EVERY][:_HELD_OUT])}
 
 
+class Pieces(NamedTuple):
+    """What an encoder is trained on, as pieces."""
+
+    reader: WordPiece
+    table: SenseTable
+    glosses: list[NDArray[np.int32]]
+    train: list[TaggedPieces]
+    choose: list[TaggedPieces]
+    related: list[list[int]]
+
+
+def pieces_of(wordnet: WordNet, text: TaggedText, reader: WordPiece, options: GlossTraining) -> Pieces:
+    """Tagged text and glosses, cut into pieces."""
+    table = SenseTable(wordnet)
+    return Pieces(
+        reader,
+        table,
+        [reader.read(text).ids for text in wordnet.gloss_texts()],
+        training_pieces(table, text.train, reader, options),
+        table.encode(text.held_out["choose"], reader)[:400],
+        related_rows(wordnet),
+    )
+
+
 def train_encoder(
-    wordnet: WordNet,
-    text: TaggedText,
-    minilm: Path,
-    out: Path,
+    pieces: Pieces,
+    encoder: TorchEncoder,
     options: GlossTraining,
+    out: Path | None = None,
     report: Callable[[str], None] = lambda _: None,
     every: float = 600.0,
-) -> GlossEncoder:
-    """Train MiniLM towards WordNet's glosses.
+) -> GlossTrainer:
+    """Train an encoder towards WordNet's glosses.
 
     Args:
-        minilm: the folder of all-MiniLM-L6-v2.
+        encoder: changed in place.
         out: where the encoder is written, every so many seconds and at the end.
         report: takes a line of progress.
     """
-    reader, table = WordPiece.load(minilm / "vocab.txt"), SenseTable(wordnet)
-    encoder = TorchEncoder(read_minilm(minilm), reader, frozen_layers=options.frozen_layers, device=options.device)
-    sentences = training_pieces(table, text.train, reader, options)
-    glosses = [reader.read(text).ids for text in wordnet.gloss_texts()]
-    chosen = table.encode(text.held_out["choose"], reader)[:400]
-    trainer = GlossTrainer(encoder, glosses, table, sentences, options)
-    if chosen:
-        report(f"before training: right on held-out documents {trainer.accuracy(chosen):.3f}")
+    trainer = GlossTrainer(encoder, pieces.glosses, pieces.table, pieces.train, options)
+    _run(trainer, pieces, out, report, every)
+    return trainer
+
+
+def _run(trainer: GlossTrainer, pieces: Pieces, out: Path | None, report: Callable[[str], None], every: float) -> None:
+    if pieces.choose:
+        report(f"before training: right on held-out documents {trainer.accuracy(pieces.choose):.3f}")
     for steps in trainer.run(report, every):
-        encoder.finished().save(out)
-        if chosen:
-            report(f"saved after {steps} steps; right on held-out documents {trainer.accuracy(chosen):.3f}")
-    return encoder.finished()
+        if out is not None:
+            trainer.encoder.finished().save(out)
+        if pieces.choose:
+            report(f"after {steps} steps: right on held-out documents {trainer.accuracy(pieces.choose):.3f}")
+
+
+def taught_vectors(trainer: GlossTrainer, related: Sequence[Sequence[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Where a trained teacher puts every gloss, and the sense vectors: both (S, n)."""
+    glosses = trainer.gloss_table()
+    sums, counts = np.zeros(glosses.shape), np.zeros(len(glosses), np.int64)
+    for vectors, words in trainer.tagged_vectors():
+        single = [k for k, word in enumerate(words) if len(word.right) == 1]
+        rows = np.array([words[k].right[0] for k in single], np.int64)
+        np.add.at(sums, rows, vectors[single])
+        np.add.at(counts, rows, 1)
+    means = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+    return glosses, blended(glosses, means, counts, TAUGHT_BLEND, related)
+
+
+def distil(
+    pieces: Pieces,
+    trainer: GlossTrainer,
+    student: TorchEncoder,
+    text: PlainText,
+    forms: FormTable,
+    options: Distillation,
+    out: Path | None = None,
+    report: Callable[[str], None] = lambda _: None,
+    every: float = 600.0,
+) -> NDArray[np.float32]:
+    """Let a trained teacher teach a small encoder on untagged text; returns where the teacher puts every gloss.
+
+    Args:
+        trainer: of the teacher.
+        student: the small encoder, changed in place.
+    """
+    glosses, senses = taught_vectors(trainer, pieces.related)
+    words = find_words(text, forms, pieces.reader)
+    report(f"the teacher reads {len(text.ids)} pieces with {len(words.first)} words of several senses")
+    taught = Teacher(glosses, senses, read_as(trainer.encoder, TextBatches(trainer.encoder, text, words), report))
+    batches = TextBatches(student, text, words)
+    distiller = Distiller(student, pieces.glosses, pieces.table, pieces.train, taught, batches, forms, options)
+    _run(distiller, pieces, out, report, every)
+    return glosses
 
 
 def training_pieces(
@@ -160,14 +241,19 @@ def encode_glosses(
 def occurrence_means(
     wordnet: WordNet, sentences: Sequence[TaggedSentence], encoder: GlossEncoder
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The mean context vector of each synset's tagged occurrences, (S, n), and their number, (S,)."""
+    """The mean context vector of each synset's tagged occurrences, (S, n), and their number, (S,).
+
+    Occurrences of which several synsets are right do not count.
+    """
     of_key = SenseTable(wordnet).of_key
     sums = np.zeros((len(wordnet.synsets), encoder.dimension))
     counts = np.zeros(len(wordnet.synsets), np.int64)
     for first in range(0, len(sentences), 2000):
         group = sentences[first : first + 2000]
-        rows = np.array([of_key[target.keys[0]] for sentence in group for target in sentence.targets], np.int64)
-        np.add.at(sums, rows, context_vectors(encoder, group))
+        targets = [target for sentence in group for target in sentence.targets]
+        single = [k for k, target in enumerate(targets) if len({of_key[key] for key in target.keys}) == 1]
+        rows = np.array([of_key[targets[k].keys[0]] for k in single], np.int64)
+        np.add.at(sums, rows, context_vectors(encoder, group)[single])
         np.add.at(counts, rows, 1)
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32), counts
 
@@ -210,6 +296,9 @@ def related_rows(wordnet: WordNet) -> list[list[int]]:
 
 RELATIONS = frozenset(("@", "@i", "~", "~i", "&", "+", "\\", "<", "*", ">", "$", "^", "="))
 """Hypernyms, hyponyms, similar and derived words, causes, attributes: no antonyms, parts or topics."""
+
+TAUGHT_BLEND = 0.65
+"""The weight of occurrences in the sense vectors that a teacher hands on."""
 
 RELATED = 0.6
 """The weight of related synsets for a synset that was never seen."""

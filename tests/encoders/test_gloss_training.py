@@ -9,12 +9,11 @@ from polysema.encoders.gloss_training import (
     SenseTable,
     TaggedPieces,
     TaggedWord,
-    TorchEncoder,
     cropped,
     joined,
-    read_minilm,
 )
 from polysema.encoders.tagged_text import TaggedSentence, Target
+from polysema.encoders.torch_encoder import TorchEncoder, read_minilm
 from polysema.errors import FormatError, InputError
 from tests.senses.five_words import random_encoder, wordnet
 
@@ -105,7 +104,7 @@ def test_the_trained_encoder_reads_the_same_in_numpy() -> None:
         for cut, found in zip(pieces, spans, strict=True)
     ]  # fmt: skip
     with torch.no_grad():
-        expected = run.encoder.contexts(words).numpy()
+        expected = run.contexts(words).numpy()
     assert (finished.contexts(texts, spans) * expected).sum(axis=1).min() > 0.999
 
 
