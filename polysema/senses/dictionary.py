@@ -15,7 +15,7 @@ the senses of its lemmas, so *saw* has those of the noun, of the verb *saw* and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,9 +36,7 @@ from polysema.senses.dictionary_files import POS, Definition, DictionaryFile
 from polysema.senses.doubt import COMMON, Doubt
 from polysema.senses.entries import Entry, Found, Place
 from polysema.senses.forms import Forms
-
-LONGEST_ENTRY = 5
-"""Words of a multi-word entry at most, when a text is read."""
+from polysema.senses.several_words import Fit, are_one
 
 FUNCTION_WORDS = frozenset((
     "a", "an", "the", "this", "that", "these", "those", "i", "me", "my", "mine", "myself", "we", "us", "our", "ours",
@@ -91,7 +89,7 @@ class Dictionary:
             raise InputError(f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {self.dimension}")
         self.calibration = Calibration(**file.options.get("calibration", {}))
         self._found: dict[str, Found | None] = {}
-        self._opening: dict[str, bool] = {}
+        self._opening: dict[str, int] = {}
 
     @classmethod
     def load(cls, folder: str | Path) -> Dictionary:
@@ -276,13 +274,13 @@ class Dictionary:
     def read(self, text: str, *, fine: bool = False) -> Results[Disambiguation]:
         """Every word of a text that the dictionary knows, with its senses; function words are passed over.
 
-        The longest entry is taken: *ice cream* is one word.
+        *Ice cream* is one word, and so is *gave up* where it does not mean *gave* and *up*.
         """
         return self.read_all([text], fine=fine)[0]
 
     def read_all(self, texts: Sequence[str], *, fine: bool = False) -> list[Results[Disambiguation]]:
         """:meth:`read` of many texts at once, which is faster."""
-        places = [self.entries_of(text) for text in texts]
+        places = self.entries_of(texts)
         answers = iter(self.answers([place for own in places for place in own], fine))
         return [Results(next(answers) for _ in own) for own in places]
 
@@ -305,12 +303,15 @@ class Dictionary:
         return float(similarity(*self.in_context(word, [first, second], pos=pos, lemma=lemma)))
 
     def contexts(self, places: Sequence[Place]) -> NDArray[np.float32]:
-        """The vectors of words where they stand, (places, n); each text is read once."""
+        """The vectors of words where they stand, (places, n); a text is read once for those that are not known yet."""
+        found = np.empty((len(places), self.encoder.dimension), np.float32)
         rows: dict[str, list[int]] = {}
         for i, place in enumerate(places):
-            rows.setdefault(place.text, []).append(i)
+            if place.vector is None:
+                rows.setdefault(place.text, []).append(i)
+            else:
+                found[i] = place.vector
         spans = [[places[i].span for i in own] for own in rows.values()]
-        found = np.empty((len(places), self.encoder.dimension), np.float32)
         found[[i for own in rows.values() for i in own]] = self.encoder.contexts([*rows], spans)
         return found
 
@@ -383,46 +384,94 @@ class Dictionary:
         found = self.find(form)
         return found is not None and not wanted.isdisjoint(found.entry.bases)
 
-    def entries_of(self, text: str) -> list[Place]:
-        """The words of a text that have an entry, the longest first; function words are passed over."""
-        words = [found.span() for found in _WORD.finditer(text)]
-        places: list[Place] = []
-        at = 0
-        while at < len(words):
-            span, found, count = self._longest(text, words[at : at + LONGEST_ENTRY])
-            if found is not None:
-                places.append(Place(found.entry, found.kept, text, span))
-            at += count
-        return places
+    def entries_of(self, texts: Sequence[str], wanted: Callable[[Place], bool] | None = None) -> list[list[Place]]:
+        """The words of texts that have an entry, with their vectors; function words are passed over.
 
-    def _longest(self, text: str, words: Sequence[Span]) -> tuple[Span, Found | None, int]:
-        """The longest entry that begins with the first of some words: where it stands, and how many words it takes."""
-        begin, end = words[0]
+        Several words are one where they fit better so than one by one; see :mod:`~polysema.senses.several_words`.
+
+        Args:
+            wanted: tells which words' vectors are needed; by default all.
+        """
+        found = [self.candidates(text) for text in texts]
+        read: list[dict[Span, Place]] = []
+        for own in found:
+            until = 0  # of the words so far that may be part of several
+            read.append({})
+            for first, options in enumerate(own):
+                until = max([until, *(first + count for count, _ in options if count > 1)])
+                for _, place in options:
+                    if first < until or wanted is None or wanted(place):
+                        read[-1][place.span] = place
+        vectors = iter(self.encoder.contexts(texts, [[*places] for places in read]))
+        results = []
+        for own, places in zip(found, read, strict=True):
+            known = {span: place._replace(vector=next(vectors)) for span, place in places.items()}
+            results.append([*self._chosen([[(n, known.get(at.span, at)) for n, at in options] for options in own])])
+        return results
+
+    def candidates(self, text: str) -> list[list[tuple[int, Place]]]:
+        """(words, place) of the entries that may begin with each word of a text, the longest first."""
+        words = [found.span() for found in _WORD.finditer(text)]
+        return [[*self._beginning(text, words, at)] for at in range(len(words))]
+
+    def _beginning(self, text: str, words: Sequence[Span], at: int) -> Iterator[tuple[int, Place]]:
+        begin, end = words[at]
         form = _plain(text[begin:end])
-        name = form != "the" or (len(words) > 1 and text[words[1][0]].isupper())  # *the Hill* is one, *the hill* is not
-        if name and self._opens(form):
-            for count in range(len(words), 1, -1):
-                if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(count - 1)):
-                    stop = words[count - 1][1]
+        if form != "the" or (at + 1 < len(words) and text[words[at + 1][0]].isupper()):  # *the Hill*, not *the hill*
+            for last in range(min(len(words), at + self._longest(form)) - 1, at, -1):
+                if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(at, last)):
+                    stop, count = words[last][1], last - at + 1
                     several = _plain(text[begin:stop])
                     found = self.find(several) or self.find(several.replace("-", " "))
-                    if found is not None:
-                        return (begin, stop), found, count
+                    if found is not None and not (count == 2 and FUNCTION_WORDS.issuperset(several.split())):
+                        yield count, Place(*found, text, (begin, stop))
         if form in FUNCTION_WORDS:
-            return words[0], None, 1
+            return
         found = self.find(form)
         if found is None and text[end : end + 1] == ".":  # of an abbreviation
             found, end = self.find(f"{form}."), end + 1
-        return (begin, end), found, 1
+        if found is not None:
+            yield 1, Place(*found, text, (begin, end))
 
-    def _opens(self, form: str) -> bool:
-        """Whether an entry of several words may begin with a form."""
+    def _chosen(self, options: Sequence[Sequence[tuple[int, Place]]]) -> Iterator[Place]:
+        """The entries that are likeliest, from left to right."""
+        at = 0
+        while at < len(options):
+            step = 1
+            for count, place in options[at]:
+                if count == 1 or self._is_one(place, options[at : at + count]):
+                    yield place
+                    step = count
+                    break
+            at += step
+
+    def _is_one(self, place: Place, options: Sequence[Sequence[tuple[int, Place]]]) -> bool:
+        """Whether several words are likelier one entry than one by one."""
+        forms = [form.group().lower() for form in _WORD.finditer(place.text, *place.span)]
+        words = [[own for count, own in found if count == 1] for found in options]
+        known = all(own or form in FUNCTION_WORDS for form, own in zip(forms, words, strict=True))
+        content = [own[0] for own in words if own]
+        is_own = place.entry.rows.min() >= len(self.file.tensors["synset_of"])  # a user's
+        if is_own or not known or not content or "-" in place.text[slice(*place.span)]:
+            return True
+        form = place.text[slice(*place.span)]
+        small_name = form == form.lower() and place.entry.is_name
+        fits = [_fit(word) for word in content]
+        return are_one(_fit(place), fits, len(words), self.calibration.sharpness, small_name=small_name)
+
+    def _longest(self, form: str) -> int:
+        """How many words the longest entry has that may begin with a form; 0 where there is none of several words."""
         known = self._opening.get(form)
         if known is None:
             bases = {form, *(base for base, _ in self.forms.lemmas(form, "nv"))}
-            known = any(self.file.begins(base) for base in bases)
-            self._opening[form] = known
+            known = self._opening[form] = max(map(self.file.longest, bases))
         return known
+
+
+def _fit(place: Place) -> Fit:
+    entry, kept = place.entry, slice(None) if place.kept is None else place.kept
+    assert place.vector is not None
+    return Fit(float((entry.vectors[kept] @ place.vector).max()), int(entry.counts[kept].sum()))
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -245,6 +245,7 @@ def test_tagging(script, five, tmp_path, monkeypatch):
     assert "the same bytes in all runs" in printed
     assert "Shares of 3 senses of 1 words" in printed
     assert "Search by 2 glosses" in printed
+    assert "| where they fit | " in printed
 
 
 def test_calibration(script, known, tmp_path):
