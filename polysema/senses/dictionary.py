@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from unicodedata import combining, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +51,16 @@ FUNCTION_WORDS = frozenset((
 ))  # fmt: skip
 """Words that :meth:`Dictionary.read` passes over; :meth:`Dictionary.disambiguate` answers about them when asked."""
 
+FUNCTION_NOUNS = frozenset(("can", "might", "mine", "must", "will"))
+"""Function words that are nouns after one of :data:`DETERMINERS`."""
+
+DETERMINERS = frozenset(("a", "an", "the", "my", "your", "his", "her", "its", "our", "their"))
+ACRONYMS = frozenset(("IT", "US", "WHO"))
+"""Nouns that are function words in small letters."""
+
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
-_BETWEEN = re.compile(r"\s+|-")  # what may stand between the words of an entry
+_CLITIC = re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)$")
+_BETWEEN = re.compile(r"\.?\s+|-")  # what may stand between the words of an entry
 _MOST_KEPT = 20_000  # entries, so that a word is not looked up again at every call
 
 
@@ -147,7 +156,10 @@ class Dictionary:
     # -------------------------------------------------------------------------------------------------------- look-up
 
     def find(self, form: str) -> Found | None:
-        """The entry of a form, whatever its case; None where it is no form of a word that is here."""
+        """The entry of a form, whatever its case; None where it is no form of a word that is here.
+
+        *Dog's* is a form of *dog*; one with hyphens, accents or stops that is not here is looked up without them.
+        """
         form = _plain(form)
         if form not in self._found:
             if len(self._found) > _MOST_KEPT:
@@ -156,10 +168,14 @@ class Dictionary:
         return self._found[form]
 
     def _looked_up(self, form: str) -> Found | None:
+        clitic = _CLITIC.search(form)
+        if clitic and not self.file.letters(form):
+            return self.find(form[: clitic.start()])
         own = [(base, self.file.senses(base, letter)) for base, letter in self.forms.lemmas(form)]
         bases = {base for base, _ in own}
         if not bases:
-            return None
+            other = _without_accents(form.replace("-", " ").replace(". ", " "))
+            return None if other == form else self.find(other)
         if form in bases or len(bases) > 1:
             return Found(self._entry(form, own))
         found = self.find(bases.pop())  # its senses keep the numbers that they have there
@@ -374,9 +390,9 @@ class Dictionary:
         count = len(_WORD.findall(plain)) or 1
         found = []
         for first in range(len(words) - count + 1):
-            span = words[first][0], words[first + count - 1][1]
+            span = self._without_clitic(text, (words[first][0], words[first + count - 1][1]))
             form = _plain(text[slice(*span)])
-            if form == plain or self._is_form(form, wanted) or self._is_form(form.replace("-", " "), wanted):
+            if form == plain or self._is_form(form, wanted):
                 found.append(span)
         return found
 
@@ -415,23 +431,34 @@ class Dictionary:
         return [[*self._beginning(text, words, at)] for at in range(len(words))]
 
     def _beginning(self, text: str, words: Sequence[Span], at: int) -> Iterator[tuple[int, Place]]:
-        begin, end = words[at]
+        begin, end = self._without_clitic(text, words[at])
         form = _plain(text[begin:end])
         if form != "the" or (at + 1 < len(words) and text[words[at + 1][0]].isupper()):  # *the Hill*, not *the hill*
             for last in range(min(len(words), at + self._longest(form)) - 1, at, -1):
                 if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(at, last)):
-                    stop, count = words[last][1], last - at + 1
-                    several = _plain(text[begin:stop])
-                    found = self.find(several) or self.find(several.replace("-", " "))
+                    span, count = self._without_clitic(text, (begin, words[last][1])), last - at + 1
+                    several = _plain(text[slice(*span)])
+                    found = self.find(several)
                     if found is not None and not (count == 2 and FUNCTION_WORDS.issuperset(several.split())):
-                        yield count, Place(*found, text, (begin, stop))
-        if form in FUNCTION_WORDS:
-            return
+                        yield count, Place(*found, text, span)
         found = self.find(form)
         if found is None and text[end : end + 1] == ".":  # of an abbreviation
             found, end = self.find(f"{form}."), end + 1
-        if found is not None:
-            yield 1, Place(*found, text, (begin, end))
+        if found is None:
+            return
+        if form in FUNCTION_WORDS:
+            before = text[slice(*words[at - 1])].lower() if at else ""
+            is_noun = form in FUNCTION_NOUNS and before in DETERMINERS
+            if not (is_noun or (text[begin:end] in ACRONYMS and text != text.upper())):
+                return
+            found = Found(found.entry, found.entry.parts == POS.index("noun"))
+        yield 1, Place(*found, text, (begin, end))
+
+    def _without_clitic(self, text: str, span: Span) -> Span:
+        """*dog* of *dog's*; all of *o'clock*, and of entries such as *Alzheimer's*."""
+        form = _plain(text[slice(*span)])
+        clitic = _CLITIC.search(form)
+        return span if clitic is None or self.file.letters(form) else (span[0], span[1] - len(clitic[0]))
 
     def _chosen(self, options: Sequence[Sequence[tuple[int, Place]]]) -> Iterator[Place]:
         """The entries that are likeliest, from left to right."""
@@ -478,6 +505,10 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """exp(x) / Σ exp(x), over one axis."""
     p = np.exp(logits - logits.max())
     return np.asarray(p / p.sum(), np.float64)
+
+
+def _without_accents(word: str) -> str:
+    return "".join(letter for letter in normalize("NFD", word) if not combining(letter))
 
 
 def _plain(word: str) -> str:

@@ -248,8 +248,8 @@ class DictionaryFile:
     def longest(self, word: str) -> int:
         """How many words the longest entry has that begins with a word; 0 where no entry of several words does."""
         found = [added for added in self._added_rows if added.startswith(f"{word} ")]
-        for mark, after in ((" ", "!"), ("-", ".")):  # the characters that follow these marks
-            first, end = (bisect_left(self.spellings, word + each) for each in (mark, after))
+        for mark in (" ", "-", ". "):
+            first, end = (bisect_left(self.spellings, word + each) for each in (mark, f"{mark}\uffff"))
             found += self.spellings[first:end]
         return max((len(spelling.replace("-", " ").split()) for spelling in found), default=0)
 

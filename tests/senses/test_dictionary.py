@@ -11,6 +11,7 @@ from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import Definition, DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
 from polysema.senses.several_words import Fit, are_one
+from polysema.senses.wordnet_files import WordNet
 from tests.senses import five_words
 
 
@@ -116,6 +117,28 @@ def test_several_words_are_one_where_they_fit_better_than_one_by_one(monkeypatch
         assert [found.word for found in dictionary.read(text)] == [*first, "san marco", "roll down"]
     mine = dictionary.with_glossary([Definition("down roll", "a cushion")])
     assert [found.word for found in mine.read("A down roll.")] == ["down roll"]  # a user's own entry is always one
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It's the dog's, and the children’s.", {"dog": "dog", "children": "child"}),
+        ("He's at Alzheimer's o'clock, can't he?", {"Alzheimer's": "alzheimer's", "o'clock": "o'clock"}),
+        ("The can of a naïve child", {"can": "can", "naïve": "naive", "child": "child"}),
+        ("It can help US with IT, and he will.", {"US": "us", "IT": "it"}),
+        ("CAN IT HELP US?", {}),
+        ("St. Patrick's dog is a Dog-Child.", {"St. Patrick": "st patrick", "dog": "dog", "Dog-Child": "dog child"}),
+    ],
+)
+def test_forms_in_a_text(text: str, words: dict[str, str]) -> None:
+    lemmas = ("dog", "child", "alzheimer's", "o'clock", "can", "naive", "us", "it", "st patrick", "dog child", "he")
+    source = five_words.joined(*(five_words.many_senses(word, 1) for word in lemmas))
+    source = WordNet(source.synsets, source.keys, (("children", "child", "n"),))
+    vectors = np.ones((len(source.synsets), 8), np.float32)
+    dictionary = Dictionary(build_dictionary(source, vectors, {"semcor": {}}), five_words.random_encoder())
+    found = {answer.form: answer.word for answer in dictionary.read(text)}
+    assert found == words
+    assert all(dictionary.disambiguate(form, text).form == form for form in found)
 
 
 def test_how_well_words_fit_decides_whether_they_are_one() -> None:
