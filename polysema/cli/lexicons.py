@@ -220,6 +220,10 @@ def senses(given: Shared, words: tuple[str, ...], min_weight: float | None, exam
         _print_senses(own, examples)
         if len(own) == 1 and not narrowed["pos"]:
             click.echo("  (the only sense known)")
+        if own and own[0].key and not narrowed["fine"]:
+            fine = model.senses(word, given.top, min_weight, **{**narrowed, "fine": True})
+            if hidden := len({s.key for s in fine} - {key for s in own for key in s.keys}):
+                click.echo(f"  {hidden} further senses: --fine lists all {len(fine)}")
 
 
 def _print_senses(own: Iterable[Sense], examples: bool) -> None:

@@ -207,6 +207,11 @@ class Tagged:
             found[file.spellings[spelling]] += count
         return found
 
+    @property
+    def word_counts(self) -> Counter[str]:
+        """:attr:`counts` of words of two letters or more: no numbers, no symbols."""
+        return Counter({word: count for word, count in self.counts.items() if sum(map(str.isalpha, word)) > 1})
+
     def uses(self, word: str, pos: str | None = None) -> Uses:
         """The uses of a word: those whose best sense is one of its own.
 
