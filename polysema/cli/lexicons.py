@@ -403,7 +403,8 @@ def entail(given: Shared, narrow: str, broad: str, smoothing: float) -> None:
 
     Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of
     low rank, for which that is never true: k_hyp would be 0 and the relative entropy infinite for all words. So both
-    are computed with B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
+    are computed with B smoothed, (1 − ε)B + ε 1/n. All but k_BA tell related from unrelated words; none tells which
+    of two related words is the broader (docs/lexicon.md).
     """
     model = with_matrices(load(given.path), "entailment").with_parts(phrases=None)  # phrases as large as words
     a, b = model.meaning(narrow), model.meaning(broad)
