@@ -478,10 +478,10 @@ class Dictionary:
         words = [[own for count, own in found if count == 1] for found in options]
         known = all(own or form in FUNCTION_WORDS for form, own in zip(forms, words, strict=True))
         content = [own[0] for own in words if own]
-        is_own = place.entry.rows.min() >= len(self.file.tensors["synset_of"])  # a user's
-        if is_own or not known or not content or "-" in place.text[slice(*place.span)]:
-            return True
         form = place.text[slice(*place.span)]
+        is_own = place.entry.rows.min() >= len(self.file.tensors["synset_of"])  # a user's
+        if is_own or not known or not content or "-" in form or forms[0] == "the":
+            return True
         small_name = form == form.lower() and place.entry.is_name
         fits = [_fit(word) for word in content]
         return are_one(_fit(place), fits, len(words), self.calibration.sharpness, small_name=small_name)
