@@ -26,7 +26,7 @@ import numpy as np
 from measure import options, table
 from numpy.typing import NDArray
 
-from polysema.encoders.tagged_text import read_semcor
+from polysema.encoders.tagged_text import TaggedSentence, read_semcor
 from polysema.evaluation.statistics import spearman
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.making import held_out_documents
@@ -55,10 +55,7 @@ def main() -> None:
 
 def held_out_uses(dictionary: Dictionary, semcor: Path, roles: Sequence[str]) -> dict[str, tuple[Uses, NDArray[Any]]]:
     """Words of the held-out documents: their uses, and the right sense key of each."""
-    keys = (SenseKey(dictionary.file.key(row), "", 0, 0) for row in range(len(dictionary.file.synset_of)))
-    sentences = list(read_semcor(semcor, keys))
-    role = held_out_documents({sentence.document for sentence in sentences})
-    kept = [sentence for sentence in sentences if role.get(sentence.document) in roles]
+    kept = held_out_sentences(dictionary, semcor, roles)
     gold: dict[tuple[str, int, int], str] = {}
     counts: Counter[str] = Counter()
     for i, sentence in enumerate(kept):
@@ -77,6 +74,14 @@ def held_out_uses(dictionary: Dictionary, semcor: Path, roles: Sequence[str]) ->
         right = np.array([gold.get((word, int(d), int(a)), "") for d, a in zip(uses.document, starts, strict=True)])
         found[word] = uses[right != ""], right[right != ""]
     return found
+
+
+def held_out_sentences(dictionary: Dictionary, semcor: Path, roles: Sequence[str]) -> list[TaggedSentence]:
+    """Tagged sentences of the held-out documents."""
+    keys = (SenseKey(dictionary.file.key(row), "", 0, 0) for row in range(len(dictionary.file.synset_of)))
+    sentences = list(read_semcor(semcor, keys))
+    role = held_out_documents({sentence.document for sentence in sentences})
+    return [sentence for sentence in sentences if role.get(sentence.document) in roles]
 
 
 def planted(used: dict[str, tuple[Uses, NDArray[Any]]], draws: int) -> Iterator[tuple[float, WordChange]]:

@@ -1,4 +1,4 @@
-"""Tagging: words a second; shares of senses on held-out SemCor; search by a gloss.
+"""Tagging: words a second; on held-out SemCor shares of senses, search by a gloss, entries of several words.
 
     python benchmarks/tagging.py DICTIONARY --text FILE.txt [--workers 1 2] [--engines local ray]
     python benchmarks/tagging.py DICTIONARY --semcor SEMCOR [--role choose calibrate]
@@ -9,7 +9,9 @@ SEMCOR is SemCor 3.0 in its original form, of which the held-out documents are u
 * shares by the best sense of every use, by the mean of p(s | c), and as ``frequencies`` estimates them, against those
   of the right senses: Pearson's r, mean absolute error; and how often the intervals (95 %) hold the right share;
 * the uses ranked by the gloss of each sense (``concordance --like``): precision among the first 20, or among as many as
-  there are right ones, beside a ranking by chance.
+  there are right ones, beside a ranking by chance;
+* spans of several words that have an entry: those taken for one word against those that SemCor tags as one (recall),
+  and against those whose words it tags one by one (precision), beside taking the longest entry always.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from change import held_out_uses
+from change import held_out_sentences, held_out_uses
 from measure import options, table
 from numpy.typing import NDArray
 
+from polysema.encoders.tagged_text import TaggedSentence
 from polysema.evaluation.statistics import pearson
 from polysema.senses.dictionary import Dictionary
 from polysema.use.frequencies import with_interval
@@ -46,6 +49,7 @@ def main() -> None:
         }
         report_shares(chosen)
         report_search(chosen)
+        report_several_words(dictionary, held_out_sentences(dictionary, args.semcor, args.role))
 
 
 def speed(dictionary: Dictionary, text: Path, engines: list[str], workers: list[int]) -> None:
@@ -103,6 +107,31 @@ def report_search(used: dict[str, tuple[Uses, NDArray[Any]]]) -> None:
                 precision.append(is_right[ranked][: min(20, is_right.sum())].mean())
                 chance.append(is_right.mean())
     print(f"\nSearch by {len(precision)} glosses: precision {np.mean(precision):.3f}, by chance {np.mean(chance):.3f}")
+
+
+def report_several_words(dictionary: Dictionary, sentences: list[TaggedSentence]) -> None:
+    """Which entries of several words are taken."""
+    one, apart, always, taken = 0, 0, [0, 0], [0, 0]
+    chosen = dictionary.entries_of([sentence.text for sentence in sentences])
+    for sentence, places in zip(sentences, chosen, strict=True):
+        spans, until = {place.span for place in places}, 0
+        tagged = {(target.start, target.end) for target in sentence.targets}
+        for beginning in dictionary.candidates(sentence.text):
+            for count, place in beginning:
+                start, end = place.span
+                is_one = place.span in tagged
+                if count > 1 and (is_one or any(start <= a and z <= end for a, z in tagged)):
+                    one, apart = one + is_one, apart + (not is_one)
+                    always[is_one] += start >= until
+                    taken[is_one] += place.span in spans
+                if start >= until:
+                    until = end
+    rows = [
+        [name, f"{right / max(wrong + right, 1):.3f}", f"{right / max(one, 1):.3f}"]
+        for name, (wrong, right) in (("always", always), ("where they fit", taken))
+    ]
+    print(f"\n{one} spans tagged as one word, {apart} word by word")
+    print(table(["entries of several words", "precision", "recall"], rows))
 
 
 if __name__ == "__main__":

@@ -220,6 +220,10 @@ def senses(given: Shared, words: tuple[str, ...], min_weight: float | None, exam
         _print_senses(own, examples)
         if len(own) == 1 and not narrowed["pos"]:
             click.echo("  (the only sense known)")
+        if own and own[0].key and not narrowed["fine"]:
+            fine = model.senses(word, given.top, min_weight, **{**narrowed, "fine": True})
+            if hidden := len({s.key for s in fine} - {key for s in own for key in s.keys}):
+                click.echo(f"  {hidden} further senses: --fine lists all {len(fine)}")
 
 
 def _print_senses(own: Iterable[Sense], examples: bool) -> None:
@@ -399,7 +403,8 @@ def entail(given: Shared, narrow: str, broad: str, smoothing: float) -> None:
 
     Read k_E first. The last two ask whether the support of A lies within that of B. Words are matrices of
     low rank, for which that is never true: k_hyp would be 0 and the relative entropy infinite for all words. So both
-    are computed with B smoothed, (1 − ε)B + ε 1/n. docs/lexicon.md says how far to trust each.
+    are computed with B smoothed, (1 − ε)B + ε 1/n. All but k_BA tell related from unrelated words; none tells which
+    of two related words is the broader (docs/lexicon.md).
     """
     model = with_matrices(load(given.path), "entailment").with_parts(phrases=None)  # phrases as large as words
     a, b = model.meaning(narrow), model.meaning(broad)

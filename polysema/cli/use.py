@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -97,8 +98,11 @@ def frequencies_command(
             seen = item.word, item.group
             where = f" {item.group}" if item.group else ""
             heading(f"{item.word}{where}: {item.uses:,} uses in {item.documents:,} documents")
-            own = [other for other in found if (other.word, other.group) == seen and other.high >= 0.01]
-            print_table([(f"  {o.share:.2f}", f"{o.low:.2f}–{o.high:.2f}", o.key, o.gloss) for o in own])
+            own = [other for other in found if (other.word, other.group) == seen]
+            kept = [other for other in own if other.share >= 0.005]
+            print_table([(f"  {o.share:.2f}", f"{o.low:.2f}–{o.high:.2f}", o.key, o.gloss) for o in kept])
+            if len(kept) < len(own):
+                click.echo(f"  {len(own) - len(kept)} further senses have a share below 0.005")
 
 
 @command("path", "force", "as_json", "output", top=6, name="concordance")
@@ -138,7 +142,7 @@ def concordance_command(given: Shared, word: str, corpus: tuple[str, ...], **opt
     if given.as_json:
         return print_json(found.to_dict())
     for group in found.groups:
-        heading(f"{group.key}  {group.gloss}  ({group.uses:,})")
+        heading("  ".join(filter(None, [group.key, group.gloss, f"({group.uses:,})"])))
         rows = []
         for line in group.lines:
             text = f"{line.left.strip()[-44:].rjust(44)} [{line.form}] {line.right.strip()[:44]}"
@@ -191,15 +195,21 @@ def change_command(
     words = [item for item in found if isinstance(item, WordChange)]
     for item in found:
         if isinstance(item, Failed):
-            click.echo(f"{item.input}: {item.error}", err=True)
+            click.echo(str(item.error), err=True)
     if len(words) > 5:
         rows = [
-            (w.word, w.change, f"{w.low:.3f}–{w.high:.3f}", w.p, "" if w.changed else "·", str(w.to_row()["sense"]))
+            (w.word, w.change, f"{w.low:.3f}–{w.high:.3f}", w.p, "" if w.changed else "·", *_moved(w))
             for w in words[: given.top]
         ]
-        return print_table(rows, ["word", "change", "interval", "p", "", "sense"])
+        return print_table(rows, ["word", "change", "interval", "p", "", "sense", ""])
     for word in words:
         _print_change(word)
+
+
+def _moved(item: WordChange) -> tuple[str, str]:
+    """The first sense that appeared, vanished, gained or lost, and the head of its gloss."""
+    sense = next((sense for sense in item.senses if sense.status), None)
+    return ("", "") if sense is None else (f"{sense.status} {sense.key}", shorten(sense.gloss, 50, placeholder=" …"))
 
 
 def _print_change(item: WordChange) -> None:

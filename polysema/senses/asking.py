@@ -164,8 +164,12 @@ def read(
     for name, value in (("method", composer), ("memory", memory)):
         if value:
             raise InputError(f"texts are read by the encoder of the dictionary, which has no {name}: leave it out")
-    known = [_read_places(dictionary, text) for text in texts]
-    asked = [[place for place in own if every or _is_ambiguous(place, fine, min_weight)] for own in known]
+
+    def wanted(place: entries.Place) -> bool:
+        return every or _is_ambiguous(place, fine, min_weight)
+
+    known = _read_places(dictionary, texts, wanted)
+    asked = [[place for place in own if wanted(place)] for own in known]
     answers = iter(dictionary.answers([place for own in asked for place in own], fine))
     results = []
     for text, own, chosen in zip(texts, known, asked, strict=True):
@@ -347,17 +351,20 @@ def _tagged(found: Found, tag: str) -> Found:
     return Found(found.entry, kept) if kept.any() and not kept.all() else found
 
 
-def _read_places(dictionary: Dictionary, text: str | SpacyParse) -> list[entries.Place]:
-    """The entries of a text, narrowed by the tags of a Doc, with the number of each occurrence."""
-    places = dictionary.entries_of(str(getattr(text, "text", text)))
-    if is_parsed(text):
-        start = getattr(text, "start_char", 0)
-        tokens: Any = text if hasattr(text, "__iter__") else ()
-        tags = {token.idx - start: token.pos_ for token in tokens}
-        for i, place in enumerate(places):
-            found = _tagged(Found(place.entry, place.kept), tags.get(place.span[0], ""))
-            places[i] = place._replace(kept=found.kept)
-    return _numbered(places, lambda place: place.entry.word)
+def _read_places(
+    dictionary: Dictionary, texts: Sequence[str | SpacyParse], wanted: Callable[[entries.Place], bool]
+) -> list[list[entries.Place]]:
+    """The entries of texts, narrowed by the tags of a Doc, with the number of each occurrence."""
+    found = dictionary.entries_of([str(getattr(text, "text", text)) for text in texts], wanted)
+    for text, places in zip(texts, found, strict=True):
+        if is_parsed(text):
+            start = getattr(text, "start_char", 0)
+            tokens: Any = text if hasattr(text, "__iter__") else ()
+            tags = {token.idx - start: token.pos_ for token in tokens}
+            for i, place in enumerate(places):
+                narrowed = _tagged(Found(place.entry, place.kept), tags.get(place.span[0], ""))
+                places[i] = place._replace(kept=narrowed.kept)
+    return [_numbered(places, lambda place: place.entry.word) for places in found]
 
 
 def _is_ambiguous(place: entries.Place, fine: bool, min_weight: float | None) -> bool:

@@ -15,10 +15,11 @@ the senses of its lemmas, so *saw* has those of the noun, of the verb *saw* and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from unicodedata import combining, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,7 @@ from polysema.senses.dictionary_files import POS, Definition, DictionaryFile
 from polysema.senses.doubt import COMMON, Doubt
 from polysema.senses.entries import Entry, Found, Place
 from polysema.senses.forms import Forms
-
-LONGEST_ENTRY = 5
-"""Words of a multi-word entry at most, when a text is read."""
+from polysema.senses.several_words import Fit, are_one
 
 FUNCTION_WORDS = frozenset((
     "a", "an", "the", "this", "that", "these", "those", "i", "me", "my", "mine", "myself", "we", "us", "our", "ours",
@@ -52,8 +51,16 @@ FUNCTION_WORDS = frozenset((
 ))  # fmt: skip
 """Words that :meth:`Dictionary.read` passes over; :meth:`Dictionary.disambiguate` answers about them when asked."""
 
+FUNCTION_NOUNS = frozenset(("can", "might", "mine", "must", "will"))
+"""Function words that are nouns after one of :data:`DETERMINERS`."""
+
+DETERMINERS = frozenset(("a", "an", "the", "my", "your", "his", "her", "its", "our", "their"))
+ACRONYMS = frozenset(("IT", "US", "WHO"))
+"""Nouns that are function words in small letters."""
+
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
-_BETWEEN = re.compile(r"\s+|-")  # what may stand between the words of an entry
+_CLITIC = re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)$")
+_BETWEEN = re.compile(r"\.?\s+|-")  # what may stand between the words of an entry
 _MOST_KEPT = 20_000  # entries, so that a word is not looked up again at every call
 
 
@@ -91,7 +98,7 @@ class Dictionary:
             raise InputError(f"an encoder of {encoder.dimension} numbers does not fit a dictionary of {self.dimension}")
         self.calibration = Calibration(**file.options.get("calibration", {}))
         self._found: dict[str, Found | None] = {}
-        self._opening: dict[str, bool] = {}
+        self._opening: dict[str, int] = {}
 
     @classmethod
     def load(cls, folder: str | Path) -> Dictionary:
@@ -149,7 +156,10 @@ class Dictionary:
     # -------------------------------------------------------------------------------------------------------- look-up
 
     def find(self, form: str) -> Found | None:
-        """The entry of a form, whatever its case; None where it is no form of a word that is here."""
+        """The entry of a form, whatever its case; None where it is no form of a word that is here.
+
+        *Dog's* is a form of *dog*; one with hyphens, accents or stops that is not here is looked up without them.
+        """
         form = _plain(form)
         if form not in self._found:
             if len(self._found) > _MOST_KEPT:
@@ -158,10 +168,14 @@ class Dictionary:
         return self._found[form]
 
     def _looked_up(self, form: str) -> Found | None:
+        clitic = _CLITIC.search(form)
+        if clitic and not self.file.letters(form):
+            return self.find(form[: clitic.start()])
         own = [(base, self.file.senses(base, letter)) for base, letter in self.forms.lemmas(form)]
         bases = {base for base, _ in own}
         if not bases:
-            return None
+            other = _without_accents(form.replace("-", " ").replace(". ", " "))
+            return None if other == form else self.find(other)
         if form in bases or len(bases) > 1:
             return Found(self._entry(form, own))
         found = self.find(bases.pop())  # its senses keep the numbers that they have there
@@ -276,13 +290,13 @@ class Dictionary:
     def read(self, text: str, *, fine: bool = False) -> Results[Disambiguation]:
         """Every word of a text that the dictionary knows, with its senses; function words are passed over.
 
-        The longest entry is taken: *ice cream* is one word.
+        *Ice cream* is one word, and so is *gave up* where it does not mean *gave* and *up*.
         """
         return self.read_all([text], fine=fine)[0]
 
     def read_all(self, texts: Sequence[str], *, fine: bool = False) -> list[Results[Disambiguation]]:
         """:meth:`read` of many texts at once, which is faster."""
-        places = [self.entries_of(text) for text in texts]
+        places = self.entries_of(texts)
         answers = iter(self.answers([place for own in places for place in own], fine))
         return [Results(next(answers) for _ in own) for own in places]
 
@@ -305,12 +319,15 @@ class Dictionary:
         return float(similarity(*self.in_context(word, [first, second], pos=pos, lemma=lemma)))
 
     def contexts(self, places: Sequence[Place]) -> NDArray[np.float32]:
-        """The vectors of words where they stand, (places, n); each text is read once."""
+        """The vectors of words where they stand, (places, n); a text is read once for those that are not known yet."""
+        found = np.empty((len(places), self.encoder.dimension), np.float32)
         rows: dict[str, list[int]] = {}
         for i, place in enumerate(places):
-            rows.setdefault(place.text, []).append(i)
+            if place.vector is None:
+                rows.setdefault(place.text, []).append(i)
+            else:
+                found[i] = place.vector
         spans = [[places[i].span for i in own] for own in rows.values()]
-        found = np.empty((len(places), self.encoder.dimension), np.float32)
         found[[i for own in rows.values() for i in own]] = self.encoder.contexts([*rows], spans)
         return found
 
@@ -373,9 +390,9 @@ class Dictionary:
         count = len(_WORD.findall(plain)) or 1
         found = []
         for first in range(len(words) - count + 1):
-            span = words[first][0], words[first + count - 1][1]
+            span = self._without_clitic(text, (words[first][0], words[first + count - 1][1]))
             form = _plain(text[slice(*span)])
-            if form == plain or self._is_form(form, wanted) or self._is_form(form.replace("-", " "), wanted):
+            if form == plain or self._is_form(form, wanted):
                 found.append(span)
         return found
 
@@ -383,52 +400,115 @@ class Dictionary:
         found = self.find(form)
         return found is not None and not wanted.isdisjoint(found.entry.bases)
 
-    def entries_of(self, text: str) -> list[Place]:
-        """The words of a text that have an entry, the longest first; function words are passed over."""
-        words = [found.span() for found in _WORD.finditer(text)]
-        places: list[Place] = []
-        at = 0
-        while at < len(words):
-            span, found, count = self._longest(text, words[at : at + LONGEST_ENTRY])
-            if found is not None:
-                places.append(Place(found.entry, found.kept, text, span))
-            at += count
-        return places
+    def entries_of(self, texts: Sequence[str], wanted: Callable[[Place], bool] | None = None) -> list[list[Place]]:
+        """The words of texts that have an entry, with their vectors; function words are passed over.
 
-    def _longest(self, text: str, words: Sequence[Span]) -> tuple[Span, Found | None, int]:
-        """The longest entry that begins with the first of some words: where it stands, and how many words it takes."""
-        begin, end = words[0]
+        Several words are one where they fit better so than one by one; see :mod:`~polysema.senses.several_words`.
+
+        Args:
+            wanted: tells which words' vectors are needed; by default all.
+        """
+        found = [self.candidates(text) for text in texts]
+        read: list[dict[Span, Place]] = []
+        for own in found:
+            until = 0  # of the words so far that may be part of several
+            read.append({})
+            for first, options in enumerate(own):
+                until = max([until, *(first + count for count, _ in options if count > 1)])
+                for _, place in options:
+                    if first < until or wanted is None or wanted(place):
+                        read[-1][place.span] = place
+        vectors = iter(self.encoder.contexts(texts, [[*places] for places in read]))
+        results = []
+        for own, places in zip(found, read, strict=True):
+            known = {span: place._replace(vector=next(vectors)) for span, place in places.items()}
+            results.append([*self._chosen([[(n, known.get(at.span, at)) for n, at in options] for options in own])])
+        return results
+
+    def candidates(self, text: str) -> list[list[tuple[int, Place]]]:
+        """(words, place) of the entries that may begin with each word of a text, the longest first."""
+        words = [found.span() for found in _WORD.finditer(text)]
+        return [[*self._beginning(text, words, at)] for at in range(len(words))]
+
+    def _beginning(self, text: str, words: Sequence[Span], at: int) -> Iterator[tuple[int, Place]]:
+        begin, end = self._without_clitic(text, words[at])
         form = _plain(text[begin:end])
-        name = form != "the" or (len(words) > 1 and text[words[1][0]].isupper())  # *the Hill* is one, *the hill* is not
-        if name and self._opens(form):
-            for count in range(len(words), 1, -1):
-                if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(count - 1)):
-                    stop = words[count - 1][1]
-                    several = _plain(text[begin:stop])
-                    found = self.find(several) or self.find(several.replace("-", " "))
-                    if found is not None:
-                        return (begin, stop), found, count
-        if form in FUNCTION_WORDS:
-            return words[0], None, 1
+        if form != "the" or (at + 1 < len(words) and text[words[at + 1][0]].isupper()):  # *the Hill*, not *the hill*
+            for last in range(min(len(words), at + self._longest(form)) - 1, at, -1):
+                if all(_BETWEEN.fullmatch(text, words[i][1], words[i + 1][0]) for i in range(at, last)):
+                    span, count = self._without_clitic(text, (begin, words[last][1])), last - at + 1
+                    several = _plain(text[slice(*span)])
+                    found = self.find(several)
+                    if found is not None and not (count == 2 and FUNCTION_WORDS.issuperset(several.split())):
+                        yield count, Place(*found, text, span)
         found = self.find(form)
         if found is None and text[end : end + 1] == ".":  # of an abbreviation
             found, end = self.find(f"{form}."), end + 1
-        return (begin, end), found, 1
+        if found is None:
+            return
+        if form in FUNCTION_WORDS:
+            before = text[slice(*words[at - 1])].lower() if at else ""
+            is_noun = form in FUNCTION_NOUNS and before in DETERMINERS
+            if not (is_noun or (text[begin:end] in ACRONYMS and text != text.upper())):
+                return
+            found = Found(found.entry, found.entry.parts == POS.index("noun"))
+        yield 1, Place(*found, text, (begin, end))
 
-    def _opens(self, form: str) -> bool:
-        """Whether an entry of several words may begin with a form."""
+    def _without_clitic(self, text: str, span: Span) -> Span:
+        """*dog* of *dog's*; all of *o'clock*, and of entries such as *Alzheimer's*."""
+        form = _plain(text[slice(*span)])
+        clitic = _CLITIC.search(form)
+        return span if clitic is None or self.file.letters(form) else (span[0], span[1] - len(clitic[0]))
+
+    def _chosen(self, options: Sequence[Sequence[tuple[int, Place]]]) -> Iterator[Place]:
+        """The entries that are likeliest, from left to right."""
+        at = 0
+        while at < len(options):
+            step = 1
+            for count, place in options[at]:
+                if count == 1 or self._is_one(place, options[at : at + count]):
+                    yield place
+                    step = count
+                    break
+            at += step
+
+    def _is_one(self, place: Place, options: Sequence[Sequence[tuple[int, Place]]]) -> bool:
+        """Whether several words are likelier one entry than one by one."""
+        forms = [form.group().lower() for form in _WORD.finditer(place.text, *place.span)]
+        words = [[own for count, own in found if count == 1] for found in options]
+        known = all(own or form in FUNCTION_WORDS for form, own in zip(forms, words, strict=True))
+        content = [own[0] for own in words if own]
+        form = place.text[slice(*place.span)]
+        is_own = place.entry.rows.min() >= len(self.file.tensors["synset_of"])  # a user's
+        if is_own or not known or not content or "-" in form or forms[0] == "the":
+            return True
+        small_name = form == form.lower() and place.entry.is_name
+        fits = [_fit(word) for word in content]
+        return are_one(_fit(place), fits, len(words), self.calibration.sharpness, small_name=small_name)
+
+    def _longest(self, form: str) -> int:
+        """How many words the longest entry has that may begin with a form; 0 where there is none of several words."""
         known = self._opening.get(form)
         if known is None:
             bases = {form, *(base for base, _ in self.forms.lemmas(form, "nv"))}
-            known = any(self.file.begins(base) for base in bases)
-            self._opening[form] = known
+            known = self._opening[form] = max(map(self.file.longest, bases))
         return known
+
+
+def _fit(place: Place) -> Fit:
+    entry, kept = place.entry, slice(None) if place.kept is None else place.kept
+    assert place.vector is not None
+    return Fit(float((entry.vectors[kept] @ place.vector).max()), int(entry.counts[kept].sum()))
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """exp(x) / Σ exp(x), over one axis."""
     p = np.exp(logits - logits.max())
     return np.asarray(p / p.sum(), np.float64)
+
+
+def _without_accents(word: str) -> str:
+    return "".join(letter for letter in normalize("NFD", word) if not combining(letter))
 
 
 def _plain(word: str) -> str:

@@ -245,13 +245,13 @@ class DictionaryFile:
                 found.add(self.spellings[row])
         return frozenset(found)
 
-    def begins(self, word: str) -> bool:
-        """Whether an entry of several words begins with a word."""
-        for start in (f"{word} ", f"{word}-"):
-            at = bisect_left(self.spellings, start)
-            if at < len(self.spellings) and self.spellings[at].startswith(start):
-                return True
-        return any(added.startswith(f"{word} ") for added in self._added_rows)
+    def longest(self, word: str) -> int:
+        """How many words the longest entry has that begins with a word; 0 where no entry of several words does."""
+        found = [added for added in self._added_rows if added.startswith(f"{word} ")]
+        for mark in (" ", "-", ". "):
+            first, end = (bisect_left(self.spellings, word + each) for each in (mark, f"{mark}\uffff"))
+            found += self.spellings[first:end]
+        return max((len(spelling.replace("-", " ").split()) for spelling in found), default=0)
 
     def text(self, synset: int) -> Text:
         """Words, gloss and examples of a synset row."""

@@ -38,6 +38,7 @@ class Entry:
         bases: the lemma of each sense.
         rows: (K,) of the senses in the file.
         frequency: (K,) p_s, falling.
+        counts: (K,) tagged occurrences.
         hidden: words that are never shown as synonyms of others.
     """
 
@@ -57,7 +58,7 @@ class Entry:
         self.vectors = file.unit_vectors(rows)
         self.logarithms = np.log(frequency)
         self._file, self._hidden = file, hidden
-        self._counts: list[int] = counts.tolist()
+        self.counts = counts
         groups: dict[tuple[str, int], list[int]] = {}
         for k, (base, group) in enumerate(zip(bases, file.group[rows].tolist(), strict=True)):
             groups.setdefault((base, group), []).append(k)
@@ -82,6 +83,12 @@ class Entry:
         """S(ρ_w) of the mixture by frequencies."""
         return float(mixture_entropies(self.frequency, self.overlaps))
 
+    @cached_property
+    def is_name(self) -> bool:
+        """Whether all of its senses are spelled with a capital."""
+        words = (self._file.text(int(synset)).words for synset in self.synsets)
+        return all(base not in own for base, own in zip(self.bases, words, strict=True))
+
     def sense(self, k: int) -> Sense:
         """A fine sense."""
         if k in self._fine:
@@ -98,7 +105,7 @@ class Entry:
         self._fine[k] = Sense(
             k, float(self.frequency[k]), self.vectors[k], f"{others}: {head}" if others else head,
             UNIVERSAL[self.parts[k]], key=key, gloss=text.gloss, synset=name, synonyms=tuple(synonyms),
-            examples=text.examples, field=field, keys=(key,), count=self._counts[k], offensive=offensive,
+            examples=text.examples, field=field, keys=(key,), count=int(self.counts[k]), offensive=offensive,
         )  # fmt: skip
         return self._fine[k]
 
@@ -130,7 +137,7 @@ class Entry:
         """A sense that stands for some fine ones, the first of them the likeliest."""
         s = self.sense(own[0])
         keys = s.keys if len(own) == 1 else tuple(self.sense(k).key for k in own)
-        weight, count = sum(weights[k] for k in own), sum(self._counts[k] for k in own)
+        weight, count = sum(weights[k] for k in own), int(self.counts[own].sum())
         return SenseInContext(
             number, weight, s.vector, s.label, s.part, None, [], None, s.key, s.gloss, s.synset, s.synonyms,
             s.examples, s.field, keys, count, s.offensive, chance, chance, None,
@@ -159,3 +166,4 @@ class Place(NamedTuple):
     span: Span
     occurrence: int = 0
     occurrences: int = 1
+    vector: Floats | None = None  # (n,) the word in its text, c; None where it was not read yet

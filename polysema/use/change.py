@@ -84,7 +84,7 @@ def _uses(old: Period, new: Period, _: Overlaps) -> Floats:
 def _centres(old: Period, new: Period, _: Overlaps) -> Floats:
     """1 − cos(m_1, m_2)."""
     norms = np.linalg.norm(old.mean, axis=1) * np.linalg.norm(new.mean, axis=1)
-    return np.asarray(1 - (old.mean * new.mean).sum(axis=1) / np.maximum(norms, 1e-12))
+    return np.asarray(np.maximum(1 - (old.mean * new.mean).sum(axis=1) / np.maximum(norms, 1e-12), 0.0))
 
 
 Measure = Callable[[Period, Period, Overlaps], Floats]
@@ -228,9 +228,8 @@ def change(
     if not asked:
         for corpus in opening:
             corpus.index()
-        asked = sorted(
-            word for word in opening[0].counts if all(corpus.counts[word] >= max(least, 1) for corpus in opening)
-        )
+        counts = [corpus.word_counts for corpus in opening]
+        asked = sorted(word for word in counts[0] if all(own[word] >= max(least, 1) for own in counts))
     several, found = len(asked) > 1, Changes()
     options: dict[str, Any] = {"measure": measure, "resamples": resamples, "seed": seed, "least": least}
     options["split"] = len(asked) <= 20 if split is None else split

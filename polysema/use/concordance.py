@@ -151,6 +151,8 @@ def concordance(
     if sense is not None:
         check_choice("sense", sense, [*keys, UNEXPLAINED])
         lines = [line for line in lines if line.group == sense]
+    if not lines and sense == UNEXPLAINED:
+        raise InputError(f"every use of {word!r} asked for is explained by one of its senses")
     if not lines:
         raise InputError(f"no use of {word!r} is left: ask for fewer conditions")
     glosses = {key: file.text(int(file.synset_of[row])).gloss for key, row in zip(keys, uses.rows, strict=True)}

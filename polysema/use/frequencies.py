@@ -9,6 +9,7 @@ of a word, which more text does not mend. The second is a part of √(q(1 − q)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from polysema.progress import Progress, Report, silent
 from polysema.use.tagged import Corpus, Floats, Uses, opened
 from polysema.use.text import grouped
 
+_LOG = logging.getLogger("polysema.corpus")
+
 LEAST = 10
 """Uses of a word that is listed when no words are asked for."""
 
@@ -33,6 +36,12 @@ PASSAGE = 5000
 
 FEW = 8
 """With fewer documents than this passages are resampled instead."""
+
+MISSED = 0.15
+"""The share that a sense may have whatever the tagger says: it does not see some senses at all.
+
+With it and :data:`ERROR`, intervals hold .94 of the shares of .05 and more on SemCor's documents to choose on.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class SenseFrequency(Record):
 
 
 class Frequencies(Results[SenseFrequency]):
-    """Word by word, group by group, the most frequent sense first."""
+    """Word by word, as asked or the most used first; group by group, the most frequent sense first."""
 
     def plot(self) -> Any:
         """The shares of the first word's senses, as a figure of matplotlib (extra ``plots``)."""
@@ -73,7 +82,7 @@ def frequencies(
 
     Args:
         corpus: a tagged folder, or text.
-        words: by default all that a tagged corpus uses at least ``least`` times.
+        words: by default all that a tagged corpus uses at least ``least`` times, numbers left out.
         by: group documents by ``year``, ``decade``, ``century`` or another of their facts.
         pos: ``noun``, ``verb``, ``adj`` or ``adv``.
     """
@@ -82,12 +91,16 @@ def frequencies(
     groups = None if by is None else np.array([group or "" for group in grouped(tagged.documents, by)])
     if not asked:
         tagged.index()
-        asked = sorted(word for word, count in tagged.counts.items() if count >= least)
+        used = sorted(tagged.word_counts.items(), key=lambda item: (-item[1], item[0]))
+        asked = [word for word, count in used if count >= least]
         if not asked:
             raise InputError(f"no word is used {least} times in {corpus}: ask for fewer (--least)")
     file, found = tagged.dictionary.file, Frequencies()
     for number, word in enumerate(asked):
-        uses = tagged.uses(word, pos)
+        uses = tagged.found(word, pos) if len(asked) > 1 else tagged.uses(word, pos)
+        if uses is None:
+            _LOG.info(f"{word!r} is not used: left out")
+            continue
         own = np.zeros(len(uses), str) if groups is None else groups[uses.document]
         for group in sorted(set(own.tolist()) - ({""} if groups is not None else set())):
             chosen = uses[own == group]
@@ -97,6 +110,8 @@ def frequencies(
                 counts = len(chosen), len(np.unique(chosen.document))
                 found.append(SenseFrequency(word, group, file.key(row), gloss, share, low, high, *counts))
         progress(Progress("counting", number + 1, len(asked), "words"))
+    if not found:
+        raise InputError(f"none of {', '.join(asked)} is used in {tagged.path or 'the text'}")
     return found
 
 
@@ -124,15 +139,8 @@ def resampled(unit: NDArray[np.int64], times: int, rng: np.random.Generator) -> 
 
 
 def around(share: Floats, error: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
-    """An interval of shares by their standard errors: z errors to both sides, or Wilson's where that is wider.
-
-    Near 0 and 1 the first holds the end itself, the second what a small sample may have missed.
-    """
-    size = np.maximum(share * (1 - share) / np.maximum(error**2, 1e-12), 1.0)
-    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
-    low, high = np.minimum(middle - half, share - z * error), np.maximum(middle + half, share + z * error)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    """An interval of shares: z standard errors to both sides; its upper end is :data:`MISSED` at least."""
+    return np.clip(share - z * error, 0, 1), np.clip(np.maximum(share + z * error, MISSED), 0, 1)
 
 
 def with_interval(uses: Uses, resamples: int = 200, seed: int = 0) -> tuple[Floats, Floats, Floats]:

@@ -40,6 +40,7 @@ from polysema.lexicon.lexicon import load
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import NAME
 from polysema.senses.doubt import features
+from polysema.senses.entries import Place
 from polysema.storage import holds, read_config, recover
 from polysema.use.text import Document
 from polysema.use.text import read_sentences as sentences_of
@@ -206,6 +207,11 @@ class Tagged:
             found[file.spellings[spelling]] += count
         return found
 
+    @property
+    def word_counts(self) -> Counter[str]:
+        """:attr:`counts` of words of two letters or more: no numbers, no symbols."""
+        return Counter({word: count for word, count in self.counts.items() if sum(map(str.isalpha, word)) > 1})
+
     def uses(self, word: str, pos: str | None = None) -> Uses:
         """The uses of a word: those whose best sense is one of its own.
 
@@ -295,13 +301,9 @@ EXPORTS = {
 """Files of text that a tagged corpus can be written to, by their ending: how, and how they begin."""
 
 
-def entries(dictionary: Dictionary, text: str) -> list[tuple[int, int, Rows]]:
-    """(first character, end, sense rows) of the words of a text that the dictionary knows, the longest entries."""
-    found = []
-    for place in dictionary.entries_of(text):
-        rows = place.entry.rows if place.kept is None else place.entry.rows[place.kept]
-        found.append((*place.span, rows))
-    return found
+def _rows(place: Place) -> Rows:
+    """The sense rows of a word in a text."""
+    return np.asarray(place.entry.rows if place.kept is None else place.entry.rows[place.kept], np.int64)
 
 
 def rows_of(dictionary: Dictionary, word: str, pos: str | None = None) -> Rows:
@@ -328,11 +330,10 @@ def read_sentences(
         wanted: keep the words that may have one of these sense rows; by default all.
         vectors: whether to keep the vectors.
     """
-    found = [entries(dictionary, text) for text in texts]
-    if wanted is not None:
-        found = [[each for each in own if not wanted.isdisjoint(each[2].tolist())] for own in found]
-    flat = [each for own in found for each in own]
-    contexts = dictionary.encoder.contexts(texts, [[(a, z) for a, z, _ in own] for own in found])
+    is_wanted = None if wanted is None else lambda place: not wanted.isdisjoint(_rows(place).tolist())
+    found = [[*filter(is_wanted, own)] if is_wanted else own for own in dictionary.entries_of(texts, is_wanted)]
+    places = [place for own in found for place in own]
+    flat, contexts = [(*place.span, _rows(place)) for place in places], dictionary.contexts(places)
     size = len(flat)
     sense, p = np.full((size, KEPT), -1, np.int32), np.zeros((size, KEPT), np.uint16)
     nearest, surest, known = np.empty(size), np.empty(size), np.empty(size)
@@ -418,7 +419,8 @@ def opened(corpus: Corpus, words: Iterable[str], dictionary: Any = None, pos: st
     for document, offset, sentence in sentences_of(corpus):
         if not documents or documents[-1] is not document:
             documents.append(document)
-        if any(not wanted.isdisjoint(rows.tolist()) for _, _, rows in entries(known, sentence)):
+        places = (place for options in known.candidates(sentence) for _, place in options)
+        if any(not wanted.isdisjoint(_rows(place).tolist()) for place in places):
             kept.append((len(documents) - 1, offset, sentence))
     parts = [
         read_sentences(known, [sentence for _, _, sentence in kept[i : i + BATCH]], wanted)

@@ -1,6 +1,7 @@
 """Every script of ``benchmarks/`` and ``tools/`` runs, at toy size. The figures it prints are not looked at."""
 
 import gzip
+import importlib
 import json
 import lzma
 import re
@@ -12,7 +13,9 @@ from polysema import Corpus, Lexicon, build_corpus, describe, load, train
 from polysema.encoders.tagged_text import held_out_synset
 from polysema.machine import processors
 from polysema.meanings.parts import Parts, Speech
+from polysema.senses.wordnet_files import Synset, WordNet
 from tests.benchmarks.conftest import ROOT
+from tests.senses import five_words
 
 COVERED = {
     "benchmarks": {
@@ -239,12 +242,31 @@ def test_change(script, five, tmp_path):
     assert "SemEval-2020 Task 1 English: 2 words" in printed
 
 
+def test_entailment_of_subtrees(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    entailment = importlib.import_module("entailment")
+    down = {"": "ab", "a": "ab", "b": "ab", "aa": "abc", "ab": "abc", "ba": "abc", "bb": "abc"}
+    for name in ("aa", "ab", "ba", "bb"):
+        down |= {name + each: "abcd" for each in "abc"}
+    names = ["", *(parent + child for parent, children in down.items() for child in children)]
+    links = {name: [("~", name + child) for child in down.get(name, "")] for name in names}
+    synsets = {
+        f"x{name}": Synset(f"x{name}", "noun", "object", (f"bank {name}",), f"the {name} bank", (),
+                           (*((s, f"x{other}") for s, other in links[name]), *((("@", f"x{name[:-1]}"),) if name else ())))
+        for name in names
+    }  # fmt: skip
+    known = five_words.dictionary()
+    entailment.subtrees(known, WordNet(synsets, (), ()), 4, np.random.default_rng(0))
+    assert re.search(r"4 pairs\n(?s:.*)\| depth \| 1.00 \|", capsys.readouterr().out)
+
+
 def test_tagging(script, five, tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("The dog saw the bank.\n" * 3)
     printed = script("tagging", five[0], "--semcor", five[1], "--text", tmp_path / "text.txt", "--workers", 1)
     assert "the same bytes in all runs" in printed
     assert "Shares of 3 senses of 1 words" in printed
     assert "Search by 2 glosses" in printed
+    assert "| where they fit | " in printed
 
 
 def test_calibration(script, known, tmp_path):

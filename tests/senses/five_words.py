@@ -94,9 +94,11 @@ def many_senses(word: str, count: int, glosses: tuple[str, ...] = (), synonyms: 
     return WordNet(synsets, tuple(SenseKey(f"{word}%1:00:0{i}::", n, i + 1, 0) for i, n in enumerate(names)), ())
 
 
-def joined(first: WordNet, second: WordNet) -> WordNet:
-    """The synsets of both."""
-    return WordNet(first.synsets | second.synsets, first.keys + second.keys, ())
+def joined(first: WordNet, *others: WordNet) -> WordNet:
+    """The synsets of all."""
+    for other in others:
+        first = WordNet(first.synsets | other.synsets, first.keys + other.keys, ())
+    return first
 
 
 def random_encoder(width: int = 24, layers: int = 2, dimension: int = 8, window: int = 16) -> GlossEncoder:

@@ -244,3 +244,10 @@ def test_the_command_line(lexicon: Lexicon, tmp_path, capsys) -> None:
     adapted = ["adapt", "--glossary", str(tmp_path / "terms.csv"), "-o", str(tmp_path / "own")]
     assert main([*adapted, "-l", str(tmp_path / "model")]) == 0
     assert "1 senses of your own" in capsys.readouterr().out
+
+
+def test_the_list_of_senses_says_how_many_it_leaves_out(capsys) -> None:
+    assert main(["senses", "run"]) == 0
+    assert "further senses: --fine lists all 57" in capsys.readouterr().out
+    assert main(["senses", "run", "--fine"]) == 0
+    assert "further senses" not in capsys.readouterr().out

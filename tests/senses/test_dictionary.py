@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from polysema.measures import entropy
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import Definition, DictionaryFile, build_dictionary
 from polysema.senses.forms import Forms
+from polysema.senses.several_words import Fit, are_one
+from polysema.senses.wordnet_files import WordNet
 from tests.senses import five_words
 
 
@@ -99,6 +103,56 @@ def test_reading_takes_the_longest_entry_and_skips_function_words(dictionary: Di
     for text, found in zip(texts, together, strict=True):
         for one, other in zip(dictionary.read(text), found, strict=True):
             assert one.sense.probability == pytest.approx(other.sense.probability, rel=1e-4)
+
+
+def test_several_words_are_one_where_they_fit_better_than_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("roll", "down", "roll down", "san", "san marco", "do it")
+    source = five_words.joined(*(five_words.many_senses(word, 2) for word in words))
+    encoder = five_words.random_encoder()
+    vectors = encoder.glosses(["dog"] * len(source.synsets))
+    dictionary = Dictionary(build_dictionary(source, vectors, {"semcor": {}}), encoder)
+    text = "They roll down. They do it in San Marco. Roll-down"
+    for verdict, first in ((True, ["roll down"]), (False, ["roll", "down"])):
+        monkeypatch.setattr("polysema.senses.dictionary.are_one", Mock(return_value=verdict))
+        assert [found.word for found in dictionary.read(text)] == [*first, "san marco", "roll down"]
+    mine = dictionary.with_glossary([Definition("down roll", "a cushion")])
+    assert [found.word for found in mine.read("A down roll.")] == ["down roll"]  # a user's own entry is always one
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It's the dog's, and the children’s.", {"dog": "dog", "children": "child"}),
+        ("He's at Alzheimer's o'clock, can't he?", {"Alzheimer's": "alzheimer's", "o'clock": "o'clock"}),
+        ("The can of a naïve child", {"can": "can", "naïve": "naive", "child": "child"}),
+        ("It can help US with IT, and he will.", {"US": "us", "IT": "it"}),
+        ("CAN IT HELP US?", {}),
+        ("St. Patrick's dog is a Dog-Child.", {"St. Patrick": "st patrick", "dog": "dog", "Dog-Child": "dog child"}),
+    ],
+)
+def test_forms_in_a_text(text: str, words: dict[str, str]) -> None:
+    lemmas = ("dog", "child", "alzheimer's", "o'clock", "can", "naive", "us", "it", "st patrick", "dog child", "he")
+    source = five_words.joined(*(five_words.many_senses(word, 1) for word in lemmas))
+    source = WordNet(source.synsets, source.keys, (("children", "child", "n"),))
+    vectors = np.ones((len(source.synsets), 8), np.float32)
+    dictionary = Dictionary(build_dictionary(source, vectors, {"semcor": {}}), five_words.random_encoder())
+    found = {answer.form: answer.word for answer in dictionary.read(text)}
+    assert found == words
+    assert all(dictionary.disambiguate(form, text).form == form for form in found)
+
+
+def test_how_well_words_fit_decides_whether_they_are_one() -> None:
+    words = [Fit(0.8, 200), Fit(0.7, 50)]
+    fits = [
+        are_one(Fit(0.7, 10), words, 2, 15),
+        not are_one(Fit(0.3, 10), words[:1], 2, 15),
+        not are_one(Fit(0.4, 0), words, 2, 15),
+        are_one(Fit(0.4, 90), words, 2, 15),  # it is frequent
+        are_one(Fit(-0.2, 2), words, 3, 15),  # three words seldom stand together by chance
+        are_one(Fit(0.6, 1), words, 2, 15),
+        not are_one(Fit(0.6, 1), words, 2, 15, small_name=True),
+    ]
+    assert all(fits), fits
 
 
 def test_coarse_senses_sum_their_fine_ones(dictionary: Dictionary) -> None:

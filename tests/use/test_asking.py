@@ -13,7 +13,7 @@ from polysema.errors import Failed, InputError, UnknownChoiceError
 from polysema.use import change as change_module
 from polysema.use.change import MEASURES, change, compare
 from polysema.use.concordance import UNEXPLAINED, concordance
-from polysema.use.frequencies import around, frequencies, resampled
+from polysema.use.frequencies import MISSED, around, frequencies, resampled
 from tests.use.planted import BANK, dictionary, tagged
 
 MONEY, RIVER, TIP = np.eye(3)
@@ -57,6 +57,9 @@ def test_groups_of_documents(known):
         frequencies(corpus, least=1000)
     with pytest.raises(InputError, match="'dog' is not used in the text"):
         frequencies(corpus, "dog")
+    assert {item.word for item in frequencies(corpus, ["dog", "bank"])} == {"bank"}
+    with pytest.raises(InputError, match="none of dog, dogs is used in the text"):
+        frequencies(corpus, ["dog", "dogs"])
     frame = frequencies(corpus, "bank").to_frame()
     assert list(frame.columns)[:5] == ["word", "group", "key", "gloss", "share"]
 
@@ -66,6 +69,7 @@ def test_intervals_hold_the_ends_and_the_middle():
     assert low[0] == 0
     assert high[2] == 1
     assert (low[1], high[1]) == pytest.approx((0.304, 0.696), abs=1e-3)
+    assert (high[0], low[2]) == pytest.approx((MISSED, 0.804))
 
 
 def test_documents_are_drawn_whole():
