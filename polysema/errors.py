@@ -159,7 +159,8 @@ def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
     if not word:
         return []
     near = [other for other in known if abs(len(other) - len(word)) <= 2 and other[:1].lower() == word[0].lower()]
-    return get_close_matches(word, near, n=most, cutoff=0.7)
+    swapped = [other for other in near if sorted(other) == sorted(word)]  # *bnak* for *bank*
+    return [*dict.fromkeys([*swapped, *get_close_matches(word, near, n=most, cutoff=0.7)])][:most]
 
 
 def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dict[str, Any]) -> PolysemaError:

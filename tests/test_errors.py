@@ -45,3 +45,7 @@ def test_reaches_the_caller_from_a_worker():
         pytest.raises(UnknownWordError, match="did you mean bank"),
     ):
         pool.submit(fails).result(timeout=120)
+
+
+def test_letters_that_changed_places_are_suggested_first():
+    assert errors.closest("bnak", ["bna", "bak", "bunk", "bank", "river"]) == ["bank", "bna", "bak"]

@@ -128,7 +128,7 @@ def test_every_page_as_a_person_uses_it(page):
     page.get_by_text("7 of 8 words").wait_for()
     page.get_by_role("link", name="Forward →").click()
     page.get_by_text("8 of 8 words").wait_for()
-    page.get_by_role("link", name="Beside another sentence").click()
+    page.get_by_role("link", name="Compare with another").click()
     page.get_by_label("Second", exact=True).fill("The river by the bank.")
     page.get_by_role("button", name="Compare").click()
     page.get_by_text("because of").or_(page.get_by_text("no single word decides it")).first.wait_for()
@@ -153,11 +153,11 @@ def test_every_page_as_a_person_uses_it(page):
 
 def test_it_answers_while_one_types(page):
     page.get_by_label(BOX).press_sequentially("The old bank", delay=20)
-    page.locator("a.word", has_text="bank").wait_for()
-    assert page.url.endswith("s=The+old+bank")
+    page.wait_for_url("**s=The+old+bank")
     page.get_by_role("button", name="Copy link").wait_for()
+    page.locator("a.word", has_text="bank").wait_for()
     page.locator("#s").press_sequentially(" of the xyzzy", delay=5)
-    page.get_by_text("passed over: xyzzy").wait_for()
+    page.get_by_text("left out: xyzzy").wait_for()
     page.locator("#s").evaluate("box => { box.value = 'a'.repeat(99999); }")
     page.locator("#s").press("b")
     page.get_by_text("100,000 characters: at most 1,000").wait_for()
