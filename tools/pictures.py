@@ -58,25 +58,29 @@ def taken(page: Page, name: str, narrow: bool) -> None:
     Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)  # a quarter of the size
 
 
-def main(wanted: list[str]) -> None:
+def pages(names: list[str]) -> None:
     explorer = polysema.explore()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for narrow in (False, True):
             size = {"width": 400, "height": 860} if narrow else {"width": 1280, "height": 760}
             page = browser.new_context(color_scheme="dark" if narrow else "light", viewport=size).new_page()
-            for name, path in PAGES.items():
-                if name in (wanted or PAGES):
-                    page.goto(explorer.url + path)
-                    taken(page, name, narrow)
+            while not page.request.get(explorer.url + "health").ok:  # it gets its parser ready
+                page.wait_for_timeout(500)
+            for name in names:
+                page.goto(explorer.url + PAGES[name])
+                taken(page, name, narrow)
         browser.close()
     explorer.stop()
+
+
+def main(wanted: list[str]) -> None:
+    if names := [name for name in PAGES if name in (wanted or PAGES)]:
+        pages(names)
     for name, command in DRAWINGS.items():
         if name in (wanted or DRAWINGS):
-            subprocess.run(
-                [sys.executable, "-m", "polysema", "draw", *command, "--force", "-o", IMAGES / f"{name}.png"],
-                check=True,
-            )
+            line = [sys.executable, "-m", "polysema", "draw", *command, "--force", "-o", IMAGES / f"{name}.png"]
+            subprocess.run(line, check=True)
 
 
 if __name__ == "__main__":
