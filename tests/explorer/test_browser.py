@@ -183,6 +183,22 @@ def test_a_card_over_a_word(page, explorer):
     assert box["x"] + box["width"] <= 400
 
 
+@pytest.mark.parametrize("page", [False], indirect=True, ids=["no script"])
+def test_a_word_opens_its_row_without_a_script(page, explorer):
+    page.goto(f"{explorer.url}?s={TEXT}&lexicon=glossed")
+    page.locator("a.word").first.click()
+    page.locator("details.found[open] .senses").first.wait_for()
+
+
+def test_a_card_stays_in_sight_and_scrolls(page, explorer):
+    page.set_viewport_size({"width": 400, "height": 420})
+    page.goto(f"{explorer.url}?s={TEXT}&lexicon=glossed")
+    page.locator("a.word").first.focus()
+    box = page.locator("#pop").bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 420
+
+
 def test_the_player_moves_the_bars(page, explorer):
     page.goto(f"{explorer.url}?s={TEXT}&view=steps&step=2")
     bars = page.locator(".player a.word").first.locator("rect")

@@ -16,6 +16,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 from starlette.testclient import TestClient
 
+import polysema
 from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import InputError
 from polysema.explorer import answers, atlas, web
@@ -216,6 +217,15 @@ def test_the_start_has_examples_and_surprises_that_are_read(client, app):
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/?lexicon=second&s=")
     assert len(app.pages.static["surprises.txt"].decode().splitlines()) > 30
+
+
+MEANT = {"bank": "sloping", "fan": "admirer", "mole": "mammal", "jam": "fruit", "bark": "woody", "crane": "lifts"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_are_read_right_by_the_model_that_ships(example):
+    (word,) = (word for word in MEANT if f" {word} " in example)
+    assert MEANT[word] in polysema.load().disambiguate(word, example).sense.gloss
 
 
 def test_a_word_with_its_faces(client):
