@@ -1,11 +1,12 @@
 """The explorer under load, from outside: 200 clients on pages that are all different.
 
-    python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1]
+    python benchmarks/explorer.py [LEXICON] [--clients 200] [--seconds 60] [--rounds 1] [--public]
     python benchmarks/explorer.py --list 400000              # pages of a list of so many words, in one process
 
 A server is asked by as many clients that each send a request as soon as the last is answered. Half of the pages are
 words, drawn by the root of their frequency, half sentences of two to four such words put into patterns: *new* never
-repeats one, *mixed* draws them from 300 with Zipf's law, as people do. 503 (overload) is counted apart from errors.
+repeats one, *mixed* draws them from 300 with Zipf's law, as people do. With --public, as behind a proxy, each client
+has an address of its own. 503 (overload) and 429 (a client asks too often) are counted apart from errors.
 Memory is the server's resident set. It ends by itself.
 """
 
@@ -71,7 +72,7 @@ def pages(lexicon: polysema.Lexicon, count: int, seed: int) -> list[str]:
 @contextmanager
 def serving(command: list[str]) -> Iterator[tuple[str, int]]:
     """A server while it runs: its address and its process."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             url = ""
@@ -100,13 +101,16 @@ def resident(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def client(address: tuple[str, int], paths: Iterator[str], until: float, took: dict[int, list[float]]) -> None:
+async def client(
+    number: int, address: tuple[str, int], paths: Iterator[str], until: float, took: dict[int, list[float]]
+) -> None:
     """One client: a connection that asks again as soon as it is answered."""
+    own = f"Host: localhost\r\nX-Forwarded-For: 203.0.{number // 256}.{number % 256}"
     reader, writer = await asyncio.open_connection(*address)
     while time.perf_counter() < until:
         start = time.perf_counter()
         try:
-            writer.write(f"GET {next(paths)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            writer.write(f"GET {next(paths)} HTTP/1.1\r\n{own}\r\n\r\n".encode())
             head = await reader.readuntil(b"\r\n\r\n")
             length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             await reader.readexactly(int(length.split(b":")[1]))
@@ -126,14 +130,15 @@ def load(url: str, pid: int, paths: list[str], clients: int, seconds: int) -> di
 
     async def all_clients() -> None:
         until = time.perf_counter() + seconds
-        await asyncio.gather(*(client((host, int(port)), asked, until, took) for _ in range(clients)))
+        await asyncio.gather(*(client(number, (host, int(port)), asked, until, took) for number in range(clients)))
 
     asyncio.run(all_clients())
     times = np.percentile(1e3 * np.array(took[200] or [np.nan]), [50, 95, 99])
     counts = {status: len(values) for status, values in took.items()}
     return {
         "requests": sum(counts.values()), "seconds": time.perf_counter() - start, "busy": counts.get(503, 0),
-        "errors": sum(n for status, n in counts.items() if status not in (200, 503)),
+        "often": counts.get(429, 0),
+        "errors": sum(n for status, n in counts.items() if status not in (200, 429, 503)),
         **dict(zip(("p50", "p95", "p99"), times.tolist(), strict=True)), "before": before, "after": resident(pid),
     }  # fmt: skip
 
@@ -146,18 +151,32 @@ def under_load(options: argparse.Namespace) -> None:
     chance, few = random.Random(2), new[-300:]
     mixed = chance.choices(few, [1 / rank for rank in range(1, len(few) + 1)], k=50_000)
     command = [sys.executable, "-m", "polysema", "explore", options.lexicon, "--port", "0", "--no-browser"]
+    command += ["--public", "--allow-host", "localhost"] if options.public else []
     for name, paths in [("new", new[:-300]), ("mixed", mixed)] * options.rounds:
         with serving(command) as (url, pid):
             time.sleep(5)  # what it gets ready in the background
             load(url, pid, paths[::-1], min(options.clients, 8), 5)  # caches and pools filled, not counted
             f = load(url, pid, paths, options.clients, options.seconds)
-        good = f["requests"] - f["busy"] - f["errors"]
+        good = f["requests"] - f["busy"] - f["often"] - f["errors"]
         rows.append([
             name, f"{good / f['seconds']:.0f}", f"{f['p50']:.0f}", f"{f['p95']:.0f}", f"{f['p99']:.0f}",
-            f"{good:.0f}", f"{f['busy']:.0f}", f"{f['errors']:.0f}", f"{f['before']:.0f}", f"{f['after']:.0f}",
+            f"{good:.0f}", f"{f['busy']:.0f}", f"{f['often']:.0f}", f"{f['errors']:.0f}",
+            f"{f['before']:.0f}", f"{f['after']:.0f}",
         ])  # fmt: skip
         print("  ".join(rows[-1]), flush=True)
-    heads = ["pages", "pages/s", "p50 ms", "p95 ms", "p99 ms", "answered", "503", "errors", "MB before", "MB after"]
+    heads = [
+        "pages",
+        "pages/s",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "answered",
+        "503",
+        "429",
+        "errors",
+        "MB before",
+        "MB after",
+    ]
     print(table(heads, rows))
 
 
@@ -200,7 +219,7 @@ def listed(words: int) -> None:
 
 def main() -> None:
     """Read the options."""
-    chosen = options(__doc__, "[lexicon]", clients=200, seconds=60, rounds=1, list=0)
+    chosen = options(__doc__, "[lexicon]", clients=200, seconds=60, rounds=1, list=0, public=False)
     chosen.lexicon = chosen.lexicon or "default"
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
     if chosen.list:

@@ -24,7 +24,7 @@ in its place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -106,9 +106,18 @@ class DataError(PolysemaError):
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra: from the folder of a clone, otherwise from the index."""
-    clone = (Path(__file__).parents[1] / "pyproject.toml").is_file()
-    return f"pip install '.[{extra}]'" if clone else f"pip install 'polysema[{extra}]'"
+    """The command that installs an extra: from the folder or wheel that pip found polysema in, else from the index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    with suppress(PackageNotFoundError, ValueError):  # pip notes what was not from an index (PEP 610)
+        source = urlsplit(json.loads(distribution("polysema").read_text("direct_url.json") or "{}").get("url", ""))
+        if source.scheme == "file":
+            where = url2pathname(source.path)
+            return f"pip install '{'.' if Path(where) == Path.cwd() else where}[{extra}]'"
+    return f"pip install 'polysema[{extra}]'"
 
 
 class MissingExtraError(PolysemaError, ImportError):
@@ -159,7 +168,8 @@ def closest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
     if not word:
         return []
     near = [other for other in known if abs(len(other) - len(word)) <= 2 and other[:1].lower() == word[0].lower()]
-    return get_close_matches(word, near, n=most, cutoff=0.7)
+    swapped = [other for other in near if sorted(other) == sorted(word)]  # *bnak* for *bank*
+    return [*dict.fromkeys([*swapped, *get_close_matches(word, near, n=most, cutoff=0.7)])][:most]
 
 
 def _unpickled(kind: type[PolysemaError], args: tuple[Any, ...], attributes: dict[str, Any]) -> PolysemaError:

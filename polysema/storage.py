@@ -308,7 +308,7 @@ def check_name(path: Path) -> None:
 
 def _check_replaced(path: Path, overwrite: bool, owner: Owner) -> None:
     if not overwrite:
-        raise InputError(f"{path} exists already: choose another name, or allow overwriting it")
+        raise InputError(f"{path} exists already: give another name, or overwrite it (--force; overwrite=True)")
     if path.is_symlink():
         raise InputError(f"{path} is a link, and is not overwritten: choose another name")
     if path.is_dir() and not any(path.iterdir()):

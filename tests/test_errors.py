@@ -1,9 +1,12 @@
 """The family of errors."""
 
 import copy
+import json
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import distribution
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +48,15 @@ def test_reaches_the_caller_from_a_worker():
         pytest.raises(UnknownWordError, match="did you mean bank"),
     ):
         pool.submit(fails).result(timeout=120)
+
+
+def test_extras_are_installed_from_where_polysema_came(monkeypatch):
+    where = Path(json.loads(distribution("polysema").read_text("direct_url.json"))["url"].removeprefix("file://"))
+    monkeypatch.chdir(where)
+    assert errors.install_command("parse") == "pip install '.[parse]'"
+    monkeypatch.chdir(where / "tests")
+    assert errors.install_command("parse") == f"pip install '{where}[parse]'"
+
+
+def test_letters_that_changed_places_are_suggested_first():
+    assert errors.closest("bnak", ["bna", "bak", "bunk", "bank", "river"]) == ["bank", "bna", "bak"]

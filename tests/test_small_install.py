@@ -47,7 +47,8 @@ def test_asking_and_composing_need_no_compiler(lexicon, tmp_path):
 @pytest.mark.parametrize(
     "line", [["train", "text.txt"], ["train", "--help"], ["corpus", "build", "text.txt", "-o", "text.corpus"]]
 )
-def test_training_says_what_to_install(tmp_path, line):
+def test_training_says_what_to_install(tmp_path, line, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the bank lends money\n" * 20)
     done = run(f"import os; os.chdir({str(tmp_path)!r}); sys.exit(main({line!r}))")
     assert done.returncode == 2

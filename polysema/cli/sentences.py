@@ -133,7 +133,7 @@ def _print_alike(model: Lexicon, given: Shared, word: str, texts: Sequence[str],
     uses = [model.disambiguate(word, text, **narrowed) for text in texts]
     if given.as_json:
         return print_json({"word": word, "similarity": alike, "uses": [use.to_dict() for use in uses]})
-    click.echo(number(alike))
+    click.echo(f"the two uses of {word} are alike by {number(alike)}, from 0 to 1")
     print_table([(f"  {use.context}", _probability(use), use.sense.key, use.sense.caption) for use in uses])
 
 
@@ -155,7 +155,7 @@ def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: 
 
     \b
       polysema read "The plant manager took a match from his case."
-      polysema read "The old man the boat." --steps
+      polysema read "The bank by the river was steep." --steps
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
 
@@ -268,10 +268,12 @@ def demo(given: Shared) -> None:
 NEXT = {
     "a word in context": 'polysema disambiguate plant "The workers at the nuclear plant went home."',
     "a whole sentence": 'polysema read "The plant manager took a match from his case."',
+    "two uses compared": 'polysema disambiguate cell "They locked him in a cell." "The cell divides." --alike',
     "entropy step by step": 'polysema compose "((local family) (runs (small hotel)))"',
-    "word by word": 'polysema read "The old man the boat." --steps',
+    "word by word": 'polysema read "The bank by the river was steep." --steps',
     "more senses": "polysema senses plant light",
     "similarity": "polysema similarity bank river money",
+    "in a browser": "polysema explore",
     "your own text": "polysema train my-text.txt",
     "everything else": "polysema --help",
 }

@@ -97,7 +97,8 @@ def _reused(
                 if build_corpus(sources, Path(folder) / "corpus", progress=progress, **options).digest == built.digest:
                     return built
     raise InputError(
-        f"{built.path} holds a corpus of other text or options: choose another name, or allow overwriting it"
+        f"{built.path} holds a corpus of other text or options: choose another name, or overwrite it "
+        "(--force; overwrite=True)"
     )
 
 

@@ -57,7 +57,8 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
 
     Returns:
         ``heard``, the words and where each ends; ``words`` with more than one sense, each with ``steps``: the
-        probabilities of its senses after each word, None before it is read; and ``turned``, those whose sense changed.
+        probabilities of its senses after each word, None before it is read; and ``turned``, where the
+        sense of a word changed.
     """
     heard: list[Facts] = [{"text": t.text, "end": t.start + len(t.text)} for t in tokenised(text).tokens]
     if len(heard) > MOST_STEPS:
@@ -77,7 +78,7 @@ def steps(lexicon: AnyLexicon, text: str) -> Facts:
         words.append({**own, "steps": path})
         for (old, _), (new, number) in pairwise(best):
             if old != new:
-                pair = {"from": own["senses"][old], "to": own["senses"][new]}
+                pair = {"number": len(words) - 1, "from": own["senses"][old], "to": own["senses"][new]}
                 turned.append({"word": item.form, "at": heard[number]["text"], "step": number + 1, **pair})
     facts: Facts = {"sentence": text, "heard": heard, "words": words, "turned": turned}
     return {**facts, "notes": notes(lexicon, text), "cannot": cannot(lexicon)}
@@ -123,18 +124,15 @@ def notes(lexicon: AnyLexicon, text: str) -> list[str]:
     """What is wrong with a text, and what to do; empty for an English sentence of known words."""
     words = [token.text for token in tokenised(text).tokens]
     if not words:
-        return ["There is no word in this text. Type an English sentence."]
+        return ["There is no word in this text. Type an English sentence, such as “The bank by the river was steep.”"]
     asked = [word for word in dict.fromkeys(words) if word.lower() not in STOP_WORDS]
     unknown = [word for word in asked if word not in lexicon and word.lower() not in lexicon]
     if 2 * len(unknown) > len(words) or (len(words) > 4 and len(asked) == len(set(words))):
-        told = (
-            f"{len(unknown)} of its {len(words)} words are not known" if unknown else "it has no English function word"
-        )
+        strange = f"{len(unknown)} of its {len(words)} words are unknown"
+        told = strange if len(unknown) > 1 else "it has no word such as “the” or “of”"
         return [f"This does not look like English: {told}. Only English is read here; what follows may mean nothing."]
     if unknown:
-        return [
-            f"Not in the lexicon, and passed over: {', '.join(unknown[:8])}. Check the spelling, or use another word."
-        ]
+        return [f"Not in the lexicon, so left out: {', '.join(unknown[:8])}. Check the spelling, or use another word."]
     return []
 
 
@@ -237,14 +235,14 @@ def _methods(lexicon: AnyLexicon, composed: Composition) -> list[Facts]:
 # --------------------------------------------------------------------------------------------------------------- word
 
 
-def word(lexicon: AnyLexicon, asked: str, top: int = 12) -> Facts:
+def word(lexicon: AnyLexicon, asked: str, top: int = 12, fine: bool = False) -> Facts:
     """The ambiguity of a word, its senses by name, and similar words; a word of the dictionary alone has no others."""
     held = asked in lexicon
     in_dictionary = isinstance(lexicon, Lexicon) and lexicon.dictionary is not None and asked in lexicon.dictionary
     spelled = lexicon.vocabulary.words[lexicon.vocabulary.index(asked)] if held or not in_dictionary else asked
     (own,) = listing(lexicon).rows([spelled])
-    facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon)}
-    facts["senses"] = _senses(lexicon.senses(spelled, top)) if isinstance(lexicon, Lexicon) else []
+    facts: Facts = {"word": spelled, "ambiguity": own, "information_is": _information(lexicon), "fine": fine}
+    facts["senses"] = _senses(lexicon.senses(spelled, top, fine=fine)) if isinstance(lexicon, Lexicon) else []
     seen = sum(sense["count"] for sense in facts["senses"])
     facts["senses"] = [{**sense, "interval": _wilson(sense["count"], seen)} for sense in facts["senses"]]
     facts["similar"] = [item.to_dict() for item in lexicon.neighbours(spelled, top)] if held else []
@@ -307,7 +305,7 @@ def _side(lexicon: AnyLexicon, query: str, meaning: Any, senses: Sequence[Sense]
     return {
         "query": query,
         "is_word": known,
-        "entropy": lexicon.entropy(meaning) if isinstance(lexicon, Lexicon) else None,
+        "entropy": lexicon.entropy(query if known else meaning) if isinstance(lexicon, Lexicon) else None,
         "senses": _senses(senses),
         "neighbours": [item.to_dict() for item in lexicon.neighbours(query if known else meaning, 8)],
     }

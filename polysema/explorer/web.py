@@ -39,11 +39,11 @@ LONGEST = {"s": 1000, "a": 500, "b": 500, "w": 100, "word": 100, "prefix": 100}
 MOST_TEXTS = 32
 """Texts of one question to ``/api/read`` at most."""
 EXAMPLES = (
-    "The bass player caught a bass.",
     "The bank by the river was steep.",
-    "He lit the candle with a match.",
-    "The old man the boat.",
-    "She left her glasses in the cabinet.",
+    "The fan sang along with the band.",
+    "A mole dug under the lawn.",
+    "She spread jam on the warm toast.",
+    "The bark of the old oak was thick.",
     "The crane lifted the steel beam.",
 )
 VIEWS = {"": "Reading", "steps": "Word by word", "tree": "Tree"}
@@ -55,7 +55,8 @@ STATIC = {
     "icon.svg": "image/svg+xml",
     "openapi.json": "application/json",
 }
-_KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text in ("1", "on")}
+_TRUE = ("1", "on")
+_KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text in _TRUE}
 """How parameters are read, by their type."""
 
 
@@ -109,7 +110,7 @@ class Pages:
         if view == "steps":
             last = len(facts["heard"])
             step = _integer(request, "step", last, min(1, last), last)
-            heard = facts["heard"][step - 1]["end"] if last else 0
+            heard = len(text) if step == last else facts["heard"][step - 1]["end"]
             page |= {"step": step, "end": heard, "notes": facts.get("notes", [])}
         return Answer("sentence.html", facts, extra={**page, "read": _drawn(facts)})
 
@@ -167,7 +168,8 @@ class Pages:
             raise HTTPException(414, f"a word has at most {LONGEST['w']} characters here")
         if not asked:
             return Answer("word_none.html", {"word": "", "examples": listing(lexicon).examples()})
-        return Answer("word.html", answers.word(lexicon, asked))
+        fine = _text(request, "fine") in _TRUE
+        return Answer("word.html", answers.word(lexicon, asked, fine=fine))
 
     def listed(self, request: Request) -> Answer:
         """A page of the vocabulary."""
@@ -324,7 +326,7 @@ def _drawn(facts: Facts) -> Facts:
 
 
 def _too_long(text: str, most: int = LONGEST["s"]) -> str:
-    more = " Give one sentence; `polysema read` reads whole files." if most >= 500 else ""
+    more = " Give one sentence. The command polysema read takes whole files." if most >= 500 else ""
     return f"{len(text):,} characters: at most {most:,} are read here.{more}"
 
 
@@ -408,7 +410,7 @@ def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Facts:
     leaves = sorted((node for node in nodes if "position" in node), key=lambda node: (node["position"], node["path"]))
     rows = {node["path"]: float(row) for row, node in enumerate(leaves)}
     places = tree_places(rows, [node["path"] for node in nodes])
-    left = 34 + _LETTER * min(max(len(node["phrase"]) for node in leaves), 16)
+    left = 68 + _LETTER * min(max(len(node["phrase"]) for node in leaves), 16)
     wide = min(74.0, max(13.0, (_WIDE - left) / max(level for _, level in [*places.values(), (0, 1)])))
     at = {path: (round(left + wide * level, 1), round(_ROW * (row + 0.6), 1)) for path, (row, level) in places.items()}
     marks = []

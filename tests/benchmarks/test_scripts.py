@@ -22,7 +22,7 @@ COVERED = {
         "all_words", "ambiguity", "bert2dm", "calibration", "change", "cluster", "composition", "corpus", "entailment", "entropy", "evaluation", "everyday", "explorer", "features", "first_hour", "gpu",
         "homographs", "measure", "negation", "neighbours", "parts_of_speech", "placing", "questions", "slots", "tagging", "training", "word2dm", "wordnet", "words_in_context",
     },
-    "tools": {"campaign", "default_model", "import_graph", "licences", "sense_dictionary"},
+    "tools": {"campaign", "default_model", "import_graph", "licences", "pictures", "sense_dictionary"},
 }  # fmt: skip
 
 
@@ -326,3 +326,16 @@ def test_words_in_context(script, tmp_path):
     printed = script("parts_of_speech", tmp_path, tmp_path / "small")
     assert "| all | 2 | 1.000 | 0.500 |" in printed  # happily and agree; light and house can be several
     assert "| the weightiest sense | 4 | 1.000 |" in printed
+
+
+def test_pictures_takes_those_that_are_named(monkeypatch, tmp_path):
+    """A drawing alone; ``tests/explorer`` looks at the pages."""
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    pictures = importlib.import_module("pictures")
+    assert {path.stem for path in pictures.IMAGES.glob("explorer-*.png")} == {
+        f"{name}{narrow}" for name in pictures.PAGES for narrow in ("", "-narrow-dark")
+    }
+    monkeypatch.setattr(pictures, "IMAGES", tmp_path)
+    pictures.main(["bank-matrix"])
+    assert [path.name for path in tmp_path.iterdir()] == ["bank-matrix.png"]

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 SECONDS = 60.0
-EXPECTED = {200, 202, 400, 404, 405, 414, 421, 431, 501, 503}
+EXPECTED = {200, 202, 400, 404, 405, 414, 421, 429, 431, 501, 503}
 SLOW = 40
 """How many slow clients are held open at once."""
 

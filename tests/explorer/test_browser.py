@@ -128,7 +128,7 @@ def test_every_page_as_a_person_uses_it(page):
     page.get_by_text("7 of 8 words").wait_for()
     page.get_by_role("link", name="Forward →").click()
     page.get_by_text("8 of 8 words").wait_for()
-    page.get_by_role("link", name="Beside another sentence").click()
+    page.get_by_role("link", name="Compare with another").click()
     page.get_by_label("Second", exact=True).fill("The river by the bank.")
     page.get_by_role("button", name="Compare").click()
     page.get_by_text("because of").or_(page.get_by_text("no single word decides it")).first.wait_for()
@@ -153,11 +153,11 @@ def test_every_page_as_a_person_uses_it(page):
 
 def test_it_answers_while_one_types(page):
     page.get_by_label(BOX).press_sequentially("The old bank", delay=20)
-    page.locator("a.word", has_text="bank").wait_for()
-    assert page.url.endswith("s=The+old+bank")
+    page.wait_for_url("**s=The+old+bank")
     page.get_by_role("button", name="Copy link").wait_for()
+    page.locator("a.word", has_text="bank").wait_for()
     page.locator("#s").press_sequentially(" of the xyzzy", delay=5)
-    page.get_by_text("passed over: xyzzy").wait_for()
+    page.get_by_text("left out: xyzzy").wait_for()
     page.locator("#s").evaluate("box => { box.value = 'a'.repeat(99999); }")
     page.locator("#s").press("b")
     page.get_by_text("100,000 characters: at most 1,000").wait_for()
@@ -181,6 +181,22 @@ def test_a_card_over_a_word(page, explorer):
     box = card.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 400
+
+
+@pytest.mark.parametrize("page", [False], indirect=True, ids=["no script"])
+def test_a_word_opens_its_row_without_a_script(page, explorer):
+    page.goto(f"{explorer.url}?s={TEXT}&lexicon=glossed")
+    page.locator("a.word").first.click()
+    page.locator("details.found[open] .senses").first.wait_for()
+
+
+def test_a_card_stays_in_sight_and_scrolls(page, explorer):
+    page.set_viewport_size({"width": 400, "height": 420})
+    page.goto(f"{explorer.url}?s={TEXT}&lexicon=glossed")
+    page.locator("a.word").first.focus()
+    box = page.locator("#pop").bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 420
 
 
 def test_the_player_moves_the_bars(page, explorer):

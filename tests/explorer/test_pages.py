@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 from html import unescape
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, quote_plus, urlencode
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 from starlette.testclient import TestClient
 
+import polysema
 from polysema import Lexicon, VectorLexicon, Vocabulary
 from polysema.errors import InputError
 from polysema.explorer import answers, atlas, web
@@ -121,6 +122,9 @@ def test_senses_of_a_dictionary_have_their_glosses(client):
     assert "bank%1:14:00::" in client.get("/word/bank?lexicon=glossed").text
     alone = client.get("/word/ice cream.json?lexicon=glossed").json()
     assert (alone["senses"][0]["gloss"], alone["similar"], alone["like"]) == ("frozen dessert", [], [])
+    fine = client.get("/word/bank.json?lexicon=glossed&fine=1").json()
+    assert len(fine["senses"]) == len(made(9, five_words.dictionary()).senses("bank", fine=True))
+    assert "fine=1" in client.get("/word/bank?lexicon=glossed").text
 
 
 def test_word_by_word(client):
@@ -140,6 +144,8 @@ def test_word_by_word(client):
         (href,) = re.findall(rf'href="([^"]+)" data-step="{which}"', text)
         assert f"<span data-count>{number}</span>" in client.get(href.replace("&amp;", "&")).text
     assert client.get("/", params={"s": "bank " * 61, "view": "steps"}).status_code == 400
+    whole = client.get("/", params={"s": TEXT + " !", "view": "steps"}).text
+    assert 'class="later"' not in whole  # not even what stands after the last word
 
 
 def test_words_that_turn_are_told():
@@ -191,7 +197,7 @@ def test_two_sentences_share_words(client):
     ("text", "told"),
     [
         ("🎉 🎉", "no word in this text"), ("Über allen Gipfeln ist Ruh", "does not look like English"), ("Собака спит в саду", "does not look"),
-        ("the old xyzzy of the bank", "Not in the lexicon, and passed over: xyzzy"), ("the old bank", ""),
+        ("the old xyzzy of the bank", "Not in the lexicon, so left out: xyzzy"), ("the old bank", ""),
     ],
 )  # fmt: skip
 def test_notes_say_what_is_wrong(text, told):
@@ -204,10 +210,22 @@ def test_the_start_has_examples_and_surprises_that_are_read(client, app):
     page = client.get("/").text
     assert len(EXAMPLES) == 6
     assert all(example in page for example in EXAMPLES)
+    sample = client.get("/?lexicon=glossed").text  # its words link to the page of the sentence, and have their cards
+    assert f'href="/?lexicon=glossed&amp;s={quote_plus(EXAMPLES[0])}#w0-card" data-word="x0"' in sample
+    assert 'id="x0"' in sample
     answer = client.get("/surprise?lexicon=second", follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/?lexicon=second&s=")
     assert len(app.pages.static["surprises.txt"].decode().splitlines()) > 30
+
+
+MEANT = {"bank": "sloping", "fan": "admirer", "mole": "mammal", "jam": "fruit", "bark": "woody", "crane": "lifts"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_are_read_right_by_the_model_that_ships(example):
+    (word,) = (word for word in MEANT if f" {word} " in example)
+    assert MEANT[word] in polysema.load().disambiguate(word, example).sense.gloss
 
 
 def test_a_word_with_its_faces(client):
@@ -466,7 +484,7 @@ def test_health_metrics_and_the_log_of_machines(client, app, caplog):
 
 
 def test_no_answer_has_a_folder_of_this_machine(client, monkeypatch):
-    def fails(*_):
+    def fails(*_, **__):
         raise InputError(
             "/home/ann/models/x.bin: cannot be read, and (/var/lib/y) neither; see /word or http://a.b/c/d"
         )

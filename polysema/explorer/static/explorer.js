@@ -49,7 +49,7 @@ page.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-live]");
   if (form === null) return;
   clearTimeout(timer);
-  timer = setTimeout(() => ask(form), 120);
+  timer = setTimeout(() => ask(form), 60);
 });
 
 function ask(form) {
@@ -57,7 +57,7 @@ function ask(form) {
   const most = Number(form.elements.s.dataset.most);
   if (text.length > most) {
     asking?.abort();
-    say(`${text.length.toLocaleString("en")} characters: at most ${most.toLocaleString("en")} are read here. Give one sentence; polysema read reads whole files.`);
+    say(`${text.length.toLocaleString("en")} characters: at most ${most.toLocaleString("en")} are read here. Give one sentence. The command polysema read takes whole files.`);
     return;
   }
   say("");
@@ -110,7 +110,9 @@ function card(word) {
   byId("main").append(box);
   const at = word.getBoundingClientRect();
   const left = Math.max(14, Math.min(at.left + scrollX, scrollX + page.documentElement.clientWidth - box.offsetWidth - 14));
-  const below = at.bottom + 8 + box.offsetHeight <= innerHeight || at.top < box.offsetHeight + 8;
+  const room = innerHeight - at.bottom - 16;
+  const below = room >= box.offsetHeight || room >= at.top;
+  box.style.maxHeight = `${Math.max(below ? room : at.top - 14, 160)}px`;
   box.style.left = `${left}px`;
   box.style.top = `${scrollY + (below ? at.bottom + 8 : at.top - box.offsetHeight - 6)}px`;
   word.classList.add("shown");
@@ -141,7 +143,7 @@ page.addEventListener("focusin", (event) => { const word = wordOf(event); if (wo
 page.addEventListener("focusout", (event) => { if (wordOf(event)) later(); });
 page.addEventListener("click", (event) => {
   const word = wordOf(event);
-  if (word) {
+  if (word && byId(word.dataset.word)?.querySelector(".card-body")) {
     event.preventDefault();
     card(word);
   } else if (pop !== null && !pop.box.contains(event.target)) hide();
@@ -173,6 +175,8 @@ function goTo(step) {
     track.classList.toggle("later", shares === null);
     track.querySelector(".cursor").setAttribute("x", 10 * (step - 1));
     track.querySelectorAll("[data-p]").forEach((shown) => { shown.textContent = shares === null ? "–" : percent(shares[shown.dataset.p]); });
+    const rest = track.querySelector("[data-rest]");
+    if (rest) rest.textContent = shares === null ? "–" : percent(1 - shares.slice(0, 4).reduce((sum, share) => sum + share, 0));
     word?.classList.toggle("later", shares === null);
     let at = 0;
     word?.querySelectorAll("rect").forEach((rect, k) => {
@@ -182,8 +186,11 @@ function goTo(step) {
       at += share;
     });
   });
-  player.querySelectorAll(".reading span").forEach((piece) => piece.classList.toggle("later", Number(piece.dataset.start) >= heard[step - 1].end));
-  player.querySelectorAll("[data-at]").forEach((line) => { line.hidden = Number(line.dataset.at) > step; });
+  player.querySelectorAll(".reading span").forEach((piece) => piece.classList.toggle("later", step < last && Number(piece.dataset.start) >= heard[step - 1].end));
+  const latest = {}; // the last turn of each word so far
+  const turns = [...player.querySelectorAll("[data-at]")];
+  for (const line of turns) if (Number(line.dataset.at) <= step) latest[line.dataset.of] = line;
+  for (const line of turns) line.hidden = latest[line.dataset.of] !== line;
   const url = new URL(location);
   if (step === last) url.searchParams.delete("step");
   else url.searchParams.set("step", step);

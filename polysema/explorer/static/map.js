@@ -146,7 +146,10 @@ function search(text) {
   view.scale = Math.max(view.scale, Math.min(canvas.width, canvas.height) / SIZE * 9);
   view.x = canvas.width / 2 - xs[found] * view.scale;
   view.y = canvas.height / 2 - ys[found] * view.scale;
-  told.textContent = words[found];
+  const link = document.createElement("a");
+  link.href = wordUrl(words[found]);
+  link.textContent = `What ${words[found]} means`;
+  told.replaceChildren(link);
   draw();
 }
 
