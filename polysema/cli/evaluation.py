@@ -138,9 +138,6 @@ for one in (list_sets, fetch_sets, verify_sets):
 )
 @infersent_option
 @click.option("--layer", default=None, metavar="LAYER", help="The encoder's layer for the vector of the verb.")
-@click.option(
-    "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
-)
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=PATH, metavar="DIR", help="Write the report there, HTML and more.")
 def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
@@ -178,7 +175,7 @@ def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
             unknown_words=options["unknown_words"],
             bootstraps=options["bootstraps"],
             seed=given.seed,
-            senses=None if partly else options["senses"],
+            ambiguity=not partly,
             missing=missing,
             progress=lambda name, done, total: show(Progress("evaluate", done, total)),
             engine=engine,
@@ -341,7 +338,7 @@ def _write(evaluation: Any, models: Any, given: Shared, options: dict[str, Any])
     from polysema.reproduction.report import Settings, build_report
     from polysema.version import __version__
 
-    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "bootstraps", "senses", "layer")}
+    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "bootstraps", "layer")}
     sizes = [(model.n, model.m) for _, model in models if isinstance(model, Lexicon)]
     settings = Settings(
         noise_size=next(iter(sizes), (17, 5)),  # the paper's where no model has density matrices

@@ -166,9 +166,7 @@ class Disambiguator:
                 near = [name["neighbours"] for name in names]
                 own.names = [{"label": " ".join(item.word for item in own), "neighbours": own} for own in near]
 
-    def _weighed(
-        self, places: Sequence[Place], own: Sequence[_Candidates]
-    ) -> Iterator[Disambiguation | PolysemaError]:
+    def _weighed(self, places: Sequence[Place], own: Sequence[_Candidates]) -> Iterator[Disambiguation | PolysemaError]:
         """A batch of B places; arrays are padded to the largest number of senses, K."""
         found = [place.read.at(place.span) for place in places]
         most = max(len(each.senses.ids) for each in own)

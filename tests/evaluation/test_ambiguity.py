@@ -1,12 +1,9 @@
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from polysema import Lexicon, Vocabulary
-from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import InputError
 from polysema.evaluation.ambiguity import ambiguity_correlation, sense_counts, table
 from tests.refusals import refused
 
@@ -15,22 +12,6 @@ def test_the_shipped_table_is_wordnets():
     assert len(table()) == 83118
     assert table()["run"] == (16, 41, 0, 0)
     assert sense_counts(["run", "Bank", "bright", "ran", "zzz"]) == [57, 18, 11, 0, 0]
-    refused(UnknownChoiceError, r"wordnet-3.0 or wn", sense_counts, ["run"], "nltk")
-
-
-def test_counts_from_the_wn_library(monkeypatch):
-    def library(**names) -> None:
-        monkeypatch.setitem(sys.modules, "wn", SimpleNamespace(Error=LookupError, **names))
-
-    def empty(lang, lemmatizer):
-        raise LookupError("no lexicon")
-
-    library(Wordnet=lambda lang, lemmatizer: SimpleNamespace(synsets=lambda word: [0] * len(word)))
-    assert sense_counts(["run", "bank"], "wn") == [3, 4]
-    library(Wordnet=empty)
-    refused(DataError, "download", sense_counts, ["run"], "wn")
-    monkeypatch.setitem(sys.modules, "wn", None)
-    refused(MissingExtraError, "wordnet", sense_counts, ["run"], "wn")
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ def test_similarities_are_averaged_over_seeds(lexicon, phrases, monkeypatch):
     pairs = EvaluationSet.of_words("w", [("bank", "river"), ("bank", "nowhere")], np.ones(2))
     asked, real = [], LexiconModel.scores
     monkeypatch.setattr(LexiconModel, "scores", lambda self, *given: asked.append(given) or real(self, *given))
-    found = evaluate_models([("a", lexicon), ("a", other)], {"toy": phrases, "w": pairs}, senses=None)
+    found = evaluate_models([("a", lexicon), ("a", other)], {"toy": phrases, "w": pairs}, ambiguity=False)
     assert len(asked) == 2 * (len(METHODS) + 1)  # nothing is composed again for the ensemble
     one, two = (LexiconModel(member).scores(phrases, "phaser") for member in (lexicon, other))
     row = found["toy", "phaser"]
