@@ -345,7 +345,7 @@ def _write(evaluation: Any, models: Any, given: Shared, options: dict[str, Any])
         configuration={"polysema": __version__, "seed": given.seed, **shown},
     )
     files = write_report(build_report(evaluation, settings=settings), options["report"])
-    say(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON")
+    say(f"{files[0]}: the report; beside it the same as Markdown, CSV and JSON")
 
 
 def _print(evaluation: Any) -> None:
