@@ -15,7 +15,6 @@ from polysema.corpus.corpus import Corpus
 from polysema.kernels import ms_word2dm, word2dm
 from polysema.kernels.simd import padded
 from polysema.options import Options, option
-from polysema.training.reference import log_sigmoid
 
 Exact = NDArray[np.float64]
 
@@ -49,6 +48,11 @@ class Objective:
     # the caches. Word2DM's steps multiply, so its rounds are shorter.
     targets: Callable[[float, int], float]
     cost: int  # of a target, where that of multi-sense Word2DM is 1
+
+
+def log_sigmoid(x: Exact) -> Exact:
+    """log σ(x) = −log(1 + e⁻ˣ)."""
+    return -np.logaddexp(0.0, -x)
 
 
 def _senses_loss(target: Exact, context: Exact, noise: Exact, cosine: bool) -> float:
