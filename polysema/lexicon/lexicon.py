@@ -33,7 +33,7 @@ from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.asking import Context, Narrowed, Which, Word
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
-from polysema.slots.model import SLOTS, BySlots, PhraseMatrix, Slots, stand_ins
+from polysema.slots.model import SLOTS, PhraseMatrix, Slots, stand_ins
 from polysema.storage import recover
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -78,16 +78,16 @@ class LexiconOf(Meanings[M]):
     @overload
     def compose(
         self, phrase: list[Any], method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
-        memory: bool = False, readings: bool = False, nlp: Any = None,
+        readings: bool = False, nlp: Any = None,
     ) -> list[Composition | Failed]: ...  # fmt: skip
     @overload
     def compose(
         self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
-        memory: bool = False, readings: bool = False, nlp: Any = None,
+        readings: bool = False, nlp: Any = None,
     ) -> Composition: ...  # fmt: skip
     def compose(
         self, phrase: Phrase | list[Any], method: str | Composer = "", pattern: str | None = None, *,
-        negation: str = "", memory: bool = False, readings: bool = False, nlp: Any = None,
+        negation: str = "", readings: bool = False, nlp: Any = None,
     ) -> Composition | list[Composition | Failed]:  # fmt: skip
         """Compose a phrase along its tree.
 
@@ -100,16 +100,10 @@ class LexiconOf(Meanings[M]):
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
             negation: what *not* does, a name in :data:`polysema.senses.negation.NEGATIONS`; by default
                 ``conversational``.
-            memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.senses.asking`.
             readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
         composer = with_negation(self._composer(method), negation)
-        model = with_matrices(self, "memory") if memory else None
-        remembers: Composer = composer
-        if model is not None and model.parts.phrases is not None and isinstance(composer, BySlots):
-            remembers = METHODS[model.word_method]  # the words of a phrase, which its slots stand beside
         many = isinstance(phrase, list)
         phrases: list[Any] = phrase if isinstance(phrase, list) else [phrase]
         results: list[Composition | Failed] = []
@@ -117,7 +111,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, asking.recalled(model, read, remembers) if model else read))
+                results.append(composer.compose(self, read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
@@ -429,16 +423,16 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @overload
     def read(
         self, text: list[Any], *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
-        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> list[Results[Disambiguation]]: ...  # fmt: skip
     @overload
     def read(
         self, text: str | SpacyParse, *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
-        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> Results[Disambiguation]: ...  # fmt: skip
     def read(
         self, text: str | SpacyParse | list[Any], *, method: str | Composer = "", top: int = 8,
-        min_weight: float | None = None, memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        min_weight: float | None = None, every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> Results[Disambiguation] | list[Results[Disambiguation]]:  # fmt: skip
         """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
@@ -450,8 +444,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
             text: of any length; or a list of texts, one result each, which is far quicker than one by one.
             min_weight: a word is ambiguous if two of its senses weigh at least this much; by default 0.1 for senses
                 found in text, and anything for those of a dictionary.
-            memory: for senses found in text, whether each sentence is a context of its own, and what it tells of a word
-                holds in those after it; by default the whole text is the context.
             every: whether content words that are not ambiguous are given, too.
             fine: as :meth:`senses` takes it.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
@@ -465,7 +457,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
             fine,
             top=top,
             min_weight=min_weight,
-            memory=memory,
             every=every,
             nlp=nlp,
         )

@@ -152,9 +152,3 @@ def test_damage_is_an_error(file: Path, tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(file.read_bytes()[:100])
     refused(FormatError, "damaged slots", read_slots, tmp_path / "bad")
     refused(InputError, "no slots", lambda: Lexicon(["a"], np.ones((1, 2, 1))).slots)
-
-
-def test_memory_changes_the_words_of_a_phrase(lexicon: Lexicon) -> None:
-    phrase = "(owner (run hotel))"
-    assert lexicon.compose(phrase, memory=True).method == "slots"
-    refused(InputError, "word by word", train(Job(parsed=planted), SlotOptions(dim=6)).compose, phrase, memory=True)
