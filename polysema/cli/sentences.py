@@ -23,7 +23,7 @@ from polysema.cli.output import (
     print_table,
 )
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.lexicon import Lexicon, load, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, ranking, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
 from polysema.senses.answers import Disambiguation
 
@@ -279,13 +279,13 @@ NEXT = {
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     """The most and the least ambiguous of frequent words; the 300 most frequent, mostly function words, left out."""
     order = np.argsort(-model.vocabulary.counts, kind="stable")[300:3000]
-    order = order[model.ranking.content[order]]
+    order = order[ranking(model).content[order]]
     if len(order) < 20:
         order = np.arange(len(model))
     found = model.ambiguity([model.vocabulary.words[i] for i in order])
-    ranking = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
-    listed = {"most": ranking[:8], "least": ranking[::-1][:8]}
-    return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
+    listed = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
+    ends = {"most": listed[:8], "least": listed[::-1][:8]}
+    return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in ends.items()}
 
 
 COMMANDS = [disambiguate_command, read_command, demo]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composer, Composition
-from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
+from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named, word_method
 from polysema.composition.phrases import Phrase, SpacyParse, is_word
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import CONTEXTUAL
@@ -25,7 +25,7 @@ from polysema.errors import Failed, FormatError, InputError, PolysemaError, chec
 from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
-from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
+from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices, nearest
 from polysema.meanings.results import Neighbour, Results
 from polysema.parsing.sentences import read_phrases
 from polysema.senses import asking
@@ -238,18 +238,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @cached_property
     def default_method(self) -> str:
-        """The name of the usual method: ``slots`` where there are slots; else that of :meth:`word_method`."""
-        return SLOTS[0].name if self._composes_by_slots else self.word_method
-
-    @cached_property
-    def word_method(self) -> str:
-        """The usual method whose phrases are matrices of the words' size: ``phaser``, ``smooth-noun`` for pure states.
-
-        By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
-        """
-        some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
-        columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
-        return "smooth-noun" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+        """The name of the usual method: ``slots`` where there are slots; else that of its words."""
+        return SLOTS[0].name if self._composes_by_slots else word_method(self.array)
 
     def meanings(self, queries: Sequence[Query]) -> list[DensityMatrix]:
         """The meanings of several queries in one space: beside a phrase composed by slots, a word has none."""
@@ -265,7 +255,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         found = self.meaning(query)
         if not isinstance(found, PhraseMatrix):
             return None
-        near = self.nearest(found.words.factor[None], max(top, CANDIDATES), common)[0]
+        near = nearest(self, found.words.factor[None], max(top, CANDIDATES), common)[0]
         return stand_ins(self.slots, found, [item.word for item in near], top)
 
     def __repr__(self) -> str:
@@ -279,7 +269,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         return float(measures.entropy(self.meaning(query))) if known is None else known
 
     @cached_property
-    def ranking(self) -> Ranking:
+    def _ranking(self) -> Ranking:
         """How ambiguous every word is, by every measure there is, and how it stands among words of like frequency."""
         return Ranking(self, self.dictionary)
 
@@ -307,8 +297,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
             function_words: of the whole vocabulary, whether function words are listed.
         """
         if words is None:
-            return Results(self.ranking.listed(by, top, min_count, function_words))
-        return Results(self.ranking.looked_up(words, by))
+            return Results(self._ranking.listed(by, top, min_count, function_words))
+        return Results(self._ranking.looked_up(words, by))
 
     # --------------------------------------------------------------------------------------------------------- senses
 
@@ -322,7 +312,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         return word in self or (self.dictionary is not None and word in self.dictionary)
 
     @cached_property
-    def hidden(self) -> frozenset[str]:
+    def _hidden(self) -> frozenset[str]:
         """Slurs and obscene words of the dictionary, which are no neighbours of other words."""
         return self.dictionary.hidden if self.dictionary is not None else frozenset()
 
@@ -480,6 +470,11 @@ def _sound(answer: T | Failed) -> T:
     if isinstance(answer, Failed):
         raise answer.error
     return answer
+
+
+def ranking(lexicon: Lexicon) -> Ranking:
+    """How ambiguous every word of a lexicon is, by every measure, and how it stands among words of like frequency."""
+    return lexicon._ranking
 
 
 def with_matrices(model: object, what: str) -> Lexicon:

@@ -10,6 +10,7 @@ from polysema.errors import InputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate_models
 from polysema.evaluation.models import POLICIES, LexiconModel
+from polysema.lexicon.lexicon import ranking
 from tests import dense
 from tests.evaluation import reference
 
@@ -133,7 +134,7 @@ def test_a_word_is_a_phrase_of_one_word(lexicon, vectors):
         assert found.similarity[0] == pytest.approx(model.similarity("bank", "river"))
         assert (found.entropy is None) == (model is vectors)
     assert LexiconModel(lexicon).scores(pair("bank", "river"), "word").entropy[0] == pytest.approx(
-        lexicon.ranking.entropies[0]
+        ranking(lexicon).entropies[0]
     )
 
 

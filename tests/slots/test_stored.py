@@ -77,7 +77,7 @@ def test_phrases_are_composed_by_slots_and_words_stay(lexicon: Lexicon) -> None:
     assert found.method == "slots"
     assert isinstance(found.meaning, PhraseMatrix)
     by_words = plain.compose("(owner (run hotel))")
-    assert by_words.method == lexicon.word_method
+    assert by_words.method == lexicon.slots.word_method
     assert measures.similarity(found.meaning.words, by_words.meaning) == pytest.approx(1)
     assert lexicon.similarity("run", "manage") == plain.similarity("run", "manage")
     assert lexicon.neighbours("run", 3) == plain.neighbours("run", 3)
