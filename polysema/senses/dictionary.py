@@ -28,6 +28,7 @@ from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
+from polysema.meanings.context_model import softmax
 from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.measures import mixture_entropies, similarity
@@ -423,12 +424,6 @@ class Dictionary:
             known = any(self.file.begins(base) for base in bases)
             self._opening[form] = known
         return known
-
-
-def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp(x) / Σ exp(x), over one axis."""
-    p = np.exp(logits - logits.max())
-    return np.asarray(p / p.sum(), np.float64)
 
 
 def _plain(word: str) -> str:
