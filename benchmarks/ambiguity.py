@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from polysema import load
 from polysema.evaluation.ambiguity import sense_counts
 from polysema.evaluation.statistics import partial, ranks
-from polysema.lexicon.lexicon import with_matrices
+from polysema.lexicon.lexicon import ranking, with_matrices
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def main() -> None:
     lexicon = with_matrices(load(args.lexicon), "ambiguity")
     counts = lexicon.vocabulary.counts
     synsets = np.array(sense_counts(lexicon.vocabulary.words))
-    measures = {"entropy": lexicon.ranking.entropies}
+    measures = {"entropy": ranking(lexicon).entropies}
     if lexicon.parts.information is not None:
         measures[lexicon.parts.information.measure] = np.asarray(lexicon.parts.information.values, np.float64)
     known = (synsets > 0) & (counts >= args.min_count) & np.all([np.isfinite(x) for x in measures.values()], axis=0)

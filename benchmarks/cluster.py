@@ -46,22 +46,20 @@ def quality(arguments: argparse.Namespace) -> None:
     """A row for each setting: mean ± standard deviation over seeds."""
     corpus, data = ps.Corpus(arguments.corpus), {name: load_all(arguments.data)[name] for name in SETS}
     settings: list[dict[str, Any]] = [{}]
-    default = {"apart": arguments.apart[0], "combine": arguments.combine[0]}
-    settings += [{"replicas": r, **default} for r in arguments.replicas]
-    settings += [{"replicas": arguments.at, **default, "apart": apart} for apart in arguments.apart[1:]]
-    settings += [{"replicas": arguments.at, **default, "combine": combine} for combine in arguments.combine[1:]]
+    settings += [{"replicas": r, "apart": arguments.apart[0]} for r in arguments.replicas]
+    settings += [{"replicas": arguments.at, "apart": apart} for apart in arguments.apart[1:]]
     rows = []
     for options in settings:
         seeds = range(1, arguments.seeds + 1)
         runs = [trained(corpus, data, seed, epochs=arguments.epochs, **options) for seed in seeds]
         print(json.dumps({**options, "runs": runs}), file=sys.stderr, flush=True)
-        cells = [str(options.get(name, "–")) for name in ("replicas", "apart", "combine")]
+        cells = [str(options.get(name, "–")) for name in ("replicas", "apart")]
         cells.append(f"{runs[0]['in_turn']:.3f}" if options else "–")
         for name in ("loss", "similarity"):
             values = [run[name] for run in runs]
             cells.append(f"{np.mean(values):.4f} ± {np.std(values):.4f}")
         rows.append([*cells, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
-    heads = ["R", "g", "combined by", "learnt in turn", "held-out loss", "word similarity", "s"]
+    heads = ["R", "g", "learnt in turn", "held-out loss", "word similarity", "s"]
     print(table(heads, rows))
 
 
@@ -133,7 +131,6 @@ def main() -> None:
     part.add_argument("--at", type=int, default=8, help="replicas of the rows that vary the rest")
     part.add_argument("--epochs", type=int, default=BASE["epochs"])
     part.add_argument("--apart", type=float, nargs="+", default=[0.005, 0.01, 0.02, 0.05, 0.1, 0.2])
-    part.add_argument("--combine", nargs="+", default=["counts", "sum", "mean"])
     part = parts.add_parser("cost")
     part.set_defaults(do=cost)
     part.add_argument("corpus")

@@ -8,9 +8,9 @@ below the same hypernym, *others* as many words with another lexicographer's fil
 - **alternatives**: the share of pairs in which a sibling is nearer to ¬word than another word is (AUC);
 - **itself**: the share of siblings that are nearer to ¬word than the word itself is.
 
-Negation by hypernyms is made of one half of the siblings and measured on the other half. DICT is the folder with
-WordNet 3.0's data.noun and index.noun. Words are split in two halves by the seed: settings are looked at on the first,
-with ``--settings`` those of the conversational negation.
+*Siblings* is the conversational negation made of one half of the siblings and measured on the other half. DICT is the
+folder with WordNet 3.0's data.noun and index.noun. Words are split in two halves by the seed: settings are looked at on
+the first, with ``--settings`` those of the conversational negation.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def main() -> None:
         **{
             name: lambda lexicon, word, _, name=name: NEGATIONS[name].on(lexicon)(lexicon[word].factor, Leaf(word))
             for name in NEGATIONS
-            if name not in ("none", "hypernyms")
+            if name != "none"
         },
-        "hypernyms": lambda lexicon, word, some: negated(
+        "siblings": lambda lexicon, word, some: negated(
             lexicon[word].factor, mixture_of_words(lexicon, some, np.ones(len(some)))
         ),
     }

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from measure import options
 
 import polysema as ps
-from polysema.training import reference
 
 COLOURS = {"paper": "#D55E00", "uniform": "#E69F00", "unit": "#0072B2", "other": "#009E73"}
 RUNS = {
@@ -35,13 +34,11 @@ def pulls(scale: float, columns: int = 17, count: int = 400, n: int = 17) -> tup
     for share in np.linspace(0, 1, count):
         target = scale * rng.standard_normal((n, columns))
         context = share * target + (1 - share) * scale * rng.standard_normal((n, columns))
-        if columns == 1:
-            found = reference.ms_word2dm(target.T, context.T, np.zeros((1, n)))
-        else:
-            found = reference.word2dm(target, context[None], np.zeros((1, 1, n, columns)))
         a, c = target @ target.T, context @ context.T
+        score = float((target * context).sum() if columns == 1 else (a * c).sum())
+        gradient = (context if columns == 1 else 2 * c @ target) / (1 + np.exp(score))
         alike.append(float((a * c).sum() / np.sqrt((a * a).sum() * (c * c).sum())))
-        pull.append(float(np.linalg.norm(found.target) / np.linalg.norm(target)))
+        pull.append(float(np.linalg.norm(gradient) / np.linalg.norm(target)))
     return alike, pull
 
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import suppress
-from pathlib import Path
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -23,24 +19,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def forget_peak() -> None:
-    """Reset :func:`peak_memory`, where the system can; elsewhere it counts from the start of the process."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_memory() -> int | None:
-    """The peak memory of this process in bytes, mapped files included; None if unknown."""
-    with suppress(OSError):
-        if found := re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text()):
-            return int(found[1]) * 1024
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def ahead(items: Iterable[T], most: int = 4) -> Generator[T, None, None]:

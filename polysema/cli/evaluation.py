@@ -25,7 +25,6 @@ from polysema.cli.output import (
 from polysema.engine import engine_named
 from polysema.errors import DataError, InputError, PolysemaError
 from polysema.evaluation.datasets import RECORDS, record_named
-from polysema.evaluation.models import POLICIES
 from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 from polysema.storage import check_output
@@ -112,13 +111,6 @@ for one in (list_sets, fetch_sets, verify_sets):
 @click.option(
     "--method", "methods", multiple=True, metavar="NAME", help="Only this composition method, again for more."
 )
-@click.option(
-    "--unknown-words",
-    default="skip",
-    show_default=True,
-    metavar="POLICY",
-    help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
-)
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
 @click.option(
     "--pairs",
@@ -138,9 +130,6 @@ for one in (list_sets, fetch_sets, verify_sets):
 )
 @infersent_option
 @click.option("--layer", default=None, metavar="LAYER", help="The encoder's layer for the vector of the verb.")
-@click.option(
-    "--senses", default="wordnet-3.0", show_default=True, help="Sense counts from: wordnet-3.0 (shipped), or wn."
-)
 @click.option("--compare", is_flag=True, help="Test whether the further models are better than the first.")
 @click.option("--report", type=PATH, metavar="DIR", help="Write the report there, HTML and more.")
 def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
@@ -175,10 +164,9 @@ def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
             models,
             {**sets, **example},
             methods=options["methods"] or None,
-            unknown_words=options["unknown_words"],
             bootstraps=options["bootstraps"],
             seed=given.seed,
-            senses=None if partly else options["senses"],
+            ambiguity=not partly,
             missing=missing,
             progress=lambda name, done, total: show(Progress("evaluate", done, total)),
             engine=engine,
@@ -341,14 +329,14 @@ def _write(evaluation: Any, models: Any, given: Shared, options: dict[str, Any])
     from polysema.reproduction.report import Settings, build_report
     from polysema.version import __version__
 
-    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "bootstraps", "senses", "layer")}
+    shown = {key: options[key] for key in ("sets", "methods", "bootstraps", "layer")}
     sizes = [(model.n, model.m) for _, model in models if isinstance(model, Lexicon)]
     settings = Settings(
         noise_size=next(iter(sizes), (17, 5)),  # the paper's where no model has density matrices
         configuration={"polysema": __version__, "seed": given.seed, **shown},
     )
     files = write_report(build_report(evaluation, settings=settings), options["report"])
-    say(f"{files[0]}: the report; beside it the same as Markdown, LaTeX, CSV and JSON")
+    say(f"{files[0]}: the report; beside it the same as Markdown, CSV and JSON")
 
 
 def _print(evaluation: Any) -> None:

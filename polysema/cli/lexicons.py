@@ -292,7 +292,7 @@ def ambiguity(given: Shared, words: tuple[str, ...], by: str, min_count: int, fu
     return 2 if failed else 0
 
 
-@command("path", "file", "pattern", "memory", "text", "brackets", "as_json", "as_lines", method="", top=5)
+@command("path", "file", "pattern", "text", "brackets", "as_json", "as_lines", method="", top=5)
 @click.argument("phrases", nargs=-1, metavar="PHRASE …")
 @click.option("--negation", default="", metavar="NAME", help=f"What *not* does: {', '.join(NEGATIONS)}.")
 @click.option("--readings", is_flag=True, help="Mix all parses of a sentence that has several.")
@@ -311,7 +311,6 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
       polysema compose "(not apple)" --negation logical
       polysema compose "(old~ (men & women)) | ((old men) & women)"
       polysema compose "He saw the man with a telescope." --readings
-      polysema compose "The bank by the river was steep. The bank was old." --memory
       polysema compose --file sentences.txt --json
       polysema compose --file - --jsonl < sentences.txt
 
@@ -328,7 +327,7 @@ def compose(given: Shared, phrases: tuple[str, ...], negation: str, readings: bo
     missing = 'nothing to compose: give a phrase, such as "The local family runs a small hotel."'
     questions = asked(phrases, given, missing)
     model = load(given.path)
-    how: dict[str, Any] = {"negation": negation, "readings": readings, "memory": given.memory}
+    how: dict[str, Any] = {"negation": negation, "readings": readings}
 
     def ask(part: list[Asked]) -> list[Answered]:
         found = model.compose([item.text for item in part], given.method, given.pattern, **how)

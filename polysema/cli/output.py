@@ -69,7 +69,6 @@ SHARED = {
         _option("-p", "--pattern", metavar="ROLES", help='Roles of plain words: "adj subj verb adj obj".'),
         _option("--text", is_flag=True, help="Read every phrase as plain text."),
         _option("--brackets", is_flag=True, help="Read every phrase as a tree in brackets."),
-        _option("--memory", is_flag=True, help="Keep what a sentence says about a word for the sentences after it."),
         _option("--no-parser", is_flag=True, help="Do not parse: use context words alone, which is far quicker."),
         _option("--seed", type=NATURAL, metavar="N", help="Seed of random choices."),
         _option("--engine", metavar="NAME", help="What does the work: local, or ray (a cluster)."),

@@ -23,7 +23,7 @@ from polysema.cli.output import (
     print_table,
 )
 from polysema.errors import Failed, InputError, MissingExtraError, PolysemaError
-from polysema.lexicon.lexicon import Lexicon, load, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, ranking, with_matrices
 from polysema.meanings.ambiguity import Ambiguity
 from polysema.senses.answers import Disambiguation
 
@@ -141,7 +141,7 @@ def _probability(item: Disambiguation) -> str:
     return "only" if item.only_sense else f"{item.sense.probability:.2f}"
 
 
-@command("path", "file", "method", "memory", "no_parser", "as_json", "as_lines", name="read", top=5)
+@command("path", "file", "method", "no_parser", "as_json", "as_lines", name="read", top=5)
 @click.argument("texts", nargs=-1, metavar="TEXT …")
 @click.option("--every", is_flag=True, help="Words with one sense, too.")
 @click.option("--fine", is_flag=True, help="All senses that the dictionary tells apart.")
@@ -159,15 +159,14 @@ def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: 
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
 
-    --method and --memory are for lexicons without a dictionary, whose senses were found in text; see polysema
-    disambiguate --help.
+    --method is for lexicons without a dictionary, whose senses were found in text; see polysema disambiguate --help.
     """
     given.text = True
     missing = 'nothing to read: give a text, such as "The plant manager took a match from his case."'
     questions = asked(texts, given, missing)
     model = with_matrices(load(given.path), "a choice of senses")
     own: dict[str, Any] = {"every": options["every"], "fine": options["fine"]}
-    options |= {"method": given.method or "", "top": given.top, "memory": given.memory}
+    options |= {"method": given.method or "", "top": given.top}
     options["nlp"] = False if given.no_parser else None
 
     def ask(part: list[Asked]) -> list[Answered]:
@@ -282,13 +281,13 @@ NEXT = {
 def _ambiguity(model: Lexicon) -> dict[str, list[str]]:
     """The most and the least ambiguous of frequent words; the 300 most frequent, mostly function words, left out."""
     order = np.argsort(-model.vocabulary.counts, kind="stable")[300:3000]
-    order = order[model.ranking.content[order]]
+    order = order[ranking(model).content[order]]
     if len(order) < 20:
         order = np.arange(len(model))
     found = model.ambiguity([model.vocabulary.words[i] for i in order])
-    ranking = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
-    listed = {"most": ranking[:8], "least": ranking[::-1][:8]}
-    return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in listed.items()}
+    listed = sorted((item for item in found if isinstance(item, Ambiguity)), key=lambda item: -item.entropy)
+    ends = {"most": listed[:8], "least": listed[::-1][:8]}
+    return {title: [f"{item.word} {item.entropy:.2f}" for item in items] for title, items in ends.items()}
 
 
 COMMANDS = [disambiguate_command, read_command, demo]

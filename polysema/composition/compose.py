@@ -182,7 +182,7 @@ class Method:
         """Fold over the tree of a phrase; a phrase of zero trace is an error."""
 
         def meaning_of(leaf: Leaf) -> Array:
-            return np.asarray(read.recalled.get(leaf.position, words[leaf.word]).parts[0])
+            return np.asarray(words[leaf.word].parts[0])
 
         negate = self.negation.on(words) if self.negation is not None and self.on == "matrices" else None
         meanings: dict[str, Meaning] = {}

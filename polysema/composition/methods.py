@@ -113,3 +113,13 @@ VECTOR_METHODS: dict[str, Method] = {each.name: each for each in (
 def method_named(name: str, table: Mapping[str, Composer] = METHODS) -> Composer:
     """The composer of that name; an unknown one is an error that lists the choices."""
     return chosen("composition method for vectors" if table is VECTOR_METHODS else "composition method", name, table)
+
+
+def word_method(factors: NDArray[np.floating[Any]]) -> str:
+    """The usual method for words with these factors (V, n, m): ``phaser``, ``smooth-noun`` for pure states.
+
+    By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
+    """
+    some = factors[:: max(1, len(factors) // 1000)].astype(np.float32)
+    columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
+    return "smooth-noun" if len(some) and np.median(columns) == 1 and some.shape[2] > 1 else "phaser"

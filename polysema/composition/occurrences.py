@@ -147,30 +147,6 @@ class Tokenised:
         return Occurrence(self.source, span, lemma, None, None, around, first)
 
 
-def sentences(words: Tokenised) -> list[Tokenised]:
-    """The sentences of a text, by the roots of its parse; without a parse, by the punctuation that ends them.
-
-    >>> [part.tokens[0].text for part in sentences(tokenised("The bank failed. It had no money."))]
-    ['The', 'It']
-    """
-    tokens = words.tokens
-    parsed = any(token.label for token in tokens)
-    parts: dict[int, list[Token]] = {}
-    number = 0
-    for i, token in enumerate(tokens):
-        if parsed:
-            number = i
-            while tokens[number].head != number:
-                number = tokens[number].head
-        elif i and _ENDS.search(words.source[tokens[i - 1].span[1] : token.start]):
-            number += 1
-        parts.setdefault(number, []).append(token)
-    return [Tokenised(words.source, tuple(part)) for part in parts.values()]
-
-
-_ENDS = re.compile(r"[.!?]\W*\s")
-
-
 def tokenised(text: str) -> Tokenised:
     """A text that was not parsed; its words are its runs of letters.
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from polysema.composition.occurrences import Occurrence, Span, Token, Tokenised
 from polysema.composition.trees import Leaf, LeftOut, Node, Tree, from_pattern, leaves, parse_brackets
@@ -53,7 +53,6 @@ class Read(Tokenised):
     leaf_of: tuple[Leaf | None, ...]  # the leaf of each token; None if it is not in the tree
     left_out: tuple[LeftOut, ...] = ()  # the words of a text that are not in the tree, and why
     is_text: bool = False  # whether the source is plain text, not brackets or words with a pattern
-    recalled: Mapping[int, Any] = field(default_factory=dict)  # the meanings that earlier sentences give, by position
 
     @property
     def text(self) -> str | None:

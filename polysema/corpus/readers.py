@@ -260,7 +260,9 @@ class Counter(io.RawIOBase):
 @contextmanager
 def _opened(source: Source) -> Iterator[Counter]:
     if str(source) == "-":
-        yield Counter(sys.stdin.buffer)
+        yield Counter(
+            getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        )  # no lock is held at the end by a waiting read
         return
     try:
         file = source.open() if isinstance(source, Url) else cast(IO[bytes], open(source, "rb", buffering=0))  # noqa: SIM115

@@ -4,14 +4,14 @@ The von Neumann entropy of a word's density matrix is held against the number of
 Frequent words have more synsets and, in most models, more entropy, so the correlation is given with frequency
 partialled out too.
 
-Sense counts come from a table that is shipped, or from the ``wn`` library. The table holds WordNet 3.0's 83,118 single
-words with their numbers of synsets by part of speech, as its ``index.*`` files state them; its licence lies beside it.
+Sense counts come from a table of WordNet 3.0's 83,118 single words with their numbers of synsets by part of speech, as
+its ``index.*`` files state them; its licence lies beside it.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from polysema import measures
 from polysema.density import DensityMatrix
-from polysema.errors import InputError, chosen
+from polysema.errors import InputError
 from polysema.evaluation.statistics import partial, pearson, ranks
 from polysema.lexicon.lexicon import Lexicon
 from polysema.meanings.neighbours import blocks
-from polysema.senses.wordnet import library_synsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,6 @@ class AmbiguityCorrelation:
     spearman_given_frequency: float | None
     words: int  # how many words of the lexicon WordNet knows
     bins: tuple[Bin, ...]  # mean entropy by number of synsets, as in the paper's figure 1
-    source: str  # where the sense counts come from
 
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON holds them."""
@@ -61,12 +59,12 @@ class AmbiguityCorrelation:
 _SMALLEST = 10  # numbers of synsets that fewer words have, at the upper end, share a bin
 
 
-def ambiguity_correlation(lexicon: Lexicon, *, source: str = "wordnet-3.0") -> AmbiguityCorrelation:
-    """Correlate the entropy of words with their numbers of WordNet synsets, by a source of :data:`SOURCES`."""
+def ambiguity_correlation(lexicon: Lexicon) -> AmbiguityCorrelation:
+    """Correlate the entropy of words with their numbers of WordNet synsets."""
     if lexicon.kind != "matrices":
         raise InputError("this lexicon holds vectors: entropy needs density matrices")
     counts = lexicon.vocabulary.counts
-    synsets = np.array(sense_counts(lexicon.vocabulary.words, source))
+    synsets = np.array(sense_counts(lexicon.vocabulary.words))
     rows = np.flatnonzero(synsets > 0)
     entropies = _entropies(lexicon, rows)
     known = np.isfinite(entropies)
@@ -83,7 +81,6 @@ def ambiguity_correlation(lexicon: Lexicon, *, source: str = "wordnet-3.0") -> A
         partial(*by_rank, ranks(seen.astype(np.float64))) if counted else None,
         len(rows),
         _bins(senses, entropy),
-        source,
     )
 
 
@@ -126,24 +123,11 @@ def table() -> dict[str, tuple[int, int, int, int]]:
     return found
 
 
-def _shipped(words: Iterable[str]) -> list[int]:
-    known = table()
-    return [sum(known.get(word.lower(), ())) for word in words]
-
-
-def _library(words: Iterable[str]) -> list[int]:
-    synsets = library_synsets()
-    return [len(synsets(word)) for word in words]
-
-
-SOURCES: dict[str, Callable[[Iterable[str]], list[int]]] = {"wordnet-3.0": _shipped, "wn": _library}
-"""Where sense counts come from, by name."""
-
-
-def sense_counts(words: Iterable[str], source: str = "wordnet-3.0") -> list[int]:
+def sense_counts(words: Iterable[str]) -> list[int]:
     """The number of synsets of each word over all parts of speech; 0 for words that are no WordNet lemma.
 
     >>> sense_counts(["run", "bank", "bright", "qwerty"])
     [57, 18, 11, 0]
     """
-    return chosen("source of sense counts", source, SOURCES)(words)
+    known = table()
+    return [sum(known.get(word.lower(), ())) for word in words]

@@ -10,7 +10,7 @@ from polysema.errors import InputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate
 from polysema.evaluation.results import Compared, Evaluation, Result, Row
-from polysema.evaluation.statistics import bootstrap, paired_test, spearman
+from polysema.evaluation.statistics import paired_test, spearman
 from polysema.lexicon.lexicon import Lexicon
 
 SHARE = 0.5  # a figure over fewer than this share of a set's items is not ranked
@@ -96,25 +96,6 @@ def compared(row: Row, other: Row, comparisons: int, resamples: int = 10_000, se
         seed=seed,
     )
     return Compared(row.best, other.best, test)
-
-
-RESAMPLES = 100  # resamples of the paper's protocol
-
-
-def paper_protocol(results: Sequence[Result], seed: int = 0) -> list[float]:
-    """The figures of results on one set as the paper's script prints them.
-
-    Items that any of the models lacks are left out for all, and a figure is the mean of 100 bootstrapped ρ.
-    """
-    if not results:
-        return []
-    scores = np.stack([result.scores for result in results])
-    common = np.isfinite(scores).all(axis=0)
-    if common.sum() <= 2:
-        return [float("nan")] * len(results)
-    drawn = bootstrap(results[0].items.gold[common], scores[:, common], RESAMPLES, seed)
-    known = np.isfinite(drawn)  # a model that says the same of all items has no ρ
-    return [float(row[own].mean()) if own.any() else float("nan") for row, own in zip(drawn, known, strict=True)]
 
 
 _TWO_SIDED = 1.96  # standard deviations that hold 95 % of a normal distribution

@@ -42,10 +42,10 @@ def evaluate(
         data: the data directory (see :func:`polysema.evaluation.datasets.directories`), or the sets themselves.
         sets: which, by name; by default all that are there.
         name: what to call the model.
-        options: ``methods``, ``unknown_words``, ``bootstraps`` and ``seed``, as :func:`evaluate_models` takes them.
+        options: ``methods``, ``bootstraps`` and ``seed``, as :func:`evaluate_models` takes them.
     """
     loaded = data if isinstance(data, Mapping) else load_all(data, sets)
-    return evaluate_models([(name, model)], loaded, **{"senses": None, **options})
+    return evaluate_models([(name, model)], loaded, **{"ambiguity": False, **options})
 
 
 def evaluate_models(
@@ -53,10 +53,9 @@ def evaluate_models(
     sets: Mapping[str, EvaluationSet],
     *,
     methods: Sequence[str | Composer] | None = None,
-    unknown_words: str = "skip",
     bootstraps: int = 0,
     seed: int = 0,
-    senses: str | None = "wordnet-3.0",
+    ambiguity: bool = True,
     missing: Mapping[str, str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     engine: Engine | None = None,
@@ -65,10 +64,9 @@ def evaluate_models(
 
     Args:
         methods: which composition methods, of those a model has, or methods of your own; by default all it has.
-        unknown_words: what to do with words a model lacks: ``skip``, ``inflected`` or ``lemma``.
         bootstraps: how many resamples to take for the intervals; 0 for none.
         seed: of the resamples.
-        senses: where WordNet's sense counts come from; None leaves the analysis of ambiguity out.
+        ambiguity: whether to correlate entropy with WordNet's sense counts.
         missing: sets that are not there, and why, for the record.
         progress: called with a model's name, how many are done, and how many there are.
         engine: scores one model per task; by default this process.
@@ -93,42 +91,42 @@ def evaluate_models(
         tasks += [(name, number, model) for number, model in zip(seeds, members, strict=True)]
         systems.append(System(name, kinds.pop(), tuple(dict(model.metadata) for model in members), ()))
     results: dict[tuple[str, str, str], list[Result]] = {}
-    ambiguity: dict[str, list[AmbiguityCorrelation]] = {}
+    correlated: dict[str, list[AmbiguityCorrelation]] = {}
     workers = engine or Local()
-    scored = workers.map(_scored, workers.put((sets, names, own, unknown_words, senses)), tasks)
+    scored = workers.map(_scored, workers.put((sets, names, own, ambiguity)), tasks)
     for done, (name, _, _) in enumerate(tasks):
         if progress:
             progress(name, done, len(models))
         found, correlations = next(scored)
         for result in found:
             results.setdefault((name, result.items.name, result.method), []).append(result)
-        ambiguity.setdefault(name, []).extend(correlations)
-    systems = [replace(system, ambiguity=tuple(ambiguity[system.name])) for system in systems]
+        correlated.setdefault(name, []).extend(correlations)
+    systems = [replace(system, ambiguity=tuple(correlated[system.name])) for system in systems]
     rows = [Row(tuple(found), ensemble(found) if len(found) > 1 else None) for found in results.values()]
     if bootstraps:
         flat = [result for row in rows for result in (*row.seeds, *([row.ensemble] if row.ensemble else []))]
         ready = iter(with_intervals(flat, bootstraps, seed))
         rows = [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
-    return Evaluation(tuple(systems), tuple(rows), unknown_words, dict(missing or {}))
+    return Evaluation(tuple(systems), tuple(rows), dict(missing or {}))
 
 
 def _scored(
     shared: Any, task: tuple[str, int, Evaluated], _: Report
 ) -> tuple[list[Result], list[AmbiguityCorrelation]]:
     """The results of one model, and how far its ambiguity goes with WordNet's."""
-    sets, methods, own, unknown_words, senses = shared
+    sets, methods, own, ambiguity = shared
     name, seed, model = task
-    scored = LexiconModel(model, name, unknown_words, own) if isinstance(model, LexiconOf) else model
+    scored = LexiconModel(model, name, own) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
         for method in scored.methods(items):
             if methods is None or method == WORD or method in methods:
                 scores = scored.scores(items, method)
                 found.append(Result(name, seed, items, method, scores.similarity, scores.entropy, scores.covered))
-    if not senses or not isinstance(model, Lexicon):
+    if not ambiguity or not isinstance(model, Lexicon):
         return found, []
     try:
-        return found, [ambiguity_correlation(model, source=senses)]
+        return found, [ambiguity_correlation(model)]
     except InputError:  # too few words for a correlation
         return found, []
 

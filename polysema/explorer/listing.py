@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polysema.corpus.normalisation import is_content
 from polysema.errors import InputError, check_choice
 from polysema.evaluation.ambiguity import table
-from polysema.lexicon.lexicon import AnyLexicon, Lexicon
+from polysema.lexicon.lexicon import AnyLexicon, Lexicon, ranking
 from polysema.meanings.descriptions import PARTS_OF_SPEECH as UNIVERSAL
 from polysema.meanings.descriptions import SenseDescription
 
@@ -56,7 +56,7 @@ class Listing:
         self.vocabulary = lexicon.vocabulary
         self.descriptions: Mapping[str, Mapping[int, SenseDescription]] = lexicon.parts.descriptions or {}
         self.speech = lexicon.parts.speech
-        self.ranking = lexicon.ranking if isinstance(lexicon, Lexicon) else None
+        self.ranking = ranking(lexicon) if isinstance(lexicon, Lexicon) else None
         self.values: dict[str, NDArray[Any]] = {"count": self.vocabulary.counts}
         if self.ranking is not None:
             self.values |= {"entropy": self.ranking.entropies, "percentile": self.ranking.percentiles}

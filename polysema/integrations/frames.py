@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polysema.errors import Failed, InputError
-from polysema.lexicon.lexicon import Lexicon, load, with_matrices
+from polysema.lexicon.lexicon import Lexicon, load, ranking, with_matrices
 from polysema.meanings.results import frame as frame
 from polysema.meanings.results import framed, pandas_library, to_rows
 
@@ -20,7 +20,7 @@ def entropy(words: Any, lexicon: Lexicon | None = None) -> Any:
     """The von Neumann entropy of each word, as a column of numbers."""
     known = _lexicon(lexicon)
     rows = [known.vocabulary.find(word) if isinstance(word, str) else -1 for word in _values(words)]
-    return _column([None if row < 0 else float(known.ranking.entropies[row]) for row in rows], words, "entropy")
+    return _column([None if row < 0 else float(ranking(known).entropies[row]) for row in rows], words, "entropy")
 
 
 def ambiguity(words: Any, lexicon: Lexicon | None = None, *, by: str = "") -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from polysema.composition.compose import Composition
-from polysema.composition.methods import method_named
+from polysema.composition.methods import method_named, word_method
 from polysema.composition.occurrences import tokenised
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice
@@ -40,7 +40,7 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         features: one of the names above, or several.
         lexicon: a lexicon, or a name that :func:`polysema.load` takes.
-        method: composition method of ``matrix`` and ``entropy``; by default the lexicon's ``word_method``.
+        method: composition method of ``matrix`` and ``entropy``; by default ``phaser``; of pure states ``smooth-noun``.
         nlp: the spaCy pipeline, or its name. By default ``matrix`` and ``entropy`` parse with the one that is found,
             and ``senses`` uses the context words alone.
     """
@@ -54,7 +54,7 @@ class SentenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Iterable[str], y: Any = None) -> SentenceFeatures:
         """Check the settings and the sentences."""
         lexicon = self._opened()
-        method_named(self.method or lexicon.word_method, lexicon.methods)
+        method_named(self.method or word_method(lexicon.array), lexicon.methods)
         self._chosen()
         _checked(X)
         return self
@@ -120,7 +120,7 @@ def _matrix(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
     rows, columns = np.triu_indices(lexicon.n)
     scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
     found = np.zeros((len(sentences), len(rows)))
-    for i, item in enumerate(lexicon.compose(sentences, own.method or lexicon.word_method, nlp=own.nlp)):
+    for i, item in enumerate(lexicon.compose(sentences, own.method or word_method(lexicon.array), nlp=own.nlp)):
         if isinstance(item, Composition):
             if item.meaning.n != lexicon.n:
                 raise InputError(f"{item.method} gives matrices of different sizes, which cannot be features")
@@ -150,7 +150,7 @@ def _senses(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Ar
 
 def _entropy(own: SentenceFeatures, lexicon: Lexicon, sentences: list[str]) -> Array:
     found = np.zeros((len(sentences), 3))
-    composed = lexicon.compose(sentences, own.method or lexicon.word_method, nlp=own.nlp)
+    composed = lexicon.compose(sentences, own.method or word_method(lexicon.array), nlp=own.nlp)
     for i, (read, item) in enumerate(zip(_read(own, lexicon, sentences), composed, strict=True)):
         if isinstance(item, Composition) and isinstance(item.meaning, DensityMatrix):
             found[i, 0] = entropy(item.meaning)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polysema import measures
 from polysema.composition.compose import Composer, Composition
-from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named
+from polysema.composition.methods import METHODS, VECTOR_METHODS, method_named, word_method
 from polysema.composition.phrases import Phrase, SpacyParse, is_word
 from polysema.density import DensityMatrix
 from polysema.encoders.contextual import CONTEXTUAL
@@ -25,7 +25,7 @@ from polysema.errors import Failed, FormatError, InputError, PolysemaError, chec
 from polysema.lexicon import formats
 from polysema.lexicon.formats import flat
 from polysema.meanings.ambiguity import Ambiguity, Ranking
-from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices
+from polysema.meanings.meanings import COMMON, HasMeaning, Meanings, Query, from_matrices, nearest
 from polysema.meanings.results import Neighbour, Results
 from polysema.parsing.sentences import read_phrases
 from polysema.senses import asking
@@ -33,7 +33,7 @@ from polysema.senses.answers import Disambiguation, Sense
 from polysema.senses.asking import Context, Narrowed, Which, Word
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.negation import with_negation
-from polysema.slots.model import SLOTS, BySlots, PhraseMatrix, Slots, stand_ins
+from polysema.slots.model import SLOTS, PhraseMatrix, Slots, stand_ins
 from polysema.storage import recover
 from polysema.vectors import Vector
 from polysema.vocabulary import Vocabulary
@@ -78,16 +78,16 @@ class LexiconOf(Meanings[M]):
     @overload
     def compose(
         self, phrase: list[Any], method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
-        memory: bool = False, readings: bool = False, nlp: Any = None,
+        readings: bool = False, nlp: Any = None,
     ) -> list[Composition | Failed]: ...  # fmt: skip
     @overload
     def compose(
         self, phrase: Phrase, method: str | Composer = "", pattern: str | None = None, *, negation: str = "",
-        memory: bool = False, readings: bool = False, nlp: Any = None,
+        readings: bool = False, nlp: Any = None,
     ) -> Composition: ...  # fmt: skip
     def compose(
         self, phrase: Phrase | list[Any], method: str | Composer = "", pattern: str | None = None, *,
-        negation: str = "", memory: bool = False, readings: bool = False, nlp: Any = None,
+        negation: str = "", readings: bool = False, nlp: Any = None,
     ) -> Composition | list[Composition | Failed]:  # fmt: skip
         """Compose a phrase along its tree.
 
@@ -100,16 +100,10 @@ class LexiconOf(Meanings[M]):
             pattern: the roles of the words, such as ``adj subj verb adj obj``.
             negation: what *not* does, a name in :data:`polysema.senses.negation.NEGATIONS`; by default
                 ``conversational``.
-            memory: whether what a sentence of a text tells of a word holds in the sentences after it; see
-                :mod:`polysema.senses.asking`.
             readings: whether a sentence that can be parsed in several ways is the mixture of all of them.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found.
         """
         composer = with_negation(self._composer(method), negation)
-        model = with_matrices(self, "memory") if memory else None
-        remembers: Composer = composer
-        if model is not None and model.parts.phrases is not None and isinstance(composer, BySlots):
-            remembers = METHODS[model.word_method]  # the words of a phrase, which its slots stand beside
         many = isinstance(phrase, list)
         phrases: list[Any] = phrase if isinstance(phrase, list) else [phrase]
         results: list[Composition | Failed] = []
@@ -117,7 +111,7 @@ class LexiconOf(Meanings[M]):
             try:
                 if isinstance(read, PolysemaError):
                     raise read
-                results.append(composer.compose(self, asking.recalled(model, read, remembers) if model else read))
+                results.append(composer.compose(self, read))
             except PolysemaError as error:
                 results.append(Failed(item, error))
         return results if many else _sound(results[0])
@@ -244,18 +238,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
 
     @cached_property
     def default_method(self) -> str:
-        """The name of the usual method: ``slots`` where there are slots; else that of :meth:`word_method`."""
-        return SLOTS[0].name if self._composes_by_slots else self.word_method
-
-    @cached_property
-    def word_method(self) -> str:
-        """The usual method whose phrases are matrices of the words' size: ``phaser``, ``smooth-noun`` for pure states.
-
-        By a pure state ρ = v vᵀ Phaser makes ρ^½ σ ρ^½ ∝ ρ of every σ: the phrase is its functor, whatever it acts on.
-        """
-        some = self.array[:: max(1, len(self) // 1000)].astype(np.float32)
-        columns = (np.einsum("vnm,vnm->vm", some, some) > 0).sum(axis=1)
-        return "smooth-noun" if len(some) and np.median(columns) == 1 and self.m > 1 else "phaser"
+        """The name of the usual method: ``slots`` where there are slots; else that of its words."""
+        return SLOTS[0].name if self._composes_by_slots else word_method(self.array)
 
     def meanings(self, queries: Sequence[Query]) -> list[DensityMatrix]:
         """The meanings of several queries in one space: beside a phrase composed by slots, a word has none."""
@@ -271,7 +255,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         found = self.meaning(query)
         if not isinstance(found, PhraseMatrix):
             return None
-        near = self.nearest(found.words.factor[None], max(top, CANDIDATES), common)[0]
+        near = nearest(self, found.words.factor[None], max(top, CANDIDATES), common)[0]
         return stand_ins(self.slots, found, [item.word for item in near], top)
 
     def __repr__(self) -> str:
@@ -285,7 +269,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         return float(measures.entropy(self.meaning(query))) if known is None else known
 
     @cached_property
-    def ranking(self) -> Ranking:
+    def _ranking(self) -> Ranking:
         """How ambiguous every word is, by every measure there is, and how it stands among words of like frequency."""
         return Ranking(self, self.dictionary)
 
@@ -313,8 +297,8 @@ class Lexicon(LexiconOf[DensityMatrix]):
             function_words: of the whole vocabulary, whether function words are listed.
         """
         if words is None:
-            return Results(self.ranking.listed(by, top, min_count, function_words))
-        return Results(self.ranking.looked_up(words, by))
+            return Results(self._ranking.listed(by, top, min_count, function_words))
+        return Results(self._ranking.looked_up(words, by))
 
     # --------------------------------------------------------------------------------------------------------- senses
 
@@ -328,7 +312,7 @@ class Lexicon(LexiconOf[DensityMatrix]):
         return word in self or (self.dictionary is not None and word in self.dictionary)
 
     @cached_property
-    def hidden(self) -> frozenset[str]:
+    def _hidden(self) -> frozenset[str]:
         """Slurs and obscene words of the dictionary, which are no neighbours of other words."""
         return self.dictionary.hidden if self.dictionary is not None else frozenset()
 
@@ -429,16 +413,16 @@ class Lexicon(LexiconOf[DensityMatrix]):
     @overload
     def read(
         self, text: list[Any], *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
-        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> list[Results[Disambiguation]]: ...  # fmt: skip
     @overload
     def read(
         self, text: str | SpacyParse, *, method: str | Composer = "", top: int = 8, min_weight: float | None = None,
-        memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> Results[Disambiguation]: ...  # fmt: skip
     def read(
         self, text: str | SpacyParse | list[Any], *, method: str | Composer = "", top: int = 8,
-        min_weight: float | None = None, memory: bool = False, every: bool = False, fine: bool = False, nlp: Any = None,
+        min_weight: float | None = None, every: bool = False, fine: bool = False, nlp: Any = None,
     ) -> Results[Disambiguation] | list[Results[Disambiguation]]:  # fmt: skip
         """Every ambiguous content word of a text with the sense that is meant, from left to right.
 
@@ -450,8 +434,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
             text: of any length; or a list of texts, one result each, which is far quicker than one by one.
             min_weight: a word is ambiguous if two of its senses weigh at least this much; by default 0.1 for senses
                 found in text, and anything for those of a dictionary.
-            memory: for senses found in text, whether each sentence is a context of its own, and what it tells of a word
-                holds in those after it; by default the whole text is the context.
             every: whether content words that are not ambiguous are given, too.
             fine: as :meth:`senses` takes it.
             nlp: the spaCy pipeline to parse with, or its name; by default the one that is found. False: do not parse.
@@ -465,7 +447,6 @@ class Lexicon(LexiconOf[DensityMatrix]):
             fine,
             top=top,
             min_weight=min_weight,
-            memory=memory,
             every=every,
             nlp=nlp,
         )
@@ -489,6 +470,11 @@ def _sound(answer: T | Failed) -> T:
     if isinstance(answer, Failed):
         raise answer.error
     return answer
+
+
+def ranking(lexicon: Lexicon) -> Ranking:
+    """How ambiguous every word of a lexicon is, by every measure, and how it stands among words of like frequency."""
+    return lexicon._ranking
 
 
 def with_matrices(model: object, what: str) -> Lexicon:

@@ -170,7 +170,7 @@ class Meanings(Generic[M]):
             raise InputError(f"top is how many neighbours to give, not {top}")
         if not isinstance(query, list):
             own = self._stand_ins(query, top, common)
-            return self.nearest(self._array_of([query]), top, common, [query])[0] if own is None else own
+            return nearest(self, self._array_of([query]), top, common, [query])[0] if own is None else own
         done: dict[int, Results[Neighbour] | Failed] = {}
         meanings: list[Any] = []
         rest: list[int] = []
@@ -184,38 +184,13 @@ class Meanings(Generic[M]):
             except PolysemaError as error:
                 done[i] = Failed(item, error)
         if rest:
-            found = self.nearest(self._array_of(meanings), top, common, [query[i] for i in rest])
+            found = nearest(self, self._array_of(meanings), top, common, [query[i] for i in rest])
             done |= dict(zip(rest, found, strict=True))
         return [done[i] for i in range(len(query))]
 
     def _stand_ins(self, query: Query, top: int, common: int | None) -> Results[Neighbour] | None:
         """The neighbours of what lives in a space of its own; None for all else."""
         return None
-
-    def nearest(
-        self, array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()
-    ) -> list[Results[Neighbour]]:
-        """The words most similar to each of some meanings, factors (k, n, m) or vectors (k, n).
-
-        Args:
-            asked: what was asked for each; a word is not its own neighbour.
-        """
-        if array.shape[1] != self.n:
-            raise InputError(
-                f"a query of dimension {array.shape[1]} is not comparable with words of dimension {self.n}"
-            )
-        index, rows = self._searched(common)
-        where = rows[index.top(array, top + 1)[0]]
-        exact = np.asarray(self._compare(self._type(array[:, None]), self._type(self.array[where])))
-        own = [self.vocabulary.find(query) if isinstance(query, str) else -1 for query in asked] or [-1] * len(array)
-        exact[where == np.asarray(own)[:, None]] = -np.inf  # last, and cut off
-        order = np.argsort(-exact, axis=1, kind="stable")
-        where, exact = np.take_along_axis(where, order, 1), np.take_along_axis(exact, order, 1)
-        words = self.vocabulary.words
-        return [
-            Results([Neighbour(words[i], s) for i, s in zip(near, scores, strict=True) if s > -np.inf][:top])
-            for near, scores in zip(where.tolist(), exact.tolist(), strict=True)
-        ]
 
     def _compare(self, a: Any, b: Any) -> Any:
         return measures.similarity(a, b) if self.kind == "matrices" else cosine(a, b)
@@ -229,7 +204,7 @@ class Meanings(Generic[M]):
         return stack(found).factor if self.kind == "matrices" else np.stack([vector.dense() for vector in found])
 
     @property
-    def hidden(self) -> Collection[str]:
+    def _hidden(self) -> Collection[str]:
         """Words that are no neighbours of others."""
         return ()
 
@@ -248,12 +223,36 @@ class Meanings(Generic[M]):
         size = len(self) if common is None or not counts.any() else min(max(common, 0), len(self))
         if size not in self._indices:
             rows = np.arange(len(self)) if size == len(self) else np.argsort(-counts, kind="stable")[:size]
-            rows = np.setdiff1d(rows, [self.vocabulary.find(word) for word in self.hidden])
+            rows = np.setdiff1d(rows, [self.vocabulary.find(word) for word in self._hidden])
             self._check(rows)
             index = NeighbourIndex(self.array if len(rows) == len(self) else self.array[rows])
             self._indices = {key: kept for key, kept in self._indices.items() if key == len(self)}
             self._indices[size] = index, rows
         return self._indices[size]
+
+
+def nearest(
+    model: Meanings[M], array: NDArray[np.float64], top: int, common: int | None = None, asked: Sequence[Any] = ()
+) -> list[Results[Neighbour]]:
+    """The words most similar to each of some meanings, factors (k, n, m) or vectors (k, n).
+
+    Args:
+        asked: what was asked for each; a word is not its own neighbour.
+    """
+    if array.shape[1] != model.n:
+        raise InputError(f"a query of dimension {array.shape[1]} is not comparable with words of dimension {model.n}")
+    index, rows = model._searched(common)
+    where = rows[index.top(array, top + 1)[0]]
+    exact = np.asarray(model._compare(model._type(array[:, None]), model._type(model.array[where])))
+    own = [model.vocabulary.find(query) if isinstance(query, str) else -1 for query in asked] or [-1] * len(array)
+    exact[where == np.asarray(own)[:, None]] = -np.inf  # last, and cut off
+    order = np.argsort(-exact, axis=1, kind="stable")
+    where, exact = np.take_along_axis(where, order, 1), np.take_along_axis(exact, order, 1)
+    words = model.vocabulary.words
+    return [
+        Results([Neighbour(words[i], s) for i, s in zip(near, scores, strict=True) if s > -np.inf][:top])
+        for near, scores in zip(where.tolist(), exact.tolist(), strict=True)
+    ]
 
 
 Matrices = Meanings[DensityMatrix]  # words and their density matrices

@@ -13,15 +13,7 @@ import numpy as np
 from polysema import drawing
 from polysema.composition.methods import METHODS
 from polysema.errors import MissingExtraError, install_command
-from polysema.evaluation.comparison import (
-    RESAMPLES,
-    SHARE,
-    against_best_baseline,
-    best,
-    is_ranked,
-    noise_floor,
-    paper_protocol,
-)
+from polysema.evaluation.comparison import SHARE, against_best_baseline, best, is_ranked, noise_floor
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.results import Compared, Evaluation, Row, spread
 from polysema.evaluation.statistics import LEVEL, MARGIN, human_agreement
@@ -81,8 +73,6 @@ def build_report(evaluation: Evaluation, skipped: Sequence[Skipped] = (), settin
         sections.append(_disambiguation(ours, name, items, tests[name], noise.get(name, {})))
     if any(tests.values()):
         sections.append(_tests(tests))
-    if phrases:
-        sections.append(_protocol(ours, phrases))
     if any(system.ambiguity for system in evaluation.models):
         sections.append(_ambiguity(ours))
     if phrases and any(system.kind == "matrices" for system in evaluation.models):
@@ -273,30 +263,6 @@ def _tests(tests: Tests) -> Section:
     return Section("Against the best baseline", text, [Table("tests", "Paired tests.", _TEST_COLUMNS, rows)])
 
 
-def _protocol(ours: PaperComparison, sets: Sets) -> Section:
-    """The disambiguation tables by the paper's protocol."""
-    tables = []
-    for name in sets:
-        rows = {key: row for key, row in ours.evaluation.of(name=name).items() if row.method in OF_THE_PAPER}
-        values = dict(zip(rows, paper_protocol([row.best for row in rows.values()]), strict=True))
-        listed = []
-        for line in ours.lines(published.ROWS, ensembles=False):
-            model = line.system.name if line.system else ""
-            cells = [
-                Cell(values.get((model, name, method)), paper=published.disambiguation_figure(name, line.paper, method))
-                for method in OF_THE_PAPER
-            ]
-            listed.append(TableRow(line.name.replace("mean", "ensemble"), cells, rule=True, note=line.note))
-        caption = f"{name} by the paper's protocol."
-        tables.append(Table(f"{name}-protocol", caption, _called(OF_THE_PAPER), listed).trimmed())
-    text = [
-        "As the released script computes them: an item that any of these models lacks a word of is left out for all, "
-        f"and a figure is the mean of {RESAMPLES} bootstrapped ρ. For reading beside the paper; the tables above are "
-        "to be believed."
-    ]
-    return Section("The paper's protocol", text, tables)
-
-
 _CORRELATIONS = {
     "pearson": "Pearson r",
     "spearman": "Spearman ρ",
@@ -416,7 +382,7 @@ def _coverage(ours: PaperComparison, sets: Sets) -> Section:
         found = [next(iter(ours.evaluation.of(system.name, name).values()), None) for name in sets]
         cells = [Cell(f"{int(row.best.covered.sum())}/{len(row.items)}" if row else None) for row in found]
         rows.append(TableRow(system.name, cells))
-    text = [f"Items whose words the model knows. Policy for words it lacks: {ours.evaluation.unknown_words}."]
+    text = ["Items whose words the model knows; the others are left out, as in the paper."]
     return Section("Coverage", text, [Table("coverage", "Covered items.", list(sets), rows)])
 
 

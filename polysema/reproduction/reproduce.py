@@ -2,14 +2,13 @@
 
 Everything lies in one folder, so a run that was stopped goes on where it was, and one that is done takes more seeds, an
 encoder or other options later: ``corpus`` is the text that is trained on, ``models/NAME/SEED`` are the lexicons (each
-there whole or not at all), ``report`` is the report, ``costs.md`` says how long each row took and how much memory. The
-report is of all lexicons that are there, those of rows that were asked for earlier among them.
+there whole or not at all), ``report`` is the report: of all lexicons that are there, those of rows that were asked for
+earlier among them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,6 @@ from functools import partial
 from hashlib import sha256
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +32,6 @@ from polysema.evaluation.evaluate import Evaluated, evaluate_models
 from polysema.evaluation.models import ENCODER_METHODS
 from polysema.evaluation.results import Evaluation
 from polysema.lexicon.lexicon import AnyLexicon, LexiconOf, load
-from polysema.machine import forget_peak, peak_memory
 from polysema.progress import Report, silent
 from polysema.reproduction.pages import Skipped, write_report
 from polysema.reproduction.published import EXAMPLE, plain
@@ -152,19 +149,15 @@ def _claim(plan: Plan, claim: Mapping[str, str]) -> None:
         raise InputError(f"{plan.folder} is not empty: choose a new folder for the run")
     if not note.is_file():
         plan.folder.mkdir(exist_ok=True)
-        return _write(note, json.dumps(claim, indent=2))
+        with atomic_file(note, True, lambda _: None) as file:  # below a folder that was claimed all files are its own
+            file.write(json.dumps(claim, indent=2).encode())
+        return
     try:
         found = json.loads(read_text(note))
     except (ValueError, RecursionError):
         found = None
     if found != claim:
         raise InputError(f"{plan.folder} holds a run of other text or another preset: choose another folder")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file of the run; below a folder that was claimed all files are the run's own."""
-    with atomic_file(path, True, lambda _: None) as file:
-        file.write(text.encode())
 
 
 def _digest(corpus: str | Path | Sequence[str | Path]) -> str:
@@ -226,8 +219,9 @@ def _trained(variant: Variant, plan: Plan, text: Corpus, say: Say, progress: Rep
         where = _place(variant, plan, seed)
         if not where.is_dir():
             say(f"{variant.row}: training" + (f", seed {seed} of {seeds}" if seeds > 1 else ""))
-            cost = train_row(variant, seed, plan, text, progress)
-            say(f"{variant.row}: {cost['seconds']:.0f} s")
+            started = time.monotonic()
+            train_row(variant, seed, plan, text, progress)
+            say(f"{variant.row}: {time.monotonic() - started:.0f} s")
         yield load(where)
 
 
@@ -273,23 +267,12 @@ def _place(variant: Variant, plan: Plan, seed: int) -> Path:
     return plan.folder / "models" / _slug(variant, plan) / str(seed)
 
 
-def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None = None) -> dict[str, Any]:
-    """Train one lexicon of a row and save it; time and memory are noted beside it, and returned."""
+def train_row(variant: Variant, seed: int, plan: Plan, text: Corpus, progress: Report | None = None) -> None:
+    """Train one lexicon of a row and save it."""
     where = _place(variant, plan, seed)
     where.parent.mkdir(parents=True, exist_ok=True)
-    forget_peak()
-    started, used = time.monotonic(), sum(os.times()[:4])
-    lexicon = _train(variant, seed, plan, text, where, progress)
-    cost = {
-        "seconds": round(time.monotonic() - started, 1),
-        "processor_seconds": round(sum(os.times()[:4]) - used, 1),  # of all threads, and of processes that have ended
-        "peak_bytes": peak_memory(),
-        "device": plan.device,
-    }
-    _write(where.with_name(f"{seed}.cost.json"), json.dumps(cost))
-    lexicon.save(where)
+    _train(variant, seed, plan, text, where, progress).save(where)
     WorkingFolder(where.with_name(f"{seed}.training")).remove()
-    return cost
 
 
 def _slug(variant: Variant, plan: Plan) -> str:
@@ -352,27 +335,4 @@ def _report(plan: Plan, text: Corpus, evaluation: Evaluation, skipped: Sequence[
         departures=departures(plan.preset, len(text.tokens), encoder, given, plan.all_occurrences),
         complete=True,
     )
-    page = write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]
-    _note_costs(plan)
-    return page
-
-
-def _note_costs(plan: Plan) -> None:
-    """Write time and memory of each row as a table beside the report, which is the same whenever it is made."""
-    lines = [
-        "| row | lexicons | seconds each | processor seconds each | peak memory, MB | device |",
-        "|---|---|---|---|---|---|",
-    ]
-    for variant in plan.preset.variants:
-        notes = sorted((plan.folder / "models" / _slug(variant, plan)).glob("*.cost.json"))
-        costs = [json.loads(note.read_text(encoding="utf-8")) for note in notes]
-        if costs:
-            spans = []
-            for what in ("seconds", "processor_seconds"):
-                found = [f"{seconds:,.0f}" for seconds in sorted(cost[what] for cost in costs if what in cost)]
-                spans.append("–".join(dict.fromkeys([*found[:1], *found[-1:]])))
-            peak = max(cost["peak_bytes"] or 0 for cost in costs) / 1e6
-            devices = " ".join(sorted({cost["device"] for cost in costs}))
-            cells = [variant.row, str(len(costs)), *spans, f"{peak:,.0f}" if peak else "", devices]
-            lines.append(f"| {' | '.join(cells)} |")
-    _write(plan.folder / "costs.md", "\n".join(lines) + "\n")
+    return write_report(build_report(evaluation, skipped, settings), plan.folder / "report")[0]

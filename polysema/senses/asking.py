@@ -2,40 +2,30 @@
 
 The dictionary answers where it has the word, else the senses found in text. The encoder of a dictionary reads plain
 text: of brackets, trees and words with a pattern the words in order. No method of composition takes part.
-
-With *memory*, what a sentence says of a word holds in the sentences after it. A word starts as its density matrix.
-With p_k the weights of its senses and e_k(s) the evidence of sentence s,
-
-    p(k | s₁ … s_t) ∝ p(k | s₁ … s_{t−1}) · e_k(s_t) ,        ρ_t = Σ_k p(k | s₁ … s_{t−1}) v_k v_kᵀ
-
-so that the *bank* of the second sentence is what the first has made of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.composition.compose import Composer, Composition, Method
+from polysema.composition.compose import Composer, Composition
 from polysema.composition.occurrences import (
     Span,
     Token,
     Tokenised,
     find_occurrences,
     first_choice,
-    sentences,
     tokenised,
 )
 from polysema.composition.phrases import (
     Phrase,
     PlainText,
-    Read,
     SpacyParse,
     is_brackets,
     is_parsed,
@@ -44,7 +34,6 @@ from polysema.composition.phrases import (
 )
 from polysema.composition.trees import words_of
 from polysema.corpus.normalisation import STOP_WORDS
-from polysema.density import DensityMatrix
 from polysema.errors import Failed, InputError, PolysemaError
 from polysema.meanings.meanings import COMMON, Matrices
 from polysema.meanings.results import Results
@@ -150,8 +139,8 @@ def disambiguate(
 
 def read(
     model: Matrices, dictionary: Dictionary | None, texts: Sequence[str | SpacyParse], composer: Composer | None,
-    otherwise: Composer, fine: bool = False, *, top: int = 8, min_weight: float | None = None, memory: bool = False,
-    every: bool = False, nlp: Any = None,
+    otherwise: Composer, fine: bool = False, *, top: int = 8, min_weight: float | None = None, every: bool = False,
+    nlp: Any = None,
 ) -> list[Results[Disambiguation]]:  # fmt: skip
     """Every ambiguous content word of some texts with the sense that is meant; see :meth:`polysema.Lexicon.read`."""
     least = AMBIGUOUS if min_weight is None else min_weight
@@ -160,10 +149,9 @@ def read(
         if not isinstance(text, str) and not is_parsed(text):
             raise InputError(f"a text is a string, or what spaCy has parsed, not {type(text).__name__}")
     if dictionary is None:
-        return [_read_found(model, text, composer or otherwise, memory=memory, nlp=nlp, **how) for text in texts]
-    for name, value in (("method", composer), ("memory", memory)):
-        if value:
-            raise InputError(f"texts are read by the encoder of the dictionary, which has no {name}: leave it out")
+        return [_read_found(model, text, composer or otherwise, nlp=nlp, **how) for text in texts]
+    if composer is not None:
+        raise InputError("texts are read by the encoder of the dictionary, which has no method: leave it out")
 
     def wanted(place: entries.Place) -> bool:
         return every or _is_ambiguous(place, fine, min_weight)
@@ -183,57 +171,20 @@ def read(
 
 def _read_found(
     model: Matrices, text: str | SpacyParse, composer: Composer, *, top: int, min_weight: float, every: bool,
-    memory: bool = False, only: Collection[Span] | None = None, nlp: Any = None,
+    only: Collection[Span] | None = None, nlp: Any = None,
 ) -> Results[Disambiguation]:  # fmt: skip
     """:func:`read` with senses found in text: of the content words at some places; by default at all."""
     rule = Disambiguator(model, composer, top)
     (found,) = _read([PlainText(text) if isinstance(text, str) else text], model, None, nlp)
     whole, no_tree = _sound(found)
-    parts = [(whole, no_tree)]
-    if memory:
-        parts = [(part, "a sentence at a time is read by its words") for part in sentences(whole)]
     places = [
-        Place(word, part, why, token.span)
-        for part, why in parts
-        for token in part.tokens
+        Place(word, whole, no_tree, token.span)
+        for token in whole.tokens
         if (only is None or token.span in only)
         and (word := content_word(model, token)) is not None
         and (every or int((rule.senses(word).weights >= min_weight).sum()) > 1)
     ]
-    places = _numbered(places, lambda place: place.word)
-    if not memory:
-        return Results(_sound(answer) for answer in rule.answers(places))
-    known: dict[str, Array] = {}
-    return Results(_in_turn(rule, place, known) for place in places)
-
-
-def _in_turn(rule: Disambiguator, place: Place, known: dict[str, Array]) -> Disambiguation:
-    """The answer at a place, with the evidence that earlier ones gave for its word; ``known`` then holds all of it."""
-    (answer,) = rule.answers([place._replace(earlier=known.get(place.word))])
-    known[place.word] = rule.evidence_in(_sound(answer))
-    return _sound(answer)
-
-
-def recalled(model: Matrices, read: Read, composer: Composer) -> Read:
-    """A text as read, with what earlier sentences say of its words; brackets and trees are one sentence."""
-    if not isinstance(composer, Method):
-        raise InputError(f"memory goes with methods that compose word by word, not with {composer.name}")
-    if not read.is_text:
-        return read
-    rule = Disambiguator(model, composer, 1)
-    leaf_at = {token.span: leaf for token, leaf in zip(read.tokens, read.leaf_of, strict=True) if leaf is not None}
-    known: dict[str, Array] = {}
-    found: dict[int, DensityMatrix] = {}
-    for part in sentences(read):
-        before = dict(known)
-        for token in part.tokens:
-            leaf = leaf_at.get(token.span)
-            if leaf is None or len(rule.senses(leaf.word).ids) < 2:
-                continue
-            if leaf.word in before:
-                found[leaf.position] = rule.meaning(leaf.word, before[leaf.word])
-            _in_turn(rule, Place(leaf.word, part, "", token.span), known)
-    return replace(read, recalled=found)
+    return Results(_sound(answer) for answer in rule.answers(_numbered(places, lambda place: place.word)))
 
 
 def content_word(model: Matrices, token: Token) -> str | None:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import InputError
-from polysema.senses.dictionary import Calibration, Dictionary, softmax
+from polysema.meanings.context_model import softmax
+from polysema.senses.dictionary import Calibration, Dictionary
 from polysema.senses.dictionary_files import LETTERS, POS, DictionaryFile
 from polysema.senses.doubt import features
 

@@ -29,6 +29,7 @@ from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
+from polysema.meanings.context_model import softmax
 from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
 from polysema.measures import mixture_entropies, similarity
@@ -499,12 +500,6 @@ def _fit(place: Place) -> Fit:
     entry, kept = place.entry, slice(None) if place.kept is None else place.kept
     assert place.vector is not None
     return Fit(float((entry.vectors[kept] @ place.vector).max()), int(entry.counts[kept].sum()))
-
-
-def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp(x) / Σ exp(x), over one axis."""
-    p = np.exp(logits - logits.max())
-    return np.asarray(p / p.sum(), np.float64)
 
 
 def _without_accents(word: str) -> str:

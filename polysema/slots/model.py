@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysema.composition.compose import Composition, Kind, Negation
-from polysema.composition.methods import METHODS
+from polysema.composition.methods import METHODS, word_method
 from polysema.composition.operators import compress
 from polysema.composition.phrases import Read
 from polysema.composition.trees import Leaf, Tree, head, nodes, postorder, with_paths, words_of
@@ -107,6 +107,11 @@ class Slots:
     def lent(self) -> bool:
         """Whether the lexicon has matrices of its own, which phrases are composed of, too."""
         return self.lexicon.vocabulary is not self.vocabulary
+
+    @cached_property
+    def word_method(self) -> str:
+        """The name of the method that the words of phrases are composed with."""
+        return word_method(self.lexicon.array)
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -438,7 +443,7 @@ class BySlots:
             whole.setdefault(item.head.position, {}).update({role: () for role, _ in item.slots})
         by_words: Mapping[str, Any] = {}
         if slots.lent:
-            by_words = replace(METHODS[words.word_method], negation=self.negation).compose(words, read).meanings
+            by_words = replace(METHODS[slots.word_method], negation=self.negation).compose(words, read).meanings
         silent = {id(node.functor) for node in nodes(read.tree, "negation")}
         meanings = {}
         for path, node in with_paths(read.tree):

@@ -260,11 +260,11 @@ class _Walk:
                         if self.checkpoint is not None and self.checkpoint.due:
                             self._write()
                     self._end_epoch()
+                self._write()
             except KeyboardInterrupt:
                 if self._whole:
                     self._write()
                 raise
-        self._write()
 
     def _block(self, order: NDArray[np.int64], first: int) -> None:
         options, counts, at, started = self.options, self.counts, self.at, time.perf_counter()

@@ -39,7 +39,6 @@ def train(job: Job, options: NegativeSamplingOptions) -> AnyLexicon:
         status=job.workers.status,
     )  # fmt: skip
     run.run()
-    run.write()
     kept = {"share_after_subsampling": round(text.kept, 4)}
     return learnt_lexicon(state, options, vocabulary, job.described(options, corpus=kept, curve=state.curve))
 

@@ -15,7 +15,6 @@ from polysema.corpus.corpus import Corpus
 from polysema.kernels import ms_word2dm, word2dm
 from polysema.kernels.simd import padded
 from polysema.options import Options, option
-from polysema.training.reference import log_sigmoid
 
 Exact = NDArray[np.float64]
 
@@ -26,12 +25,6 @@ INITS: dict[str, str] = {
     "unit": "each column normal, of squared length 1/m on average, so that a word's trace is about 1",
 }
 OPTIMISERS: dict[str, float] = {"sgd": 0.025, "adam": 0.001}  # optimisers, with their learning rates
-COMBINERS: dict[str, str] = {
-    "counts": "the sum for words that move seldom between two merges, towards the mean for others",
-    "sum": "the sum",
-    "mean": "the mean of those that moved a word",
-}
-"""How the updates of replicas are merged."""
 SEEDS = 2**63 - 1  # the largest seed
 
 
@@ -49,6 +42,11 @@ class Objective:
     # the caches. Word2DM's steps multiply, so its rounds are shorter.
     targets: Callable[[float, int], float]
     cost: int  # of a target, where that of multi-sense Word2DM is 1
+
+
+def log_sigmoid(x: Exact) -> Exact:
+    """log σ(x) = −log(1 + e⁻ˣ)."""
+    return -np.logaddexp(0.0, -x)
 
 
 def _senses_loss(target: Exact, context: Exact, noise: Exact, cosine: bool) -> float:
@@ -141,7 +139,6 @@ class NegativeSamplingOptions(TextOptions):
         0.005, "g, what replicas read between two merges, as a share of the text read before",
         above=0, most=1,
     )  # fmt: skip
-    combine: str = option("counts", "how updates of replicas are merged:", choices=COMBINERS)
     held_out: float | None = option(
         None, "the share of the sentences that is kept from training for the held-out loss", least=0, most=0.5,
         by_default="about 2000 sentences, 2 % at most",

@@ -285,7 +285,5 @@ def weights(moved: NDArray[np.float64], rate: float, options: NegativeSamplingOp
     Args:
         moved: (V,) how often a replica moves each word between two merges.
     """
-    if options.combine != "counts":
-        return np.full(len(moved), options.combine == "sum", np.float32)
     x = np.maximum(PULL * rate * moved, 1e-9)
     return np.asarray(np.expm1(-options.replicas * x) / (options.replicas * np.expm1(-x)), np.float32)

@@ -214,6 +214,7 @@ class Run:
                     self._learn(worker)
                     if self.checkpoint is not None and self.checkpoint.due:
                         self.write()
+                self.write()
             except KeyboardInterrupt:
                 if self._whole:
                     self.write()

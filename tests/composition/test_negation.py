@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from polysema import Lexicon, VectorLexicon, parse_brackets
 from polysema.composition.trees import either, readings
-from polysema.errors import InputError, MatrixError, TreeError, UnknownChoiceError
-from polysema.senses.negation import NEGATIONS, hypernyms
+from polysema.errors import MatrixError, TreeError, UnknownChoiceError
+from polysema.senses.negation import NEGATIONS
 from tests.refusals import refused
 
 
@@ -38,16 +38,7 @@ def test_not_an_apple_is_another_fruit(fruits):
     assert same.entropy == pytest.approx(fruits.entropy("apple"))
 
 
-def test_negation_by_hypernyms(fruits):
-    phrase = parse_brackets("apple")
-    found = hypernyms(fruits, fruits["apple"].factor, phrase, lambda _: [["pear", "apple"], ["motor", "unknown"]])
-    expected = (2 * fruits["pear"].dense() + fruits["motor"].dense()) / 3
-    assert np.allclose(found @ found.T, expected)
-    with pytest.raises(InputError, match="no word of the lexicon is below a hypernym of 'apple'"):
-        hypernyms(fruits, fruits["apple"].factor, phrase, lambda _: [["unknown"]])
-
-
-@pytest.mark.parametrize("negation", [name for name in NEGATIONS if name != "hypernyms"])
+@pytest.mark.parametrize("negation", [*NEGATIONS])
 @pytest.mark.parametrize("method", ["phaser", "add", "fuzz", "smooth", "verb"])
 def test_every_method_takes_every_negation(fruits, method, negation):
     composed = fruits.compose("(pear (not (eat apple)))", method, negation=negation)

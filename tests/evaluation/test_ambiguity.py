@@ -1,13 +1,11 @@
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from polysema import Lexicon, Vocabulary
-from polysema.errors import DataError, InputError, MissingExtraError, UnknownChoiceError
+from polysema.errors import InputError
 from polysema.evaluation.ambiguity import ambiguity_correlation, sense_counts, table
+from polysema.lexicon.lexicon import ranking
 from tests.refusals import refused
 
 
@@ -15,22 +13,6 @@ def test_the_shipped_table_is_wordnets():
     assert len(table()) == 83118
     assert table()["run"] == (16, 41, 0, 0)
     assert sense_counts(["run", "Bank", "bright", "ran", "zzz"]) == [57, 18, 11, 0, 0]
-    refused(UnknownChoiceError, r"wordnet-3.0 or wn", sense_counts, ["run"], "nltk")
-
-
-def test_counts_from_the_wn_library(monkeypatch):
-    def library(**names) -> None:
-        monkeypatch.setitem(sys.modules, "wn", SimpleNamespace(Error=LookupError, **names))
-
-    def empty(lang, lemmatizer):
-        raise LookupError("no lexicon")
-
-    library(Wordnet=lambda lang, lemmatizer: SimpleNamespace(synsets=lambda word: [0] * len(word)))
-    assert sense_counts(["run", "bank"], "wn") == [3, 4]
-    library(Wordnet=empty)
-    refused(DataError, "download", sense_counts, ["run"], "wn")
-    monkeypatch.setitem(sys.modules, "wn", None)
-    refused(MissingExtraError, "wordnet", sense_counts, ["run"], "wn")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +25,7 @@ def many() -> Lexicon:
 def test_correlations_are_scipys(many):
     found = ambiguity_correlation(many)
     entropy, senses, counts = (
-        many.ranking.entropies[:400],
+        ranking(many).entropies[:400],
         np.array(sense_counts(many))[:400],
         many.vocabulary.counts[:400],
     )
@@ -63,7 +45,7 @@ def test_bins_hold_every_word(many):
     assert sum(item.words for item in found.bins) == 400
     ones = np.array(sense_counts(many)) == 1
     assert found.bins[0].synsets == 1
-    assert found.bins[0].entropy == pytest.approx(many.ranking.entropies[ones].mean())
+    assert found.bins[0].entropy == pytest.approx(ranking(many).entropies[ones].mean())
     assert all(item.words >= 10 for item in found.bins[:-1])
 
 

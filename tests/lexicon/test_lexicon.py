@@ -6,7 +6,7 @@ import pytest
 from polysema import Brackets, Lexicon, VectorLexicon, Vocabulary, measures
 from polysema.composition.compose import Step
 from polysema.errors import Failed, InputError, MatrixError, UnknownWordError
-from polysema.lexicon.lexicon import with_matrices
+from polysema.lexicon.lexicon import ranking, with_matrices
 from polysema.meanings.parts import Parts, SenseClusters
 from polysema.vectors import Vector
 from tests import dense
@@ -156,7 +156,7 @@ def test_bad_numbers_are_refused_with_the_words_name():
         lambda: model["b"],
         lambda: model.stack(["a", "b"]),
         lambda: model.neighbours("a"),
-        lambda: model.ranking.entropies,
+        lambda: ranking(model).entropies,
         lambda: model.compose("(a b)"),
     ):
         refused(MatrixError, "'b': its density matrix has zero trace", ask)

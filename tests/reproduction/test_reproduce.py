@@ -110,9 +110,6 @@ def test_it_trains_evaluates_reports_and_resumes(text, sets, tiny, tmp_path, mon
     assert "no encoder was named" in reasons["BERT2DM PCA"]
     assert {item["what"] for item in data["departures"]} > {"text", "start of MS-Word2DM", "encoder"}
     assert "MS-Word2DM cos 5: training, seed 2 of 2" in said
-    costs = (tmp_path / "out" / "costs.md").read_text().splitlines()
-    assert [line.split(" | ")[:2] for line in costs[2:]] == [["| Word2Vec", "1"], ["| MS-Word2DM cos 5", "2"]]
-    assert float(costs[2].split(" | ")[4].replace(",", "")) > 50  # megabytes
 
     def fail(*arguments, **options):
         raise AssertionError("trained again")

@@ -77,7 +77,7 @@ def test_phrases_are_composed_by_slots_and_words_stay(lexicon: Lexicon) -> None:
     assert found.method == "slots"
     assert isinstance(found.meaning, PhraseMatrix)
     by_words = plain.compose("(owner (run hotel))")
-    assert by_words.method == lexicon.word_method
+    assert by_words.method == lexicon.slots.word_method
     assert measures.similarity(found.meaning.words, by_words.meaning) == pytest.approx(1)
     assert lexicon.similarity("run", "manage") == plain.similarity("run", "manage")
     assert lexicon.neighbours("run", 3) == plain.neighbours("run", 3)
@@ -152,9 +152,3 @@ def test_damage_is_an_error(file: Path, tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(file.read_bytes()[:100])
     refused(FormatError, "damaged slots", read_slots, tmp_path / "bad")
     refused(InputError, "no slots", lambda: Lexicon(["a"], np.ones((1, 2, 1))).slots)
-
-
-def test_memory_changes_the_words_of_a_phrase(lexicon: Lexicon) -> None:
-    phrase = "(owner (run hotel))"
-    assert lexicon.compose(phrase, memory=True).method == "slots"
-    refused(InputError, "word by word", train(Job(parsed=planted), SlotOptions(dim=6)).compose, phrase, memory=True)

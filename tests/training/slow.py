@@ -7,9 +7,9 @@ from numba import njit
 
 from polysema.kernels import rounds
 from polysema.kernels.sampling import gather, stream_key
-from polysema.training import reference
 from polysema.training.cpu import CpuBackend
 from polysema.training.run import new_state
+from tests.training import reference
 
 draw = njit(rounds.draw.py_func)
 

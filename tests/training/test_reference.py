@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysema.training import reference
+from tests.training import reference
 
 RNG = np.random.default_rng(3)
 

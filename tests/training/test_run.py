@@ -104,8 +104,7 @@ def test_training_goes_on_from_a_lexicon_with_new_words(planted, planted_corpus,
     first = train(planted_corpus, min_count=1, epochs=1, dim=6, senses=2)
     first.save(tmp_path / "first")
     card = (tmp_path / "first" / "README.md").read_text()
-    assert "| seed | 1 |" in card
-    assert "| epoch | held out loss |" in card
+    assert '"seed": 1' in card
     start = ps.load(tmp_path / "first")
     assert start.metadata["model"] == "ms-word2dm"
     new = [["newcomer", *sentence[:4]] for sentence in planted.sentences[:500]]
@@ -171,7 +170,7 @@ def test_callbacks(planted_corpus):
 
 
 def test_the_held_out_loss_is_that_of_the_reference(small_corpus):
-    from polysema.training import reference
+    from tests.training import reference
 
     for form in FORMS:
         options = settled(small_corpus, **form, **some_senses(form), init="unit", held_out=0.3, subsample=0)

@@ -36,6 +36,7 @@ from polysema.meanings import descriptions
 from polysema.meanings.descriptions import SenseDescriptions
 from polysema.meanings.meanings import Meanings
 from polysema.meanings.neighbours import blocks
+from polysema.meanings.results import clean
 from polysema.storage import atomic_folder, check_regular, holds, read_config, read_text, save_arrays, signed
 from polysema.vocabulary import Vocabulary
 
@@ -204,28 +205,5 @@ def card(lexicon: Meanings[Any], name: str) -> str:
         what = f"density matrices (n = {lexicon.n}, m = {lexicon.m})"
     code = f'```python\nimport polysema\n\nlexicon = polysema.load("{name}")\n```'
     lines = [f"# {name}", "", f"A polysema lexicon: {len(lexicon):,} words, {what}.", "", code]
-    for heading, content in lexicon.metadata.items():
-        lines += ["", f"## {str(heading).replace('_', ' ').capitalize()}", "", *_section(content)]
-    return "\n".join(lines) + "\n"
-
-
-def _section(content: Any) -> list[str]:
-    """A table for a dictionary, a table for a list of dictionaries, a line for anything else."""
-    if isinstance(content, dict):
-        rows = ["| | |", "|---|---|"]
-        return rows + [f"| {str(key).replace('_', ' ')} | {_cell(value)} |" for key, value in content.items()]
-    if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):
-        keys = list(content[0])
-        rows = ["| " + " | ".join(str(key).replace("_", " ") for key in keys) + " |", "|" + "---|" * len(keys)]
-        return rows + ["| " + " | ".join(_cell(item.get(key)) for key in keys) + " |" for item in content]
-    return [_cell(content)]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_cell(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(_cell(item) for item in value)
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    made = json.dumps(clean(lexicon.metadata), indent=2, ensure_ascii=False)
+    return "\n".join([*lines, "", "## How it was made", "", f"```json\n{made}\n```"]) + "\n"
