@@ -24,18 +24,18 @@ def test_a_kernel_is_compiled_again_when_one_it_calls_has_changed(tmp_path):
     shutil.copy(compiled.__file__, package / "compiled.py")
     (package / "callee.py").write_text("from toy.compiled import kernel\n\n@kernel()\ndef number():\n    return 1\n")
     (package / "caller.py").write_text(
-        "from toy.callee import number\nfrom toy.compiled import compiled\n\n"
+        "from toy.callee import number\nfrom toy.compiled import compiled, is_kept\n\n"
         "@compiled()\ndef twice():\n    return 2 * number()\n"
     )
     (package / "ask.py").write_text(
-        "from toy.caller import twice\n\nprint(twice(), sum(twice.stats.cache_hits.values()))\n"
+        "from toy.caller import is_kept, twice\n\nprint(is_kept(twice), twice(), sum(twice.stats.cache_hits.values()))\n"
     )
 
     def asked():
         return python("-m", "toy.ask", cwd=tmp_path, check=True).stdout.split()
 
-    assert asked() == ["2", "0"]
-    assert asked() == ["2", "1"]
+    assert asked() == ["False", "2", "0"]
+    assert asked() == ["True", "2", "1"]
     source = package / "callee.py"
     source.write_text(source.read_text().replace("1", "5"))
-    assert asked() == ["10", "0"]
+    assert asked() == ["False", "10", "0"]

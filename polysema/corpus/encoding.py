@@ -28,10 +28,11 @@ from polysema.corpus import tokenising
 from polysema.corpus.corpus import FORMAT, HEADER, VERSION, header
 from polysema.corpus.normalisation import MAX_SENTENCE
 from polysema.corpus.readers import Block, CorpusOptions, Source, list_blocks, read_blocks, size_of
-from polysema.corpus.tokenising import Array, Tokens, WordCounts, WordTable
+from polysema.corpus.tokenising import Array, PlainReader, Tokens, WordCounts, WordTable
 from polysema.engine import Engine, Local
 from polysema.errors import CorpusError
 from polysema.kernels import tokens as kernel
+from polysema.kernels.compiled import is_kept
 from polysema.machine import ahead, in_turn, processors
 from polysema.progress import Progress, Report, silent
 
@@ -162,6 +163,7 @@ class Encoding:
         while self.slots > 1 << 16 and self.slots * self.workers > 1 << 22:
             self.slots //= 2
         self.idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        self.plain = False  # whether the text is small and is read without compiled code
         self.open: Array = np.empty(0, np.uint32)  # global ids of a sentence that continues in the next block
 
     def run(self, lists: Any, config: dict[str, Any]) -> None:
@@ -213,7 +215,25 @@ class Encoding:
         blocks = self.reader.blocks() if lists is None else list_blocks(lists, self.options.block)
         if not isinstance(self.engine, Local):
             return self._spread(self.engine, None if lists is None else sent(blocks))
-        return self._threaded(blocks)
+        first: list[Block] = []
+        size = 0
+        for block in blocks:
+            first.append(block)
+            size += len(block.data)
+            if size > tokenising.SMALL:
+                return self._threaded(chain(first, blocks))
+        self.plain = not is_kept(kernel.tokenise) and PlainReader.reads(self.options.normalisation, first)
+        return self._plainly(first) if self.plain else self._threaded(first)
+
+    def _plainly(self, blocks: list[Block]) -> Iterator[Settled]:
+        """The settled blocks of a small text."""
+        reader = PlainReader(self.options.normalisation)
+        found = [reader.tokens(block) for block in blocks]
+        every = np.arange(len(reader.words), dtype=np.uint32)
+        counts = np.bincount(np.concatenate([tokens.ids for tokens in found]), minlength=len(every))
+        self.words.fill([word.encode() for word in reader.words], counts)
+        for tokens in found:
+            yield tokenising.settled(*self._place(tokens, every), self.options.normalisation.min_sentence), tokens.read
 
     def _threaded(self, text: Iterable[Block]) -> Iterator[Settled]:
         """Blocks that threads tokenise and settle, in the order they were read."""
@@ -398,6 +418,8 @@ class Encoding:
     def _renumbered(self, mapping: Array, chunk: tuple[Array, Array, int]) -> tuple[Array, Array, int]:
         """Final ids and ends of a chunk. Runs in a thread."""
         ids, ends, read = chunk
+        if self.plain:
+            return *tokenising.renumbered(ids, ends, mapping), read
         out, out_ends = np.empty(len(ids), np.dtype("<i4")), np.empty(len(ends), np.dtype("<i8"))
         words, sentences = kernel.renumber(ids, ends, mapping, out, out_ends)
         return out[:words], out_ends[:sentences], read

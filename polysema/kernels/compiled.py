@@ -44,3 +44,9 @@ def kernel(**options: Any) -> Callable[[Any], Any]:
     jit: Any = njit
     decorated: Callable[[Any], Any] = jit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     return decorated
+
+
+def is_kept(function: Any) -> bool:
+    """Whether machine code of a compiled function, as it is now, is on disk."""
+    kept = function.stats.cache_path
+    return kept is not None and any(Path(kept).glob(f"*.{function.__qualname__}-*.nbi"))

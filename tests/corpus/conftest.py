@@ -1,7 +1,15 @@
+"""The tests of reading are tests of the kernels, however small the text; ``test_plain.py`` holds the other way to them."""
+
 import pytest
 
+from polysema.corpus import tokenising as plain
 from polysema.corpus.build import build_corpus
 from polysema.corpus.corpus import Corpus
+
+
+@pytest.fixture(autouse=True)
+def kernels(monkeypatch):
+    monkeypatch.setattr(plain, "SMALL", -1)
 
 
 @pytest.fixture
