@@ -25,6 +25,7 @@ from polysema.cli.output import (
 from polysema.engine import engine_named
 from polysema.errors import DataError, InputError, PolysemaError
 from polysema.evaluation.datasets import RECORDS, record_named
+from polysema.evaluation.models import POLICIES
 from polysema.progress import Progress, progress_report
 from polysema.reproduction.variants import PRESETS, RECOMMENDED, VARIANTS, changed, preset_named
 from polysema.storage import check_output
@@ -111,6 +112,13 @@ for one in (list_sets, fetch_sets, verify_sets):
 @click.option(
     "--method", "methods", multiple=True, metavar="NAME", help="Only this composition method, again for more."
 )
+@click.option(
+    "--unknown-words",
+    default="skip",
+    show_default=True,
+    metavar="POLICY",
+    help="; ".join(f"{name}: {what}" for name, (what, _) in POLICIES.items()) + ".",
+)
 @click.option("--bootstraps", default=0, show_default=True, type=NATURAL, help="Resamples for 95 % intervals.")
 @click.option(
     "--pairs",
@@ -164,6 +172,7 @@ def evaluate(given: Shared, lexicons: tuple[str, ...], **options: Any) -> None:
             models,
             {**sets, **example},
             methods=options["methods"] or None,
+            unknown_words=options["unknown_words"],
             bootstraps=options["bootstraps"],
             seed=given.seed,
             ambiguity=not partly,
@@ -329,7 +338,7 @@ def _write(evaluation: Any, models: Any, given: Shared, options: dict[str, Any])
     from polysema.reproduction.report import Settings, build_report
     from polysema.version import __version__
 
-    shown = {key: options[key] for key in ("sets", "methods", "bootstraps", "layer")}
+    shown = {key: options[key] for key in ("sets", "methods", "unknown_words", "bootstraps", "layer")}
     sizes = [(model.n, model.m) for _, model in models if isinstance(model, Lexicon)]
     settings = Settings(
         noise_size=next(iter(sizes), (17, 5)),  # the paper's where no model has density matrices

@@ -42,7 +42,7 @@ def evaluate(
         data: the data directory (see :func:`polysema.evaluation.datasets.directories`), or the sets themselves.
         sets: which, by name; by default all that are there.
         name: what to call the model.
-        options: ``methods``, ``bootstraps`` and ``seed``, as :func:`evaluate_models` takes them.
+        options: ``methods``, ``unknown_words``, ``bootstraps`` and ``seed``, as :func:`evaluate_models` takes them.
     """
     loaded = data if isinstance(data, Mapping) else load_all(data, sets)
     return evaluate_models([(name, model)], loaded, **{"ambiguity": False, **options})
@@ -53,6 +53,7 @@ def evaluate_models(
     sets: Mapping[str, EvaluationSet],
     *,
     methods: Sequence[str | Composer] | None = None,
+    unknown_words: str = "skip",
     bootstraps: int = 0,
     seed: int = 0,
     ambiguity: bool = True,
@@ -64,6 +65,7 @@ def evaluate_models(
 
     Args:
         methods: which composition methods, of those a model has, or methods of your own; by default all it has.
+        unknown_words: what to do with words a model lacks: ``skip``, ``inflected`` or ``lemma``.
         bootstraps: how many resamples to take for the intervals; 0 for none.
         seed: of the resamples.
         ambiguity: whether to correlate entropy with WordNet's sense counts.
@@ -93,7 +95,7 @@ def evaluate_models(
     results: dict[tuple[str, str, str], list[Result]] = {}
     correlated: dict[str, list[AmbiguityCorrelation]] = {}
     workers = engine or Local()
-    scored = workers.map(_scored, workers.put((sets, names, own, ambiguity)), tasks)
+    scored = workers.map(_scored, workers.put((sets, names, own, unknown_words, ambiguity)), tasks)
     for done, (name, _, _) in enumerate(tasks):
         if progress:
             progress(name, done, len(models))
@@ -107,16 +109,16 @@ def evaluate_models(
         flat = [result for row in rows for result in (*row.seeds, *([row.ensemble] if row.ensemble else []))]
         ready = iter(with_intervals(flat, bootstraps, seed))
         rows = [Row(tuple(next(ready) for _ in row.seeds), next(ready) if row.ensemble else None) for row in rows]
-    return Evaluation(tuple(systems), tuple(rows), dict(missing or {}))
+    return Evaluation(tuple(systems), tuple(rows), unknown_words, dict(missing or {}))
 
 
 def _scored(
     shared: Any, task: tuple[str, int, Evaluated], _: Report
 ) -> tuple[list[Result], list[AmbiguityCorrelation]]:
     """The results of one model, and how far its ambiguity goes with WordNet's."""
-    sets, methods, own, ambiguity = shared
+    sets, methods, own, unknown_words, ambiguity = shared
     name, seed, model = task
-    scored = LexiconModel(model, name, own) if isinstance(model, LexiconOf) else model
+    scored = LexiconModel(model, name, unknown_words, own) if isinstance(model, LexiconOf) else model
     found = []
     for items in sets.values():
         for method in scored.methods(items):

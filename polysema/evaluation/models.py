@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -16,10 +17,11 @@ from polysema.composition.occurrences import Span, counted_word
 from polysema.composition.phrases import read_tree
 from polysema.density import DensityMatrix, unit_trace
 from polysema.encoders.contextual import CONTEXTUAL
-from polysema.errors import InputError, check_choice
+from polysema.errors import InputError, check_choice, chosen, needing
 from polysema.evaluation.datasets import WORD, EvaluationSet
 from polysema.lexicon.lexicon import AnyLexicon, Lexicon, with_matrices
 from polysema.vectors import Vector, cosine
+from polysema.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 Kind = Literal["matrices", "vectors", "sentences"]
@@ -62,8 +64,9 @@ class LexiconModel:
 
     lexicon: AnyLexicon  # the lexicon
     name: str = "model"  # what to call it
+    policy: str = "skip"  # what to do with words it lacks: a name of :data:`POLICIES`
     own: Mapping[str, Composer] = field(default_factory=dict)  # methods of a user's own, by name
-    _rows: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    _rows: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -75,13 +78,18 @@ class LexiconModel:
         """The lexicon's."""
         return self.lexicon.metadata
 
-    def row(self, word: str) -> int:
+    @cached_property
+    def _resolve(self) -> Resolver:
+        return resolver(self.lexicon.vocabulary, self.policy)
+
+    def row(self, word: str, role: str = "") -> int:
         """The row of a word; -1 where the lexicon lacks it, or its numbers make no density matrix or vector."""
-        if word not in self._rows:
-            row = self.lexicon.vocabulary.find(word)
+        key = (word, role)
+        if key not in self._rows:
+            row = self._resolve(word, role)
             usable = row >= 0 and bool(np.isfinite(self.lexicon.array[row]).all() and self.lexicon.array[row].any())
-            self._rows[word] = row if usable else -1
-        return self._rows[word]
+            self._rows[key] = row if usable else -1
+        return self._rows[key]
 
     def methods(self, items: EvaluationSet) -> tuple[str, ...]:
         """``word`` for pairs of words; else the composition methods, ``contextual`` where its encoder is at hand."""
@@ -101,7 +109,7 @@ class LexiconModel:
         if chosen is CONTEXTUAL:
             return self._in_context(items)
         phrases, pairs = items.distinct
-        rows = np.array([[self.row(word) for word in phrase] for phrase in phrases])
+        rows = np.array([[self.row(w, r) for w, r in zip(p, items.roles, strict=True)] for p in phrases])
         known = np.asarray((rows >= 0).all(axis=1))
         covered = np.asarray(known[pairs].all(axis=0))
         if not isinstance(chosen, Method):
@@ -176,6 +184,55 @@ def _taken(meaning: DensityMatrix | Vector, rows: NDArray[np.int64]) -> DensityM
     if isinstance(meaning, DensityMatrix):
         return meaning[rows]
     return Vector.product([part[rows] for part in meaning.parts])
+
+
+# ------------------------------------------------------------------------------------------ words that a lexicon lacks
+
+Resolver = Callable[[str, str], int]
+"""From a word and its role in the phrase, or "", to its index in the vocabulary; -1 where it is not there."""
+
+_UNIVERSAL = {"verb": "VERB", "noun": "NOUN", "subj": "NOUN", "obj": "NOUN", "adj": "ADJ", "adv": "ADV"}
+
+
+def _inflections(word: str, role: str) -> list[str]:
+    from lemminflect import getAllInflections, getAllInflectionsOOV
+
+    upos = _UNIVERSAL.get(role)
+    forms = getAllInflections(word, upos=upos)
+    if not forms and upos:
+        forms = getAllInflectionsOOV(word, upos=upos)
+    return [form for group in forms.values() for form in group]
+
+
+def _lemmas(word: str, role: str) -> list[str]:
+    from lemminflect import getAllLemmas
+
+    found = getAllLemmas(word, upos=_UNIVERSAL.get(role))
+    return [lemma for group in found.values() for lemma in group]
+
+
+POLICIES: dict[str, tuple[str, Callable[[str, str], list[str]]]] = {
+    "skip": ("leave the item out, as the paper does", lambda word, role: []),
+    "inflected": ("use the word's most frequent inflected form that the model knows", _inflections),
+    "lemma": ("use the word's lemma", _lemmas),
+}
+"""Out-of-vocabulary policies by name: what they do, and the spellings they offer for a word in its role."""
+
+
+def resolver(vocabulary: Vocabulary, policy: str = "skip") -> Resolver:
+    """How words are looked up in a vocabulary under a policy."""
+    _, offered = chosen("out-of-vocabulary policy", policy, POLICIES)
+    indices = vocabulary.indices
+
+    def resolve(word: str, role: str) -> int:  # first as it is written, then lower-cased
+        for spelling in (word, word.lower()):
+            if spelling in indices:
+                return indices[spelling]
+        with needing(f"the out-of-vocabulary policy {policy!r}", "lemmas"):
+            known = [indices[form] for form in offered(word.lower(), role) if form in indices]
+        return max(known, key=lambda index: (vocabulary.counts[index], -index), default=-1)
+
+    return resolve
 
 
 # ------------------------------------------------------------------------------------------------- sentence encoders

@@ -210,6 +210,7 @@ class Evaluation:
 
     models: tuple[System, ...]  # the models
     rows: tuple[Row, ...]  # one for each model, set and method
+    unknown_words: str = "skip"  # what was done with words a model lacks
     missing: Mapping[str, str] = field(default_factory=dict)  # sets that were not there, and why
     comparisons: tuple[Compared, ...] = ()  # the tests of models against each other, where they were asked for
 
@@ -272,6 +273,7 @@ class Evaluation:
             for system in self.models
         ]
         return {
+            "unknown_words": self.unknown_words,
             "models": models,
             "results": [row.to_json() for row in self.rows],
             "comparisons": [clean(item.to_json()) for item in self.comparisons],

@@ -382,7 +382,7 @@ def _coverage(ours: PaperComparison, sets: Sets) -> Section:
         found = [next(iter(ours.evaluation.of(system.name, name).values()), None) for name in sets]
         cells = [Cell(f"{int(row.best.covered.sum())}/{len(row.items)}" if row else None) for row in found]
         rows.append(TableRow(system.name, cells))
-    text = ["Items whose words the model knows; the others are left out, as in the paper."]
+    text = [f"Items whose words the model knows. Policy for words it lacks: {ours.evaluation.unknown_words}."]
     return Section("Coverage", text, [Table("coverage", "Covered items.", list(sets), rows)])
 
 

@@ -9,7 +9,7 @@ from polysema.composition.methods import VECTOR_METHODS
 from polysema.errors import InputError
 from polysema.evaluation.datasets import EvaluationSet
 from polysema.evaluation.evaluate import evaluate_models
-from polysema.evaluation.models import LexiconModel
+from polysema.evaluation.models import POLICIES, LexiconModel
 from polysema.lexicon.lexicon import ranking
 from tests import dense
 from tests.evaluation import reference
@@ -164,8 +164,16 @@ def test_one_name_is_one_kind(lexicon, vectors, phrases):
 
 
 def test_unknown_words():
-    found = LexiconModel(Lexicon(["ran", "London", "paris"], np.eye(3)[:, :, None]))
-    assert [found.row(word) for word in ("run", "London", "Paris", "PARIS")] == [-1, 1, 2, 2]
+    pytest.importorskip("lemminflect")
+    lexicon = Lexicon(["ran", "runs", "child", "London", "paris"], np.eye(5)[:, :, None])
+    lexicon.vocabulary.counts[:] = [5, 9, 1, 1, 1]
+    assert set(POLICIES) == {"skip", "inflected", "lemma"}
+    skip, inflected, lemma = (LexiconModel(lexicon, policy=policy) for policy in ("skip", "inflected", "lemma"))
+    assert [skip.row(word) for word in ("run", "children", "London", "Paris", "PARIS")] == [-1, -1, 3, 4, 4]
+    assert inflected.row("run", "verb") == 1  # the more frequent
+    assert inflected.row("run", "adj") == -1
+    assert lemma.row("children", "noun") == 2
+    assert lemma.row("run", "verb") == -1
 
 
 def test_phrase_pairs_may_differ_anywhere(lexicon):

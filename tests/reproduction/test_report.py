@@ -231,7 +231,7 @@ def test_figures_are_written_as_the_paper_does():
 def test_a_row_that_was_left_out_keeps_its_line():
     row = "MS-Word2DM dot 5"
     other = System(f"{row}, SGD", "matrices", ({"model": "ms-word2dm", "options": {"select": "dot", "senses": 5}},), ())
-    found = Evaluation((other,), (), {})
+    found = Evaluation((other,), (), "skip", {})
     lines = PaperComparison(found, [Skipped(row, "not asked for")], True).lines([row])
     assert [(line.name, line.note) for line in lines] == [(row, "not asked for"), (f"{row}, SGD", "")]
     assert [line.name for line in PaperComparison(found, [], True).lines([row])] == [f"{row}, SGD"]
@@ -294,6 +294,7 @@ def test_the_command_on_own_sets(files, capsys):
     assert all(item["p"] == 1.0 and item["interval"] == [0.0, 0.0] for item in tests)  # no better than itself
     assert main(["evaluate", *other, *own]) == 0
     assert "better than good?" in capsys.readouterr().out
+    assert main(["evaluate", str(files / "good"), *own, "--unknown-words", "guess"]) == 2
     assert main(["evaluate", str(files / "good"), *own, "--method", "phasr"]) == 2
     report = ["--report", str(files / "out")]
     assert main(["evaluate", str(files / "good"), *own, *report]) == 0
