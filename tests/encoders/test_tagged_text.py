@@ -11,6 +11,7 @@ from polysema.encoders.tagged_text import (
     Target,
     held_out_synset,
     read_all_words,
+    read_masc,
     read_semcor,
     read_tagged_glosses,
     with_neighbours,
@@ -53,6 +54,28 @@ def test_semcor(tmp_path: Path) -> None:
     ]
     assert (found.targets[0].second, found.targets[0].part_of_speech) == ("m_en_1.004", "verb")
     assert (found.source, found.document) == ("semcor", "brown1_br-x01")
+
+
+def test_masc_has_every_key_that_a_sense_stands_for(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"manual_map\.txt"):
+        list(read_masc(tmp_path, wordnet().keys))
+    (tmp_path / "manual_map.txt").write_text(
+        "s.1\tbank%1:17:01::,bank%2:38:00::,gone%1:00:00::\ns.2\tdog%1:05:00::,hound%1:05:00::\ns.3\tgone%1:00:00::\n"
+    )
+    words = [
+        '<word text="He" break_level="NO_BREAK"/>',
+        '<word text="banks" sense="s.1" break_level="SPACE_BREAK"/>',
+        '<word text="." break_level="NO_BREAK"/>',
+        '<word text="Gone" sense="s.3" break_level="SENTENCE_BREAK"/>',
+        '<word text="dogs" sense="s.2" break_level="PARAGRAPH_BREAK"/>',
+    ]
+    (tmp_path / "masc").mkdir()
+    for name in ("letter.xml", "wsj_0001.xml"):
+        (tmp_path / "masc" / name).write_text(f"<SimpleWsdDoc>{''.join(words)}</SimpleWsdDoc>")
+    bank, dog = read_masc(tmp_path, wordnet().keys)
+    assert (bank.text, bank.document, bank.source) == ("He banks.", "masc/letter.xml", "masc")
+    assert bank.targets == (Target(3, 8, "bank", ("bank%1:17:01::", "bank%2:38:00::")),)
+    assert (dog.text, dog.targets) == ("dogs", (Target(0, 4, "dog", ("dog%1:05:00::",)),))
 
 
 def test_all_words_sets(tmp_path: Path) -> None:

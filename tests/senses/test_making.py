@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysema.encoders.distillation import Distillation, form_table, plain_text
+from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.encoders.gloss_training import GlossTraining, SenseTable
 from polysema.encoders.tagged_text import TaggedSentence, Target
 from polysema.errors import InputError
@@ -14,12 +16,16 @@ from polysema.senses.making import (
     TaggedText,
     blended,
     choose_blend,
+    distil,
     encode_glosses,
     held_out_documents,
+    lemmas_of,
     make_dictionary,
     occurrence_means,
+    pieces_of,
     read_tagged_text,
     related_rows,
+    train_encoder,
     training_pieces,
 )
 from tests.senses.five_words import random_encoder, wordnet
@@ -105,3 +111,21 @@ def test_sources_are_weighed(text: TaggedText) -> None:
     strange = [sentence("the bank", "bank", "bank%1:14:00::", source="news")]
     with pytest.raises(InputError, match="no weight for the source 'news': choose semcor"):
         training_pieces(table, strange, reader, options)
+
+
+def test_a_teacher_trains_a_small_encoder_on_plain_text(text: TaggedText, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the extra encoders is not installed")
+    from tests.encoders.test_gloss_training import encoder
+
+    large, small = encoder(), encoder()
+    settings = {"steps": 3, "dimension": 8, "sentences": 4, "read_again": 4}
+    pieces = pieces_of(wordnet(), text, large.reader, GlossTraining(**settings))
+    teacher = train_encoder(pieces, large, GlossTraining(**settings))
+    plain = plain_text(["He sat on the bank of the river. She saw the fast dog."] * 20, large.reader, 30)
+    forms = form_table(["bank", "saw", "fast"], lemmas_of(wordnet()), pieces.table, large.reader)
+    lines = list[str]()
+    lesson = Distillation(**settings, text_pieces=100, glosses=4)
+    glosses = distil(pieces, teacher, small, plain, forms, lesson, tmp_path, lines.append)
+    np.testing.assert_allclose(np.linalg.norm(glosses, axis=1), 1, rtol=1e-5)
+    assert any("the teacher reads" in line for line in lines)
+    assert GlossEncoder.load(tmp_path).dimension == 8
