@@ -3,6 +3,7 @@
     python tools/sense_dictionary.py train OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--masc FOLDER]
         [--mpnet FOLDER --text FILE …]
     python tools/sense_dictionary.py build OUT --minilm FOLDER --semcor FOLDER [--glosses FOLDER] [--masc FOLDER]
+        [--sets FOLDER]
     polysema tag TEXT … -l OUT -o TAGGED
     python tools/sense_dictionary.py count OUT --tagged TAGGED
 
@@ -15,7 +16,8 @@ With ``--mpnet`` a large encoder is trained first, for ``--teacher-minutes``, an
 WordNet 3.0 is read from ``--wordnet`` (by default ``/usr/share/wordnet``), SemCor in its original form, the WordNet
 Gloss Corpus as the JSON lines of own-pt/glosstag (``data/ann``), MASC as in
 google-research-datasets/word_sense_disambigation_corpora, all-MiniLM-L6-v2 and all-mpnet-base-v2 as in Hugging Face's
-files. FILE is text, one paragraph a line.
+files. FILE is text, one paragraph a line. With ``--sets``, the all-words evaluation sets, ``build`` also calibrates on
+SemEval-2007, their development set.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ def main() -> None:
     parser.add_argument("--semcor", type=Path)
     parser.add_argument("--glosses", type=Path)
     parser.add_argument("--masc", type=Path)
+    parser.add_argument("--sets", type=Path)
     parser.add_argument("--minilm", type=Path)
     parser.add_argument("--mpnet", type=Path)
     parser.add_argument("--text", type=Path, nargs="+", default=[])
@@ -83,7 +86,7 @@ def main() -> None:
     if o.semcor is None or o.minilm is None:
         parser.error(f"{o.step} needs --semcor and --minilm")
     wordnet = read_wordnet(o.wordnet)
-    text = read_tagged_text(wordnet, o.semcor, o.glosses, o.masc)
+    text = read_tagged_text(wordnet, o.semcor, o.glosses, o.masc, o.sets)
     if o.step == "train":
         train(o, wordnet, text)
         return

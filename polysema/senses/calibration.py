@@ -113,6 +113,8 @@ def without_right_group(file: DictionaryFile, words: Sequence[Scored]) -> list[S
 
 def doubt_features(words: Sequence[Scored], background: Vectors, calibration: Calibration) -> Floats:
     """What doubt goes by, see :mod:`polysema.senses.doubt`: (words, 4)."""
+    if not words:
+        return np.zeros((0, 4))
     best = [word.probabilities(calibration.sharpness, calibration.prior).max() for word in words]
     nearest, senses = [word.similarities.max() for word in words], [len(word.rows) for word in words]
     similar = np.stack([word.context for word in words]) @ background.T

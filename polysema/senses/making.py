@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,15 @@ from polysema.encoders.gloss_training import (
     SenseTable,
     TaggedPieces,
 )
-from polysema.encoders.tagged_text import TaggedSentence, read_masc, read_semcor, read_tagged_glosses, wordnet_examples
+from polysema.encoders.tagged_text import (
+    TaggedSentence,
+    read_all_words,
+    read_masc,
+    read_semcor,
+    read_tagged_glosses,
+    with_neighbours,
+    wordnet_examples,
+)
 from polysema.encoders.torch_encoder import TorchEncoder, read_minilm
 from polysema.encoders.wordpiece import WordPiece
 from polysema.errors import InputError
@@ -56,7 +64,7 @@ from polysema.senses.coarse import (
 )
 from polysema.senses.dictionary import Calibration, Dictionary
 from polysema.senses.dictionary_files import DictionaryFile, build_dictionary
-from polysema.senses.doubt import COMMON, fit_doubt
+from polysema.senses.doubt import COMMON, doubted, fit_doubt
 from polysema.senses.forms import Forms
 from polysema.senses.wordnet_files import WordNet
 
@@ -72,16 +80,22 @@ class TaggedText:
     Attributes:
         train: sentences to train on, of every source.
         held_out: SemCor's sentences by role: ``choose``, ``calibrate`` and ``report``.
+        other: tagged text of another kind to calibrate on, too.
     """
 
     train: list[TaggedSentence]
     held_out: dict[str, list[TaggedSentence]]
+    other: list[TaggedSentence] = field(default_factory=list)
 
 
 def read_tagged_text(
-    wordnet: WordNet, semcor: Path, glosses: Path | None = None, masc: Path | None = None
+    wordnet: WordNet, semcor: Path, glosses: Path | None = None, masc: Path | None = None, sets: Path | None = None
 ) -> TaggedText:
-    """SemCor, divided, with WordNet's examples and, where their folders are given, tagged glosses and MASC."""
+    """SemCor, divided, with WordNet's examples and, where their folders are given, tagged glosses and MASC.
+
+    Args:
+        sets: the all-words evaluation sets, of which SemEval-2007, the development set, is text of another kind.
+    """
     sentences = list(read_semcor(semcor, wordnet.keys))
     roles = held_out_documents({sentence.document for sentence in sentences})
     held_out: dict[str, list[TaggedSentence]] = {role: [] for role in ROLES}
@@ -94,7 +108,8 @@ def read_tagged_text(
         train += read_tagged_glosses(glosses, wordnet)
     if masc is not None:
         train += read_masc(masc, wordnet.keys)
-    return TaggedText(train, held_out)
+    other = [] if sets is None else with_neighbours([*read_all_words(sets, "semeval2007")])
+    return TaggedText(train, held_out, other)
 
 
 def lemmas_of(wordnet: WordNet) -> Forms:
@@ -334,7 +349,7 @@ def choose_blend(
     for weight in BLENDS:
         file = build_dictionary(wordnet, blended(glosses, means, counts, weight, related), {"semcor": tagged})
         words = score(Dictionary(file, encoder), text.held_out["choose"], known_pos=False, contexts=contexts)
-        words = [word for word in words if len(word.rows) > 1 and word.right.any()]
+        words = _judged(words)
         rarer = [word for word in words if not word.right[word.frequencies.argmax()]]
         never = [word for word in words if not any(tagged.get(key) for key in word.target.keys)]
         for ratio in PRIORS:
@@ -354,6 +369,11 @@ def fit_sharpness(words: Sequence[Scored], ratio: float) -> Calibration:
     ]  # fmt: skip
     found = fit(flat)
     return replace(found, prior=ratio * found.sharpness)
+
+
+def _judged(words: Sequence[Scored]) -> list[Scored]:
+    """Words of several senses of which one is right."""
+    return [word for word in words if len(word.rows) > 1 and word.right.any()]
 
 
 def _counted(text: TaggedText) -> dict[str, int]:
@@ -388,26 +408,31 @@ def make_dictionary(
     file = build_dictionary(wordnet, vectors, {"semcor": counts}, {}, groups)
     dictionary = Dictionary(file, encoder)
     calibrating = score(dictionary, text.held_out["calibrate"], known_pos=False)
-    fitted = fit_sharpness(calibrating, ratio)
+    other = _judged(score(dictionary, text.other, known_pos=False))
+    copies = round(len(_judged(calibrating)) / len(other)) if other else 0  # both kinds of text count the same
+    fitted = fit_sharpness([*calibrating, *other * copies], ratio)
     figures["calibration"] = options = asdict(fitted)
     background = file.common_vectors(fitted.source, COMMON)
+    alone = [word for word in calibrating if len(word.rows) == 1 and word.right.any()]
     calibrating = [word for word in calibrating if len(word.rows) > 1]
     missing = without_right_group(file, calibrating)
     doubt = None
     if missing:
-        known = doubt_features(calibrating, background, fitted)
-        doubt = np.array(fit_doubt(known, doubt_features(missing, background, fitted)))
+        known, lacking, single = (doubt_features(words, background, fitted) for words in (calibrating, missing, alone))
+        doubt = np.array(fit_doubt(known, lacking, single))
         figures["doubt"] = {"weights": doubt.tolist()}
     if text.held_out["report"]:
         reported = score(dictionary, text.held_out["report"], known_pos=False)
         figures["reliability"] = reliability(reported, fitted).to_dict()
         if doubt is not None:
+            alone = [word for word in reported if len(word.rows) == 1 and word.right.any()]
             reported = [word for word in reported if len(word.rows) > 1]
             lost = without_right_group(file, reported)
             tagged = {key for sentence in text.train for target in sentence.targets for key in target.keys}
             never = [word for word in lost if not tagged & set(word.target.keys)]
-            for name, words in (("false_alarms", reported), ("found", lost), ("found_if_never_tagged", never)):
-                said = doubt_features(words, background, fitted) @ doubt[:-1] + doubt[-1] > 0 if words else np.zeros(0)
+            kinds = {"false_alarms": reported, "of_one_sense": alone, "found": lost, "found_if_never_tagged": never}
+            for name, words in kinds.items():
+                said = doubted(doubt_features(words, background, fitted), doubt)
                 figures["doubt"][name] = {"words": len(words), "share": float(said.mean()) if words else None}
     made = {"calibration": options, **({} if doubt is None else {"doubt": doubt.tolist()})}
     return Dictionary(DictionaryFile(file.tensors, {**file.options, **made}), encoder), figures

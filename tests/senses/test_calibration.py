@@ -91,13 +91,16 @@ def test_doubt_tells_words_whose_sense_is_missing() -> None:
         known.append(word)
         missing.append(replace(word, rows=word.rows[1:], similarities=word.similarities[1:],
                                frequencies=np.ones(2) / 2, right=word.right[1:]))  # fmt: skip
-    x, y = (doubt_features(words, background, Calibration()) for words in (known, missing))
-    doubt = Doubt(fit_doubt(x, y, false_alarms=0.05), background)
+    alone = [replace(word, rows=word.rows[:1], similarities=word.similarities[:1], frequencies=np.ones(1),
+                     right=word.right[:1]) for word in known]  # fmt: skip
+    x, y, z = (doubt_features(words, background, Calibration()) for words in (known, missing, alone))
+    doubt = Doubt(fit_doubt(x, y, z, false_alarms=0.05), background)
 
     def share(words: list[Scored]) -> float:
         return float(np.mean([doubt.of(w.context, w.similarities, w.probabilities(20.0, 0.3)) for w in words]))
 
     assert share(known) == pytest.approx(0.05, abs=0.01)
+    assert share(alone) == pytest.approx(0.05, abs=0.01)
     assert share(missing) > 0.8
 
 
