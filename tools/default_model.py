@@ -65,16 +65,16 @@ CARD = {
     "good_for": "Which senses an English word has, by WordNet's keys and glosses, which of them a text means and how sure "
     "that is; how ambiguous words are; how similar words and phrases are; what a phrase means, by the slots of its head. "
     "It runs on a processor, without torch.",
-    "limits": "English. The dictionary has the senses of WordNet 3.0 and no newer ones; verbs are read worst (F1 .63), and "
+    "limits": "English. The dictionary has the senses of WordNet 3.0 and no newer ones; verbs are read worst (F1 .66), and "
     "senses that are rare in SemCor and in WordNet's own examples worse than frequent ones. One missing sense in two is "
     "noticed as none of these. Similarity and phrases rest on matrices learnt from Wikipedia: encyclopaedic, lower-cased "
     "forms of letters only; those seen fewer than 80 times were placed by their contexts and letters and have one sense "
     "there, and words that the dictionary lacks, mostly names, have the senses that an encoder told apart in Wikipedia. "
     "Negation is by rule, not learnt. It repeats what its texts say and how, biases included; slurs are marked.",
     "licence": "The dictionary holds WordNet 3.0 (its own licence); the encoder was trained from all-MiniLM-L6-v2 "
-    "(Apache-2.0) with SemCor 3.0 (CC BY 4.0) and the WordNet Gloss Corpus, and is changed in every weight. What was learnt "
-    "from Wikipedia (CC BY-SA) is statistics, no sentences; senses there were found with all-mpnet-base-v2 (Apache-2.0), "
-    "whose weights are not part of the model.",
+    "(Apache-2.0) with SemCor 3.0 and MASC (CC BY 4.0) and the WordNet Gloss Corpus, and is changed in every layer; it was "
+    "taught by all-mpnet-base-v2 (Apache-2.0), whose weights are not part of the model, on sentences of Wikipedia and of "
+    "books of Project Gutenberg. What was learnt from Wikipedia (CC BY-SA) is statistics, no sentences.",
     "rebuild": "The dictionary: tools/sense_dictionary.py train and build. Slots, dictionary, placing of new words and parts "
     "of speech are put in by tools/default_model.py. The matrices learnt from Wikipedia cannot be made again with this "
     "release: their senses were clusters of an encoder's vectors, found on one H200 by code that is no longer part of "

@@ -28,7 +28,7 @@ from polysema.composition.occurrences import Span, first_choice
 from polysema.composition.trees import shown
 from polysema.density import DensityMatrix
 from polysema.encoders.gloss_encoder import GlossEncoder
-from polysema.errors import InputError, UnknownChoiceError, UnknownWordError
+from polysema.errors import FormatError, InputError, UnknownChoiceError, UnknownWordError
 from polysema.meanings.context_model import softmax
 from polysema.meanings.parts import Parts
 from polysema.meanings.results import Results
@@ -128,7 +128,11 @@ class Dictionary:
     def doubt(self) -> Doubt | None:
         """Tells words of which no known sense fits; None where that was not learnt."""
         weights = self.file.options.get("doubt")
-        return weights and Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
+        if weights is None:
+            return None
+        if len(weights) != 6:
+            raise FormatError(f"the dictionary's doubt has {len(weights)} numbers instead of 6: build it again")
+        return Doubt(tuple(weights), self.file.common_vectors(self.calibration.source, COMMON))
 
     @property
     def dimension(self) -> int:

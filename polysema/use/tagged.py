@@ -39,7 +39,7 @@ from polysema.errors import FormatError, InputError
 from polysema.lexicon.lexicon import load
 from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import NAME
-from polysema.senses.doubt import features
+from polysema.senses.doubt import doubted, features
 from polysema.senses.entries import Place
 from polysema.storage import holds, read_config, recover
 from polysema.use.text import Document
@@ -349,9 +349,8 @@ def read_sentences(
         nearest[own], surest[own], known[own] = similarities.max(axis=1), share.max(axis=1), len(rows)
     fits = np.ones(size, np.uint8)
     if (doubt := dictionary.doubt) is not None:
-        *w, constant = doubt.weights
-        doubts = features(contexts @ doubt.background.T, nearest, surest, known) @ np.array(w) + constant
-        fits = (doubts <= 0).astype(np.uint8)
+        x = features(contexts @ doubt.background.T, nearest, surest, known)
+        fits = (~doubted(x, np.array(doubt.weights))).astype(np.uint8)
     columns: Columns = {
         "count": np.array([len(own) for own in found], np.uint16),
         "start": np.array([a for a, _, _ in flat], np.uint16), "end": np.array([z for _, z, _ in flat], np.uint16),
@@ -380,11 +379,13 @@ def ranges(starts: Rows, counts: Rows) -> Rows:
 
 
 def digest(dictionary: Dictionary) -> str:
-    """What tells one dictionary with its encoder from another."""
+    """What tells one dictionary with its encoder from another, whatever else was counted with it."""
+    source = f"count.{dictionary.calibration.source}"
     found = hashlib.sha256(json.dumps(asdict(dictionary.calibration), sort_keys=True).encode())
     tensors = {**dictionary.file.tensors, **dictionary.encoder.tensors()}
     for name in sorted(tensors):
-        found.update(np.ascontiguousarray(tensors[name]).data)
+        if name == source or not name.startswith("count."):
+            found.update(np.ascontiguousarray(tensors[name]).data)
     return found.hexdigest()[:16]
 
 

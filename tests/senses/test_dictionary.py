@@ -254,3 +254,9 @@ def test_senses_can_be_left_out() -> None:
 def test_endings(form: str, lemma: str, letter: str) -> None:
     known = {lemma: letter}
     assert Forms(lambda word: known.get(word, "")).lemmas(form) == [(lemma, letter)]
+
+
+def test_doubt_of_another_form_is_refused() -> None:
+    file = five_words.dictionary().file
+    with pytest.raises(FormatError, match="has 5 numbers instead of 6: build it again"):
+        _ = Dictionary(DictionaryFile(file.tensors, {**file.options, "doubt": [0.0] * 5})).doubt

@@ -13,9 +13,10 @@ import pytest
 
 from polysema.errors import CorpusError, FormatError, InputError
 from polysema.senses.dictionary import Calibration, Dictionary
+from polysema.senses.dictionary_files import DictionaryFile
 from polysema.use import tag as tag_module
 from polysema.use.tag import tag
-from polysema.use.tagged import Tagged, dictionary_of, opened
+from polysema.use.tagged import Tagged, dictionary_of, digest, opened
 from tests.senses import five_words
 
 TEXT = {
@@ -191,3 +192,12 @@ def test_what_is_wrong_with_a_folder(folder, dictionary, here):
         opened(folder / "text", [], dictionary)
     with pytest.raises(InputError, match="has no dictionary"):
         dictionary_of(object())
+
+
+def test_counts_of_other_text_make_no_other_dictionary(dictionary):
+    file = dictionary.file
+    counted = DictionaryFile({**file.tensors, "count.wikipedia": np.ones(len(file.synset_of), np.uint16)}, file.options)
+    assert digest(Dictionary(counted, dictionary.encoder)) == digest(dictionary)
+    source = f"count.{dictionary.calibration.source}"
+    other = DictionaryFile({**file.tensors, source: np.full(len(file.synset_of), 7, np.uint16)}, file.options)
+    assert digest(Dictionary(other, dictionary.encoder)) != digest(dictionary)
