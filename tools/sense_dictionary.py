@@ -72,10 +72,10 @@ def main() -> None:
     parser.add_argument("--teacher-minutes", type=float, default=2.5)
     parser.add_argument("--tagged", type=Path)
     usual = GlossTraining()
-    for name in ("minutes", "rate", "steps", "sentences", "seed", "threads"):
-        parser.add_argument(
-            f"--{name}", type=float if name in ("minutes", "rate") else int, default=getattr(usual, name)
-        )
+    parser.add_argument("--minutes", type=float, default=usual.minutes)
+    parser.add_argument("--rate", type=float, default=usual.rate)
+    for name in ("steps", "sentences", "seed", "threads"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
     parser.add_argument("--device", default=usual.device)
     o = parser.parse_args()
     if o.step == "count":

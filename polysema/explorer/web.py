@@ -40,7 +40,7 @@ MOST_TEXTS = 32
 """Texts of one question to ``/api/read`` at most."""
 EXAMPLES = (
     "The bank by the river was steep.",
-    "The fan sang along with the band.",
+    "The fan blew cool air into the room.",
     "A mole dug under the lawn.",
     "She spread jam on the warm toast.",
     "The bark of the old oak was thick.",
