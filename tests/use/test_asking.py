@@ -184,6 +184,8 @@ def test_the_distance_of_matrices_is_what_the_definition_says(early, late):
 
     squared = within(first) + within(last) - 2 * np.einsum("ij,ij->", first.mean(0), last.mean(0))
     assert compare("bank", "ab", [old, new]).measures["matrix"] == pytest.approx(np.sqrt(squared), rel=1e-3)
+    found = compare("bank", "ab", [old, new])
+    assert found.change == pytest.approx(found.measures["matrix"] ** 0.6 * found.measures["uses"] ** 0.4)
 
 
 def test_the_split_adds_up(early, late):
@@ -241,7 +243,7 @@ def test_what_cannot_be_compared(known, early, late, monkeypatch):
         change(early, late, words="bank", measure="size")
     small = tagged(known, [MONEY] * 4)
     del small.columns["vector"]
-    with pytest.raises(InputError, match="the measure matrix needs vectors"):
+    with pytest.raises(InputError, match="the measure both needs vectors"):
         change(small, small, words="bank")
     assert change(small, small, words="bank", measure="senses")[0].split is None
     assert change_module.DEFAULT in MEASURES
