@@ -212,7 +212,8 @@ def senses_plane(lexicon: Lexicon, word: str, top: int = 6, min_weight: float = 
         for x, y in mine:
             axes.plot([at[k, 0], x], [at[k, 1], y], color=look(k)["color"], linewidth=0.6, alpha=0.5, zorder=1)
         axes.scatter(mine[:, 0], mine[:, 1], s=22, zorder=2, **look(k))
-        label = f"sense {sense.id}, weight {sense.weight:.2f}{', ' * bool(sense.key)}{sense.label * bool(sense.key)}"
+        gloss = f", {sense.label}" if sense.key else ""
+        label = fill(f"sense {sense.id}, weight {sense.weight:.2f}{gloss}", 96, subsequent_indent="    ")
         axes.scatter(*at[k], s=120 + 900 * sense.weight, edgecolor="black", zorder=3, label=label, **look(k))
     axes.margins(0.16)
     axes.set_title(f"The senses of “{word}”{' and the words nearest to them' * bool(labels)}", fontsize=TEXT + 2)

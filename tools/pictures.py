@@ -55,7 +55,9 @@ def taken(page: Page, name: str, narrow: bool) -> None:
     page.wait_for_timeout(400)
     path = IMAGES / f"{name}{'-narrow-dark' if narrow else ''}.png"
     page.screenshot(path=path)
-    Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)  # a quarter of the size
+    picture = Image.open(path).convert("RGB")
+    picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE)  # small marks keep their colours
+    picture.save(path, optimize=True)  # a quarter of the size
 
 
 def pages(names: list[str]) -> None:

@@ -47,9 +47,9 @@ def disambiguate_command(
 
     \b
       polysema disambiguate bank "The bank raised its interest rate."
-      polysema disambiguate bank "From the river bank he walked to the bank." --every
-      polysema disambiguate saw "I saw it with a saw." --pos noun
-      polysema disambiguate bank "He sat on the bank." "The bank is closed on Sundays." --alike
+      polysema disambiguate bank "The bank owns the land along the bank of the river." --every
+      polysema disambiguate saw "He cut the board with a saw." --pos noun
+      polysema disambiguate bank "We fished from the bank." "The bank is closed on Sundays." --alike
       polysema disambiguate run --file sentences.txt --json
       polysema disambiguate - --file - --jsonl < questions.jsonl
 
@@ -154,7 +154,7 @@ def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: 
     its number, part of speech, key and gloss; words that the dictionary lacks with the words nearest to the sense.
 
     \b
-      polysema read "The plant manager took a match from his case."
+      polysema read "He took a match from his case and lit his pipe."
       polysema read "The bank by the river was steep." --steps
       polysema read --file sentences.txt --json
       polysema read --file - --jsonl < sentences.txt
@@ -162,7 +162,7 @@ def read_command(given: Shared, texts: tuple[str, ...], steps: bool, **options: 
     --method is for lexicons without a dictionary, whose senses were found in text; see polysema disambiguate --help.
     """
     given.text = True
-    missing = 'nothing to read: give a text, such as "The plant manager took a match from his case."'
+    missing = 'nothing to read: give a text, such as "He took a match from his case and lit his pipe."'
     questions = asked(texts, given, missing)
     model = with_matrices(load(given.path), "a choice of senses")
     own: dict[str, Any] = {"every": options["every"], "fine": options["fine"]}
@@ -266,7 +266,7 @@ def demo(given: Shared) -> None:
 
 NEXT = {
     "a word in context": 'polysema disambiguate plant "The workers at the nuclear plant went home."',
-    "a whole sentence": 'polysema read "The plant manager took a match from his case."',
+    "a whole sentence": 'polysema read "He took a match from his case and lit his pipe."',
     "two uses compared": 'polysema disambiguate cell "They locked him in a cell." "The cell divides." --alike',
     "entropy step by step": 'polysema compose "((local family) (runs (small hotel)))"',
     "word by word": 'polysema read "The bank by the river was steep." --steps',

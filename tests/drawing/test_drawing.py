@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("matplotlib")
 from matplotlib.text import Annotation, Text
 
-from polysema import DensityMatrix, Lexicon
+from polysema import DensityMatrix, Lexicon, load
 from polysema.drawing import TEXT, entropy_tree, heat_map, ink_on, senses_plane
 from polysema.errors import InputError, MissingExtraError
 from tests.planted import TOPICS, planted_lexicon
@@ -30,7 +30,8 @@ def check(figure) -> None:
     assert len(axes.get_title()) > 5
     assert all(text.get_fontsize() >= TEXT for text in texts(figure))
     width, height = figure.canvas.get_width_height()
-    for text in [*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label]:
+    legends = [text for legend in figure.legends for text in legend.get_texts()]
+    for text in [*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label, *legends]:
         if not text.get_text():
             continue
         box = text.get_window_extent()
@@ -79,6 +80,12 @@ def test_senses_plane(planted):
     assert [entry[:7] for entry in legend] == ["sense 0", "sense 1"]
     with pytest.raises(KeyError):
         senses_plane(planted, "nowhere")
+
+
+def test_long_glosses_stay_in_the_picture():
+    figure = senses_plane(load(), "bank")
+    check(figure)
+    assert "financial institution" in figure.legends[0].get_texts()[0].get_text()
 
 
 def test_a_word_of_many_light_senses_is_drawn_by_twenty():
