@@ -745,7 +745,7 @@ def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, commands: li
         found = behaviour(outcome)
         if not outcome.killed_for:
             own = (argv[1],) if argv[0] == "describe" else (top,) if top == "new.training" else ()
-            new = ("new", "new.npz", "new.png", "new.conllu", "new.csv")
+            new = ("new", "new.npz", "new.png", "new.conllu", "new.jsonl", "new.csv")
             found += changes(sandbox, before, new, own) if outcome.done else changes(sandbox, before)
         evident = file.endswith(EVIDENT.get(damage, ())) and argv[0] in PRINTING
         if not found and outcome.done and evident and outcome.out != right_answer(sandbox, *argv):
