@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from polysema.errors import FormatError, InputError, OutputError
+from polysema.interrupts import Interrupts
 
 Owner = Callable[[Path], None]
 """Raises :class:`FormatError` unless polysema wrote all that is at a path."""
@@ -129,10 +130,12 @@ def locked(path: Path) -> Iterator[None]:
             _finish(path)
         yield
     finally:
-        if lock.lock_counter == 1:
-            with suppress(OSError):  # Windows cannot delete an open file
-                os.unlink(lock.lock_file)
-        lock.release()
+        with Interrupts():  # Python loses a Ctrl-C that comes in a finalizer, such as that of the lock
+            if lock.lock_counter == 1:
+                with suppress(OSError):  # Windows cannot delete an open file
+                    os.unlink(lock.lock_file)
+            lock.release()
+            del lock
 
 
 def recover(path: Path) -> None:

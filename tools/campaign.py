@@ -90,10 +90,12 @@ convert vectors vectors.vec
 convert old old.npz
 corpus parse english.txt -o one.parsed --workers 1
 corpus parse more.txt -o two.parsed --workers 1
+tag english.txt -o one.tagged --workers 1
+tag more.txt -o two.tagged --workers 1
 """
 """The commands that make the inputs of the tries, a line each."""
 OWN = ["old", "old.npz", "old.corpus", "lexicon", "described", "vectors", "corpus", "one.parsed", "two.parsed",
-       "default"]  # fmt: skip
+       "one.tagged", "two.tagged", "default"]  # fmt: skip
 """What polysema made, and may replace when it is told to."""
 STOPPED = "train corpus -o new --senses 2 --dim 4 --epochs 4 --min-count 1 --threads 2 --set checkpoint_minutes=0"
 """A training that was killed; its state is ``new.training``."""
@@ -126,6 +128,7 @@ def make_inputs(folder: Path, fixtures: str = FIXTURES) -> None:
         "text.xml": "\n".join(tagged) + "\n",
         "english.txt": english * 6,
         "more.txt": english * 3 + "The old man drives a red car.\n" * 4,
+        "long.txt": "".join(f"The bank ran {number}.\n" for number in range(1100)),  # two blocks of `tag`
         "words.txt": "\n".join(WORDS[:20]) + "\n",
         "pairs.tsv": "".join(f"{some[i]}\t{some[i + 1]}\t{rng.random():.3f}\n" for i in range(12)),
         "config.toml": "[train]\ndim = 4\nsenses = 2\nepochs = 1\nmin_count = 1\n",
@@ -473,7 +476,8 @@ PLACES = ["missing", ".", "..", "/dev/null", "/proc/self/status", "loop", "pipe"
           "-", "words.txt", "pairs.tsv", "config.toml", "notes.txt", "notes.png", "thesis"]  # fmt: skip
 OUTPUTS = ["new", "new.npz", "new.txt", "new.vec", "new.bin", "new.png", "new.svg", "new.pkl", "missing/new", "notes.txt",
            "thesis", "old", "old.npz", "old.corpus", "notes.txt/x", "n" * 300, ".", "", "loop", "pipe", "new.training",
-           "notes.png", "corpus", "corpus/new", "mine", "nothing", "/", "-", "one.parsed", "lexicon"]  # fmt: skip
+           "notes.png", "corpus", "corpus/new", "mine", "nothing", "/", "-", "one.parsed", "lexicon", "one.tagged",
+           "new.csv", "new.jsonl", "new.conllu"]  # fmt: skip
 LEXICON_FILES = "lexicon described lexicon.npz lexicon.txt lexicon.bin"
 TEXT_FILES = "text.txt text.txt.gz text.txt.bz2 text.txt.xz text.xml"
 PHRASES = ["bal", "bel", "bil", "bol", "dun", "(bal (bel bil))", "(bal bel~)", "bal bel bil", "((((", "(bal & bel)", "bal#0",
@@ -482,7 +486,8 @@ GOOD = {
     r"out|output|report": ["new", "new.npz", "new.txt", "new.png", "old"],
     r"folder": ["corpus"],
     r"parsed": ["one.parsed", "two.parsed"],
-    r"corpus|texts?": f"{TEXT_FILES} corpus english.txt one.parsed".split(),
+    r"corpus|texts?": f"{TEXT_FILES} corpus english.txt one.parsed one.tagged".split(),
+    r"given_": ["one.tagged", "two.tagged", "english.txt", "run", "race"],
     r"lexicons?|path|start|vectors": f"{LEXICON_FILES} vectors vectors.npz vectors.vec mine default".split(),
     r"words|word|queries|query|narrow|broad|phrase|phrases|contexts|pairs|file|keep|config": [
         *PHRASES, "words.txt", "pairs.tsv", "config.toml",
@@ -586,11 +591,15 @@ READERS = f"""
 {LEXICON_FILES}: senses bal -l {{}}; ambiguity -l {{}}; compose '(bal (bel bil))' -l {{}}; draw matrix bal -l {{}} -o new.png
 lexicon described: train text.txt -o new {TINY} --senses 2 --start {{}}; describe {{}} corpus
 lexicon described: disambiguate bal 'bel bal bil' -l {{}}; read 'bel bal bil' -l {{}}
-default: info {{}}; adapt english.txt -o new -l {{}} --min-count 1; disambiguate bank 'The bank raised its rate.' -l {{}}
+default: read 'The girl ran a race.' -l {{}}; compose 'The family runs a small hotel.' -l {{}}; info {{}}; adapt english.txt -o new -l {{}} --min-count 1; disambiguate bank 'The bank raised its rate.' -l {{}}
 corpus: corpus info {{}}; describe lexicon {{}}; train {{}} -o new {TINY} --model word2vec
 {TEXT_FILES}: corpus build {{}} -o new; adapt {{}} -o new -l described --min-count 1
 corpus {TEXT_FILES}: train {{}} -o new {TINY} --senses 2; train {{}} -o new {TINY} --model glove
 one.parsed: train {{}} two.parsed -o new --model slots --dim 3 --min-count 1; corpus merge {{}} two.parsed -o new
+default: tag more.txt -o new -l {{}} --workers 1; entail dog animal -l {{}}; frequencies one.tagged run -l {{}}
+one.tagged: frequencies {{}}; frequencies {{}} run race --by year; concordance run {{}} --like 'to go fast'
+one.tagged: change {{}} two.tagged --least 2; tag {{}} -o new.conllu; concordance run {{}} -o new.csv
+long.txt: tag {{}} -o new --no-vectors --workers 1; concordance bank {{}}
 new.training: {STOPPED}
 config.toml: train text.txt -o new --config {{}}
 words.txt: corpus build text.txt -o new --keep {{}}
@@ -736,7 +745,7 @@ def try_damage(sandbox: Sandbox, file: str, damage: str, seed: int, commands: li
         found = behaviour(outcome)
         if not outcome.killed_for:
             own = (argv[1],) if argv[0] == "describe" else (top,) if top == "new.training" else ()
-            new = ("new", "new.npz", "new.png")
+            new = ("new", "new.npz", "new.png", "new.conllu", "new.jsonl", "new.csv")
             found += changes(sandbox, before, new, own) if outcome.done else changes(sandbox, before)
         evident = file.endswith(EVIDENT.get(damage, ())) and argv[0] in PRINTING
         if not found and outcome.done and evident and outcome.out != right_answer(sandbox, *argv):
@@ -789,6 +798,10 @@ JOBS = {
     "convert lexicon out --force": "old",
     "convert lexicon out.npz --force": "old.npz",
     "describe out corpus": "lexicon",
+    "tag long.txt -o out --workers 1": "",
+    "tag english.txt -o out --workers 1 --force": "two.tagged",
+    "tag one.tagged -o out.conllu": "",
+    "concordance run one.tagged -o out.html": "",
     "adapt english.txt -o out --min-count 1": "",
     "evaluate lexicon --pairs pairs.tsv --offline --bootstraps 10 --report out": "",
     "draw matrix bal -l lexicon -o out.png": "",
@@ -905,7 +918,7 @@ def _refused(sandbox: Sandbox, job: str, file_size: int | None = None) -> list[s
     if not outcome.done:
         if output.split(".")[0] not in outcome.err:
             faults.append(f"the error does not name the file: {_last(outcome.err)}")
-        new = (f"{output}.training", f"{output}.parsing")
+        new = (f"{output}.training", f"{output}.parsing", f"{output}.tagging")
         faults += [f for f in changes(sandbox, before, new, (output,)) if f.startswith("left over")]
     return faults
 
@@ -921,7 +934,8 @@ def begin(inputs: Path, top: Path) -> None:
     """Prepare a worker: a sandbox, and in it everything that commands import and compile, for forks to share."""
     global _sandbox
     _sandbox = Sandbox(inputs, top / f"worker-{os.getpid()}")
-    place = _sandbox.fresh("corpus", "lexicon", "lexicon.txt", "vectors.vec", "pairs.tsv", "one.parsed", "two.parsed")
+    words = "corpus lexicon lexicon.txt vectors.vec pairs.tsv one.parsed two.parsed one.tagged long.txt"
+    place = _sandbox.fresh(*words.split())
     commands = [job for job in JOBS if not JOBS[job] and "text" not in job and "english" not in job]
     commands += ["disambiguate bank 'The bank raised its rate.'", "info vectors.vec", "senses run"]
     for command in commands:

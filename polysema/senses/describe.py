@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from polysema.corpus.corpus import Corpus
 from polysema.corpus.normalisation import is_content
-from polysema.errors import InputError, MissingExtraError
+from polysema.errors import InputError, MatrixError, MissingExtraError
 from polysema.meanings.descriptions import Example, SenseDescription, SenseDescriptions
 from polysema.meanings.meanings import Matrices
 from polysema.meanings.parts import Information, Inventory
@@ -103,6 +103,8 @@ def describe(
                 continue
             factor = lexicon.array[row].astype(np.float64).T
             weights, vectors = (factor**2).sum(axis=1), units(factor)  # of the columns
+            if not weights.any():
+                raise MatrixError(f"{lexicon.vocabulary.words[row]!r}: its density matrix has zero trace")
             given = None if decided is None else decided.of(row, vectors.T)
             if decided is None or given is None:
                 found = count_senses(weights, vectors, own.contexts, own.amounts, seen.formula, separation=separation)

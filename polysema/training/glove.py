@@ -27,8 +27,8 @@ from typing import IO, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.checkpoints import Interrupts
 from polysema.errors import InputError, OutputError
+from polysema.interrupts import Interrupts
 from polysema.kernels.glove import merge_runs, train_counts, weighed_pairs
 from polysema.kernels.sampling import gather, stream_key, thresholds
 from polysema.kernels.simd import padded

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from polysema.checkpoints import Checkpoint, Interrupts
+from polysema.checkpoints import Checkpoint
 from polysema.errors import InputError, PolysemaError
+from polysema.interrupts import Interrupts
 from polysema.kernels.rounds import LONGEST
 from polysema.kernels.sampling import stream_key
 from polysema.kernels.simd import padded

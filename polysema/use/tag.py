@@ -23,10 +23,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from polysema.checkpoints import Interrupts, WorkingFolder
+from polysema.checkpoints import WorkingFolder
 from polysema.corpus.readers import describe, find_sources
 from polysema.engine import Engine, engine_named
 from polysema.errors import CorpusError, FormatError, InputError, OutputError
+from polysema.interrupts import Interrupts
 from polysema.machine import in_turn, processors
 from polysema.progress import Progress, Report, silent
 from polysema.senses.dictionary import Dictionary

@@ -23,7 +23,9 @@ and :data:`KEPT` the senses that are kept of a word:
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -33,6 +35,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from polysema.errors import FormatError, InputError
@@ -41,7 +44,7 @@ from polysema.senses.dictionary import Dictionary
 from polysema.senses.dictionary_files import NAME
 from polysema.senses.doubt import doubted, features
 from polysema.senses.entries import Place
-from polysema.storage import holds, read_config, recover
+from polysema.storage import check_regular, holds, read_config, recover
 from polysema.use.text import Document
 from polysema.use.text import read_sentences as sentences_of
 
@@ -142,6 +145,9 @@ class Tagged:
         path = Path(path)
         recover(path)
         config = read_config(path, FORMAT, VERSION)
+        for name in ("documents", "sentences", "words"):
+            if type(config.get(name)) is not int or config[name] < 0:
+                raise FormatError(f"{path / 'config.json'}: damaged: {config.get(name)!r} {name}: tag the text again")
         known = dictionary_of(dictionary)
         if config.get("dictionary") != (own := digest(known)):
             raise FormatError(
@@ -149,21 +155,31 @@ class Tagged:
                 "again, or name the lexicon it was tagged with"
             )
         columns: Columns = {}
-        counts, words = config.get("sentences"), config.get("words")
+        counts, words = config["sentences"], config["words"]
         for name, kind in {**OWN, **TYPES}.items():
             if name == "count" or (name == "vector" and not config.get("vectors")):
                 continue
-            size = words if name in TYPES else counts
-            shape: tuple[Any, ...] = (size + (name in ("byte", "first")) if isinstance(size, int) else size,)
+            shape: tuple[int, ...] = (words,) if name in TYPES else (counts + (name in ("byte", "first")),)
             shape += {"sense": (KEPT,), "p": (KEPT,), "vector": (known.file.vectors.shape[1],)}.get(name, ())
             columns[name] = _mapped(path / f"{name}.npy", kind, shape)
+        size = check_regular(path / "text.txt")
+        check_regular(listed := path / "documents.jsonl")
         try:
-            lines = (path / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-            documents = [Document(record["name"], record["facts"]) for record in map(json.loads, lines)]
-            size = (path / "text.txt").stat().st_size
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FormatError(f"{path}: damaged: {error}: tag the text again") from None
-        if (size, len(documents), words) != (columns["byte"][-1], config.get("documents"), columns["first"][-1]):
+            records = [json.loads(line) for line in listed.read_bytes().splitlines()]
+            documents = [Document(record["name"], record["facts"]) for record in records]
+            if not all(type(text) is str for one in documents for text in (one.name, *one.facts, *one.facts.values())):
+                raise TypeError("a fact that is no text")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise FormatError(f"{listed}: damaged: {error}: tag the text again") from None
+        rising = all(columns[name][0] == 0 and (np.diff(columns[name]) >= 0).all() for name in ("byte", "first"))
+        inside = (
+            _within(columns["document"], 0, len(documents))
+            and _within(columns["sense"], -1, len(known.file.synset_of))
+            and _within(columns["sense"][:, 0], 0)
+            and _within(columns["p"][:, 0], 1)
+        )
+        found = columns["byte"][-1], config["documents"], columns["first"][-1]
+        if (size, len(documents), words) != found or not rising or not inside:
             raise FormatError(f"{path}: damaged: its files do not fit each other: tag the text again")
         text = np.memmap(path / "text.txt", np.uint8, "r") if size else np.empty(0, np.uint8)
         return cls(columns, text, documents, known, path)
@@ -178,7 +194,10 @@ class Tagged:
     def sentence(self, number: int) -> str:
         """The text of a sentence."""
         first, end = self.columns["byte"][number : number + 2]
-        return bytes(self._text[first:end]).decode("utf-8").rstrip("\n")
+        try:
+            return bytes(self._text[first:end]).decode("utf-8").rstrip("\n")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.path}/text.txt: damaged: {error}: tag the text again") from None
 
     def sentence_of(self, row: Any) -> Any:
         """The sentence of a word, or of several."""
@@ -436,11 +455,18 @@ def opened(corpus: Corpus, words: Iterable[str], dictionary: Any = None, pos: st
     return Tagged(columns, np.frombuffer(b"".join(lines), np.uint8), documents, known)
 
 
-def _mapped(file: Path, kind: str, shape: tuple[Any, ...]) -> NDArray[Any]:
-    try:
-        found: NDArray[Any] = np.load(file, mmap_mode="r" if all(shape) else None)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{file}: damaged: {error}: tag the text again") from None
-    if found.dtype != np.dtype(kind) or found.shape != shape:
-        raise FormatError(f"{file}: damaged: {found.dtype} of {found.shape}, not {kind} of {shape}: tag the text again")
-    return found
+def _within(numbers: NDArray[Any], least: int, end: int = 1 << 31) -> bool:
+    """Whether all numbers lie in [least, end)."""
+    return not numbers.size or (least <= int(numbers.min()) and int(numbers.max()) < end)
+
+
+def _mapped(file: Path, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    stream = io.BytesIO()
+    npy.write_array_header_1_0(stream, {"descr": kind, "fortran_order": False, "shape": shape})
+    header = stream.getvalue()
+    size = len(header) + math.prod(shape) * np.dtype(kind).itemsize
+    found = check_regular(file)
+    with open(file, "rb") as start:
+        if found != size or start.read(len(header)) != header:
+            raise FormatError(f"{file}: damaged: not {kind} of shape {shape}: tag the text again")
+    return np.memmap(file, kind, "r", len(header), shape) if all(shape) else np.empty(shape, kind)

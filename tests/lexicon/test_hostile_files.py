@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 from polysema import Lexicon, VectorLexicon, load
+from polysema.encoders.gloss_encoder import GlossEncoder
 from polysema.errors import FormatError, InputError
 from polysema.lexicon.formats.text import LONGEST, WIDEST
 from polysema.meanings.parts import Parts
+from polysema.senses.dictionary_files import DictionaryFile
+from polysema.slots.stored import read_slots
 
 
 def refused(path: Path, message: str, most: int = 1 << 28) -> None:
@@ -120,6 +123,20 @@ def test_parts_of_a_folder_that_are_no_files(tmp_path, lexicon):
             (folder / name).unlink()
             make(folder / name)
             refused(folder, f"{name}|without config.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("dictionary.safetensors", lambda file: DictionaryFile.load(file.parent)),
+        ("encoder.safetensors", lambda file: GlossEncoder.load(file.parent)),
+        ("slots.safetensors", read_slots),
+    ],
+)
+def test_a_pipe_in_place_of_a_part_is_refused_in_one_line(tmp_path, name, read):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FormatError, match=rf"^[^\n]*{name}: a pipe or a device, where a file is wanted$"):
+        read(tmp_path / name)
 
 
 def test_damaged_safetensors_headers(tmp_path, lexicon):

@@ -6,7 +6,7 @@ import pytest
 
 from polysema import Corpus, Lexicon, build_corpus, describe, load, train
 from polysema.cli import main
-from polysema.errors import FormatError, InputError, MissingExtraError
+from polysema.errors import FormatError, InputError, MatrixError, MissingExtraError
 from polysema.meanings.descriptions import SenseDescription, SenseDescriptions
 from polysema.meanings.parts import Information, Parts
 from tests.refusals import refused
@@ -105,6 +105,13 @@ def test_description_is_the_same_every_time_and_survives_on_disk(planted, corpus
 
 def test_a_lexicon_without_context_vectors_is_refused(planted, corpus):
     refused(InputError, "no context vectors", describe, planted.lexicon.with_parts(contexts=None), corpus)
+
+
+def test_a_word_of_zero_trace_is_refused(planted, corpus):
+    arrays = planted.lexicon.array.copy()
+    arrays[0] = 0
+    with pytest.raises(MatrixError, match="zero trace"):
+        describe(Lexicon(planted.lexicon.vocabulary, arrays, parts=planted.lexicon.parts), corpus)
 
 
 def test_ambiguity_ranks_by_information_and_leaves_function_words_out(planted, described):

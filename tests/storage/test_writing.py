@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from polysema import storage
 from polysema.errors import InputError, OutputError
@@ -82,6 +83,15 @@ def test_killed_between_two_renames(tmp_path, monkeypatch):
     recover(tmp_path / "out")
     assert (tmp_path / "out" / "text").read_text() == "new"
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_ctrl_c_while_a_lock_is_finalized_is_not_lost(tmp_path, monkeypatch):
+    real, once = FileLock.__del__, [signal.SIGINT]
+    monkeypatch.setattr(FileLock, "__del__", lambda lock: (real(lock), once and signal.raise_signal(once.pop())))
+    with pytest.raises(KeyboardInterrupt), locked(tmp_path / "out"):
+        pass
+    monkeypatch.undo()
+    assert not list(tmp_path.iterdir())
 
 
 def test_another_thread_is_refused_and_the_same_one_is_not(tmp_path):

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from polysema.checkpoints import Interrupts
 from polysema.corpus.build import build_corpus
+from polysema.interrupts import Interrupts
 from polysema.lexicon.formats.arrays import to_arrays
 from polysema.training import glove, run
 from polysema.training.models import train
@@ -27,6 +27,7 @@ RUNS = [
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a file that is just being opened is closed when it is dropped
 @pytest.mark.parametrize(("model", "options"), RUNS, ids=lambda item: item if isinstance(item, str) else "")
 def test_stopped_at_random_moments_it_ends_with_the_same_bits(planted, tmp_path, monkeypatch, model, options):
     monkeypatch.setattr(run, "_BLOCK", 0.002)

@@ -194,6 +194,29 @@ def test_what_is_wrong_with_a_folder(folder, dictionary, here):
         dictionary_of(object())
 
 
+@pytest.mark.parametrize(
+    ("name", "damage", "error"),
+    [
+        ("first.npy", lambda data: bytes(100) + data[100:], "first.npy: damaged"),  # of the header
+        ("first.npy", lambda data: data[:136] + data[144:152] + data[136:144] + data[152:], "do not fit each other"),
+        ("sense.npy", lambda data: data[:128] + b"\xff\xff\xff\x7f" + data[132:], "do not fit each other"),
+        ("document.npy", lambda data: data[:-4] + b"\xff\xff\xff\xff", "do not fit each other"),
+        ("p.npy", lambda data: data[:128] + bytes(len(data) - 128), "do not fit each other"),
+        ("config.json", lambda data: data.replace(b'"words": ', b'"words": -'), "damaged: -[0-9]+ words"),
+        ("documents.jsonl", lambda data: b"[" * 100_000, "documents.jsonl: damaged"),
+        ("documents.jsonl", lambda data: data.replace(b'"1830"', b"1830"), "a fact that is no text"),
+        ("text.txt", lambda data: b"\xff" + data[1:], "text.txt: damaged"),
+    ],
+)
+def test_damaged_numbers_and_text_are_refused(folder, dictionary, here, name, damage, error):
+    tag(folder / "text", folder / "out", dictionary)
+    whole = (folder / "out" / name).read_bytes()
+    assert damage(whole) != whole
+    (folder / "out" / name).write_bytes(damage(whole))
+    with pytest.raises(FormatError, match=error):
+        list(Tagged.open(folder / "out", dictionary).records())
+
+
 def test_counts_of_other_text_make_no_other_dictionary(dictionary):
     file = dictionary.file
     counted = DictionaryFile({**file.tensors, "count.wikipedia": np.ones(len(file.synset_of), np.uint16)}, file.options)
