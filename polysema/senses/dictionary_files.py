@@ -111,6 +111,9 @@ class DictionaryFile:
                 f"not a dictionary: {len(self.spellings)} spellings, {len(self.starts)} starts, "
                 f"{len(self.synset_of)} senses"
             )
+        inside = (self.synset_of >= 0) & (self.synset_of < len(self.vectors))
+        if self.starts[0] != 0 or (np.diff(self.starts) < 0).any() or not inside.all():
+            raise FormatError("not a dictionary: a spelling or a sense points to a row that is not there")
 
     @classmethod
     def load(cls, folder: str | Path) -> DictionaryFile:

@@ -218,6 +218,9 @@ def test_what_cannot_be_answered(dictionary: Dictionary, tmp_path) -> None:
         dictionary.file.frequencies(np.arange(2), "news")
     with pytest.raises(FormatError, match="not a dictionary"):
         DictionaryFile.load(tmp_path)
+    beyond = {**dictionary.file.tensors, "synset_of": dictionary.file.synset_of + 1}
+    with pytest.raises(FormatError, match="points to a row that is not there"):
+        DictionaryFile(beyond, dictionary.file.options)
     with pytest.raises(InputError, match="2 vectors do not fit 10 synsets"):
         build_dictionary(five_words.wordnet(), np.ones((2, 4)), {})
 
